@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -135,34 +135,15 @@ class Invariant(NamedTuple):
     row: str = "row"
 
 
-class Address(TypedDict):
-    """Where a kernel's random numbers come from, as the names of its arguments."""
-
-    seed: int
-    chain: int
-    step: int
-
-
-class BlockAddress(Address):
-    """The address of random numbers that move one block of a model."""
-
-    stream: int
-
-
 class Key(NamedTuple):
-    """Address of all randomness of one iteration; there is no generator object anywhere."""
+    """Address of all randomness of one iteration; there is no generator object anywhere.
+
+    Kernels have its fields as arguments of these names, and ``stream`` where they move a block.
+    """
 
     seed: int
     chain: int
     step: int
-
-    def address(self) -> Address:
-        """Return the key as the arguments of a kernel that moves documents."""
-        return {"seed": self.seed, "chain": self.chain, "step": self.step}
-
-    def address_of(self, block: Block) -> BlockAddress:
-        """Return the key as the arguments of a kernel that moves a block."""
-        return {**self.address(), "stream": block.stream}
 
 
 class Minibatch(NamedTuple):

@@ -41,7 +41,7 @@ from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.bench.end_to_end import bundled_corpus
 from pysgrld.experiments.bench.results import measure
 from pysgrld.experiments.bench.timing import machine
-from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.models.lda.reader import lda_readers
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
 from pysgrld.types import Key
@@ -243,7 +243,7 @@ def prepare(
         else getattr(contest, name)
         for name in ("alpha", "eta")
     }
-    readers = LdaReaders(contest.topics, priors["alpha"])
+    readers = lda_readers(contest.topics, priors["alpha"])
     return {
         "name": contest.corpus,
         "about": source.about,

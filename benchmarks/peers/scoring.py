@@ -11,7 +11,7 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.evaluate import Completion, HeldOut
-from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.models.lda.reader import lda_readers
 from pysgrld.types import Documents, Doubles, Key
 
 #: Priors of theta that the last topics are also scored with: is a peer held back by its own, or ours?
@@ -50,7 +50,7 @@ class Judge:
         self.completion = self._completion()
 
     def _completion(self) -> Completion:
-        return Completion(self.held_out, LdaReaders(self.topics, None), 1)
+        return Completion(self.held_out, lda_readers(self.topics, None), 1)
 
     def point(self, found: Found) -> float:
         """Compute the perplexity of one matrix of topics."""

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.chain.protocol import DocumentSampler, Visit
+from pysgrld.chain.protocol import Chain, DocumentSampler, Visit
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic
-from pysgrld.corpus.minibatches import Ahead, Minibatches
+from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import NumericalError
 from pysgrld.options.option import Resolved
-from pysgrld.samplers import SAMPLERS, sampler_of
+from pysgrld.samplers import sampler_of
 from pysgrld.samplers.seeds import with_seeds
 from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
 from pysgrld.types import (
     QUIET,
-    WARM_UP,
     Array,
     Block,
     Documents,
@@ -31,7 +30,6 @@ from pysgrld.types import (
     Int32s,
     Key,
     Minibatch,
-    Schedule,
     noise_inflation,
     wider,
 )
@@ -41,7 +39,7 @@ from pysgrld.types import (
 PRIORS_EVERY = 20
 
 
-class BlockChain:
+class BlockChain(Chain):
     """The blocks of a model under one sampler, and documents given them.
 
     Parameters
@@ -67,8 +65,6 @@ class BlockChain:
 
     Attributes
     ----------
-    step : int
-        Iterations done.
     states : dict of BlockState
         The blocks by name.
     """
@@ -87,35 +83,18 @@ class BlockChain:
         keep: bool = False,
         priors: Mapping[str, str] | None = None,
     ) -> None:
-        self.comm = comm
-        self.sampler = SAMPLERS[options.algo]
-        self.draws = self.sampler.draws
-        self.blocks, self.documents, self.priors = blocks, documents, priors or {}
-        self.stream, self.tokens = stream, tokens
-        self.seed, self.chain = stream.seed, stream.chain
-        self.warm_up: int = options.warm_up
+        super().__init__(options, stream, tokens, waiting)
+        self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
         self._whole_tokens = options.counts == "sampled"
-        step_size = options.step_size
-        self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
-        self.step = 0
         self.topics, self.upper = blocks[0], blocks[1:]
         self.states: dict[str, BlockState[Any]] = {
-            b.name: sampler_of(options.algo, b).start(self._key(0), b, threads) for b in blocks
+            b.name: sampler_of(options.algo, b).start(self.key, b, threads) for b in blocks
         }
         self.published = options.preset is not None
-        self._batches = Ahead(stream, waiting)
         self._keeps = keep or self.sampler.whole_corpus
-        self._whole: Minibatch | None = None
         if self._keeps and (batch := stream.minibatch(0)):
             self._whole = batch
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
-
-    def close(self) -> None:
-        """End the thread that prepares minibatches ahead; there are no more iterations."""
-        self._batches.close()
-
-    def _key(self, step: int) -> Key:
-        return Key(self.seed, self.chain, step)
 
     def remarks(self) -> Iterator[str]:
         """Say by how much minibatches widen the posterior, and whether steps or sweeps are wrong."""
@@ -130,7 +109,11 @@ class BlockChain:
                     "warning: with as little minibatch noise as here means of topics may be off by more "
                     "than the posterior's width: intervals are credible with --algo gibbs alone"
                 )
-        if (stiff := self.stiffness) > 4.0:
+        # Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most half
+        # of V eta + N_k (Hsieh et al. 2018, section 3)
+        v, k = self.topics.shape
+        stiff = self.schedule(0) * (v * self.topics.prior + self.tokens / k)
+        if not self.sampler.relative and stiff > 4.0:
             yield (
                 f"warning: h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "
                 "stable below 4: use a smaller --step-size"
@@ -148,28 +131,6 @@ class BlockChain:
         rate = self.topics.settings.average_rate(self.topics, self.tokens)
         return noise_inflation(self.schedule(0) * rate, self.stream.documents, self.stream.size)
 
-    @property
-    def stiffness(self) -> float:
-        """Step h (V eta + N_k) of an average topic, for samplers whose step is not relative; else 0.
-
-        Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most
-        half of V eta + N_k (Hsieh et al. 2018, section 3).
-        """
-        if self.sampler.relative:
-            return 0.0
-        v, k = self.topics.shape
-        return self.schedule(0) * (v * self.topics.prior + self.tokens / k)
-
-    @property
-    def step_size(self) -> float:
-        """Step size of the next iteration."""
-        t = self.step
-        return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
-
-    def next_batch(self) -> Minibatch | None:
-        """Return the documents of the next iteration; None where the stream has no more."""
-        return self._whole or self._batches.minibatch(self.step)
-
     def advance(self, batch: Minibatch | None = None) -> Visit:
         """Do one iteration: documents given topics, then topics given documents.
 
@@ -185,8 +146,7 @@ class BlockChain:
         NumericalError
             If the state is not finite any more.
         """
-        t, h = self.step, self.step_size
-        key = self._key(t)
+        t, h, key = self.step, self.step_size, self.key
         batch = batch or self.next_batch()
         if batch is None:
             raise EOFError(f"no documents are left for iteration {t}")
@@ -213,7 +173,13 @@ class BlockChain:
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
             ) from error
         self.step = t + 1
-        self._check()
+        for name, state in self.states.items():
+            bad = np.flatnonzero(~np.isfinite(state.summary()))
+            if len(bad):
+                raise NumericalError(
+                    f"topic {bad[0]} of {name} is not finite after iteration {self.step} "
+                    f"(step size {self.step_size:g}): use a smaller --step-size"
+                )
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
@@ -242,25 +208,10 @@ class BlockChain:
     def _above(self) -> Draw:
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
-    def _check(self) -> None:
-        """Refuse to go on from a state that is not finite.
-
-        Raises
-        ------
-        NumericalError
-        """
-        for name, state in self.states.items():
-            bad = state.not_finite()
-            if bad is not None:
-                raise NumericalError(
-                    f"topic {bad} of {name} is not finite after iteration {self.step} "
-                    f"(step size {self.step_size:g}): use a smaller --step-size"
-                )
-
     def draw(self, words: Int32s | None = None) -> Draw:
         """Return the current draw: phi of some words, of all where None, and the other blocks."""
         topics = self.states[self.topics.name]
-        draw = {self.topics.name: topics.look(self._key(self.step), words)}
+        draw = {self.topics.name: topics.look(self.key, words)}
         weights = topics.weights(words)
         if weights is not None:
             draw[WEIGHTS] = weights
@@ -269,10 +220,6 @@ class BlockChain:
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: a row for each topic."""
         return by_topic(self.draw(), self.blocks)
-
-    def figures(self) -> dict[str, float]:
-        """Return nothing: the score says it all."""
-        return {}
 
     def totals(self) -> dict[str, Doubles]:
         """Return zeros that `add_to` adds to; none where states are no draws to be averaged."""
@@ -318,7 +265,8 @@ class BlockChain:
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
     """Tell blocks the priors that are blocks themselves."""
     for name, of in priors.items():
-        states[of].take_prior(float(states[name].rows()[0]))
+        below = states[of]  # whose rows that wait have been brought up to date
+        below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -149,10 +149,6 @@ class Ranks(Communicator):
 
     # ---- within one
 
-    def parts(self, batch: Minibatch) -> Iterable[Minibatch]:
-        """Return the documents at hand: those of this member already."""
-        return (batch,)
-
     def add(self, parts: Iterable[Collected]) -> Collected:
         """Add up what all members have found, in the order of the minibatch.
 
@@ -170,7 +166,9 @@ class Ranks(Communicator):
         except SgmcError as error:
             wrong = error
         self.sampling += time.monotonic() - began
-        if self._any(wrong is not None):
+        failed = np.array([wrong is not None], np.int64)
+        self._sum(failed)
+        if failed[0]:
             self._raise_first(wrong)
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
@@ -187,12 +185,6 @@ class Ranks(Communicator):
             with self.watch.waiting():
                 values = np.concatenate(self.comm.allgather(values))
         return Collected(sums, values)
-
-    def _any(self, mine: bool) -> bool:
-        """Whether something is so of any member."""
-        flag = np.array([mine], np.int64)
-        self._sum(flag)
-        return bool(flag[0])
 
     def _sum(self, counts: Int64s) -> None:
         """Add up a few counts in place."""

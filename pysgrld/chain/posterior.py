@@ -14,7 +14,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
-from pysgrld.types import Array, Doubles, Key
+from pysgrld.types import Array, Doubles
 
 #: A run has settled when doubling the sampling time bought less than this share,
 SETTLED = 0.005
@@ -100,6 +100,11 @@ class Posterior:
         Iterations before the first sample is due, and between samples.
     keep_mean : bool
         Whether the mean of the topics is kept.
+
+    Attributes
+    ----------
+    first : int
+        Iteration of the first posterior sample.
     """
 
     def __init__(
@@ -107,14 +112,10 @@ class Posterior:
     ) -> None:
         self.chain, self.scorer = chain, scorer
         self.burn_in, self.every = burn_in, every
+        self.first = burn_in + every
         self.draws, self.samples = chain.draws, 0
         self._sums: dict[str, Doubles] = chain.totals() if keep_mean else {}
         self._history = array("d")  # averaged score after each sample: runs are long
-
-    @property
-    def first(self) -> int:
-        """Iteration of the first posterior sample."""
-        return self.burn_in + self.every
 
     @property
     def due(self) -> bool:
@@ -128,7 +129,7 @@ class Posterior:
         The mean takes what is expected of rows that were left behind: no need to draw them, and
         less noise for the same mean. Held-out documents are scored by a draw of their words.
         """
-        chain, key = self.chain, Key(self.chain.seed, self.chain.chain, self.chain.step)
+        chain = self.chain
         if not self.draws:
             if self.scorer is not None:
                 self._history.append(self.point())
@@ -137,7 +138,7 @@ class Posterior:
             chain.add_to(self._sums)
         if self.scorer is not None:
             draw = chain.draw(self.scorer.words)
-            self._history.append(self.scorer.update(key, draw))
+            self._history.append(self.scorer.update(chain.key, draw))
         self.samples += 1
 
     @property
@@ -156,9 +157,7 @@ class Posterior:
         """Compute the score of the current topics; NaN without held-out documents."""
         if self.scorer is None:
             return _NOTHING
-        chain = self.chain
-        key = Key(chain.seed, chain.chain, chain.step)
-        return self.scorer.point(key, chain.draw(self.scorer.words))
+        return self.scorer.point(self.chain.key, self.chain.draw(self.scorer.words))
 
     def settled(self) -> Settled | None:
         """Say whether doubling the sampling time has bought less than 0.5 %.

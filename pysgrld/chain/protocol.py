@@ -1,15 +1,29 @@
-"""Protocols of a Markov chain, as training uses it, and of documents, as a chain uses them."""
+"""The bases of Markov chains, as training uses them, and of documents, as a chain uses them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core.draws import Draw
-from pysgrld.corpus.minibatches import Minibatches
+from pysgrld.core.restore import put_back
+from pysgrld.corpus.minibatches import Ahead, Minibatches
+from pysgrld.options.option import Resolved
+from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts, Potential
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch
+from pysgrld.types import (
+    WARM_UP,
+    Array,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Key,
+    Minibatch,
+    Schedule,
+)
 
 
 class Visit(NamedTuple):
@@ -26,41 +40,68 @@ class Visit(NamedTuple):
     step_size: float
 
 
-class Chain(Protocol):
+class Chain(ABC):
     """One Markov chain over the global parts of a model. Looking at it never changes it.
+
+    Parameters
+    ----------
+    options : Resolved
+    stream : Minibatches
+        Source of its documents; has its seed and its number.
+    tokens : int
+        Training tokens.
+    waiting : callable
+        Called now and then while there is no minibatch yet; may raise, to stop.
 
     Attributes
     ----------
     seed, chain : int
         Seed of all its random keys, and its number among the chains of one seed, from 0.
-    stream : Minibatches
-        Source of its documents.
-    tokens : int
-        Training tokens.
+    sampler : Sampler
     draws : bool
         Whether its states are draws from the posterior, to be kept.
+    warm_up : int
+        Noise-free iterations at the beginning.
+    schedule : Schedule
+        Step sizes after them.
+    step : int
+        Iterations done.
     """
 
-    seed: int
-    chain: int
-    stream: Minibatches
-    tokens: int
-    draws: bool
+    def __init__(
+        self, options: Resolved, stream: Minibatches, tokens: int, waiting: Callable[[], None]
+    ) -> None:
+        self.sampler = SAMPLERS[options.algo]
+        self.draws = self.sampler.draws
+        self.stream, self.tokens = stream, tokens
+        self.seed, self.chain = stream.seed, stream.chain
+        self.warm_up: int = options.warm_up
+        step_size = options.step_size
+        self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
+        self.step = 0
+        self._batches = Ahead(stream, waiting)
+        self._whole: Minibatch | None = None  # where every iteration sees all documents
 
     @property
-    def step(self) -> int:
-        """Iterations done."""
+    def key(self) -> Key:
+        """The address of the next iteration's random numbers."""
+        return Key(self.seed, self.chain, self.step)
 
     @property
     def step_size(self) -> float:
         """Step size of the next iteration."""
+        t = self.step
+        return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
 
+    @abstractmethod
     def remarks(self) -> Iterator[str]:
         """Return remarks on the settings; those that begin with "warning: " everybody is to read."""
 
     def next_batch(self) -> Minibatch | None:
         """Return the documents of the next iteration; None where the stream has no more."""
+        return self._whole or self._batches.minibatch(self.step)
 
+    @abstractmethod
     def advance(self, batch: Minibatch | None = None) -> Visit:
         """Do one iteration.
 
@@ -77,27 +118,34 @@ class Chain(Protocol):
             If the state is not finite any more.
         """
 
+    @abstractmethod
     def draw(self, words: Int32s | None = None) -> Draw:
         """Return the current draw: rows of these words, of all where None, and the other blocks."""
 
+    @abstractmethod
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: a row for each topic (see `pysgrld.core.draws`)."""
 
     def totals(self) -> dict[str, Doubles]:
         """Return zeros that `add_to` adds draws to, by name; none where draws cannot be averaged."""
+        return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
         Of rows that wait to be drawn it may add what is expected of them: the mean is the same.
         """
+        del totals
 
     def figures(self) -> dict[str, float]:
         """Return further figures of the state for a line of metrics, by name."""
+        return {}
 
+    @abstractmethod
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that the next iteration needs, by name: a checkpoint keeps these."""
 
+    @abstractmethod
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
         """Go on from `arrays` as they were after ``step`` iterations.
 
@@ -109,17 +157,21 @@ class Chain(Protocol):
 
     def close(self) -> None:
         """End the thread that prepares minibatches ahead; there are no more iterations."""
+        self._batches.close()
 
 
-class DocumentSampler(Protocol):
+class DocumentSampler(ABC):
     """A sampler, or a fit, of the documents of a minibatch given a draw of the topics.
 
-    It owns its scratch memory: one is used by one thread at a time.
+    It owns its scratch memory: one is used by one thread at a time. Unless it says otherwise it keeps
+    nothing between visits.
     """
 
     def keep(self, documents: Documents) -> None:
         """Keep the variables of these documents, the whole corpus, between visits."""
+        del documents
 
+    @abstractmethod
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> Mapping[str, Counts | Potential]:
@@ -140,6 +192,7 @@ class DocumentSampler(Protocol):
 
     def arrays(self) -> dict[str, Array]:
         """Return the variables that are kept between visits, by name: a checkpoint keeps these."""
+        return {}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Copy the variables of the documents out of a checkpoint.
@@ -149,3 +202,4 @@ class DocumentSampler(Protocol):
         CheckpointError
             If it is not that of these documents.
         """
+        put_back(self.arrays(), arrays)

@@ -200,7 +200,7 @@ class KeptModel(Framed):
     def _kept_topics(self, layer: int) -> tuple[Iterator[Floats], bool]:
         at, fitted = self._at(layer), self._fitted()
         rows = (fitted.rows_of(sample, at) for sample in self._samples.values())
-        return rows, fitted.faithful(self.n_iter_)
+        return rows, fitted.faithful
 
     def _at(self, layer: int) -> int:
         """Return the place of a layer, from 0."""

@@ -70,7 +70,7 @@ class Completion(Scorer):
         check_lengths(observed.lengths, FRESH_SWEEPS // 2, "held-out document")
         self.words: Int32s = np.union1d(observed.indices, scored.indices).astype(np.int32)
         rows = np.searchsorted(self.words, observed.indices).astype(np.int32)
-        self._reader = readers(
+        self._reader = readers.make(
             Documents(observed.indptr, rows, observed.counts), held_out.doc_ids, threads
         )
         self._scored = Scored(

@@ -1,15 +1,17 @@
-"""Reading documents given topics: protocols of readers, sweeps of a visit, draws that readers share."""
+"""Reading documents given topics: the base of readers, sweeps of a visit, draws that readers share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.core import core
 from pysgrld.core.draws import Draw
+from pysgrld.core.restore import put_back
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 #: Sweeps of a document's chain when it starts, the second half of them kept.
@@ -161,15 +163,18 @@ class DocumentDraws(NamedTuple):
         return found
 
 
-class Reader(Protocol):
+class Reader(ABC):
     """Documents that are read under given topics: their proportions, and what these predict."""
 
+    @abstractmethod
     def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
         """Return the probability of every scored entry, (nnz,)."""
 
+    @abstractmethod
     def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
         """Return the proportions of layer ``at``'s topics, counted from 0, (n, K); rows sum to 1."""
 
+    @abstractmethod
     def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
         """Go on with the documents' kept chains, and draw proportions and tokens of layer ``at``.
 
@@ -179,6 +184,7 @@ class Reader(Protocol):
             If documents are not sampled.
         """
 
+    @abstractmethod
     def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
         """Go on with the documents' kept chains, and return every token's topic of layer ``at``, (N,).
 
@@ -192,12 +198,16 @@ class Reader(Protocol):
 
     def figures(self, scored: Scored) -> dict[str, float]:
         """Return further numbers of the samples so far, by name."""
+        del scored
+        return {}
 
+    @abstractmethod
     def shares(self, at: int) -> Doubles:
         """Return the share of the tokens of each topic of layer ``at`` as the documents stand, (K,)."""
 
     def arrays(self) -> dict[str, Array]:
         """Return the state of the documents' chains, from which they go on exactly."""
+        return {}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
         """Go on from `arrays`; ``prefix`` is put before their names in messages.
@@ -207,21 +217,25 @@ class Reader(Protocol):
         CheckpointError
             If they are not those of these documents.
         """
+        put_back(self.arrays(), arrays, prefix)
 
 
-class Readers(Protocol):
-    """A maker of readers of documents for one model with its options."""
+class Readers(NamedTuple):
+    """A maker of readers of documents for one model with its options.
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Numbers of topics of each layer."""
+    Attributes
+    ----------
+    layers : tuple of int
+        Numbers of topics of each layer.
+    longest : int
+        Tokens of the longest document of which a whole visit can be counted.
+    make : callable (documents, doc_ids, threads)
+        Returns a reader of documents over the rows of phi that are given later.
+    """
 
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest document of which a whole visit can be counted."""
-
-    def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
-        """Return a reader of documents over the rows of phi that are given later."""
+    layers: tuple[int, ...]
+    longest: int
+    make: Callable[[Documents, Int64s, int], Reader]
 
 
 # ---- draws that readers share
@@ -300,7 +314,7 @@ def proportions_given(
             stream=_STREAM + beyond,
             work=work,
             threads=threads,
-            **key.address(),
+            **key._asdict(),
         )
         theta[some] = g[:, :topics] / g.sum(axis=1, keepdims=True, dtype=np.float64)
     return theta

@@ -10,7 +10,8 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
 
-class Score(NamedTuple):
+@dataclass(frozen=True)
+class Score:
     """The score that a model declares for held-out documents; lower is better.
 
     Attributes
@@ -40,6 +42,9 @@ class Score(NamedTuple):
         Whole numbers that are shown beside it: keys of a line of ``metrics.jsonl``, and what they count.
     further : tuple of (str, str, str)
         Further numbers of the scorer (`Scorer.figures`): their keys, titles, and meanings.
+    error, point, unigram, pooled : str
+        Keys of its standard error, and of the score of the current topics, of the word frequencies of
+        training, and of all chains of a run together.
     """
 
     name: str
@@ -49,26 +54,15 @@ class Score(NamedTuple):
     unit: str = ""
     beside: tuple[tuple[str, str], ...] = ()
     further: tuple[tuple[str, str, str], ...] = ()
+    error: str = field(init=False)
+    point: str = field(init=False)
+    unigram: str = field(init=False)
+    pooled: str = field(init=False)
 
-    @property
-    def error(self) -> str:
-        """Key of its standard error."""
-        return f"{self.name}_se"
-
-    @property
-    def point(self) -> str:
-        """Key of the score of the current topics."""
-        return f"point_{self.name}"
-
-    @property
-    def unigram(self) -> str:
-        """Key of the score of the word frequencies of training."""
-        return f"unigram_{self.name}"
-
-    @property
-    def pooled(self) -> str:
-        """Key of the score of all chains of a run together."""
-        return f"pooled_{self.name}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "error", f"{self.name}_se")
+        for key in ("point", "unigram", "pooled"):
+            object.__setattr__(self, key, f"{key}_{self.name}")
 
     def show(self, value: float, error: float | None = None) -> str:
         """Format a value, with its standard error where that is known.

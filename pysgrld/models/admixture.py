@@ -92,7 +92,7 @@ class AdmixtureFitted(BlockFitted):
         batch = compact(documents, ids, 1.0)
         words = batch.words if len(batch.words) else np.zeros(1, np.int32)
         there = Documents(batch.indptr, batch.indices, batch.counts)
-        return self.readers(there, ids, self.threads), words
+        return self.readers.make(there, ids, self.threads), words
 
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, at: int

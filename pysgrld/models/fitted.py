@@ -16,6 +16,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.errors import UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import Likeness
+from pysgrld.models.samples import SAMPLE, STATE
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import (
     Array,
@@ -24,6 +25,7 @@ from pysgrld.types import (
     Floats,
     Int32s,
     Int64s,
+    Invariant,
     Schedule,
     noise_inflation,
 )
@@ -113,6 +115,8 @@ class Fitted(ABC):
         "component".
     score : Score
         What held-out documents are scored by.
+    sample_invariants, state_invariants : mapping of str to Invariant
+        Invariants of the arrays of a kept sample, and of a checkpoint, by patterns of their names.
     no_mean : str or None
         Why draws cannot be averaged, nor topics be followed from draw to draw; None if they can.
     likeness : Likeness or None
@@ -128,11 +132,19 @@ class Fitted(ABC):
         Whether topics are directions, whose entries may be negative; else they are distributions.
     depth : int
         Number of layers.
+    faithful : bool
+        Whether draws are the posterior's: those of exact samplers alone. Minibatches and documents that
+        start afresh put the means of topics beside the posterior's, by more than its width even where
+        the noise is little.
+    remedy : str or None
+        The options of training whose draws are the posterior's; None where there are none.
     """
 
     kind: str
     noun: str = "topic"
     score: Score
+    sample_invariants: Mapping[str, Invariant] = SAMPLE
+    state_invariants: Mapping[str, Invariant] = STATE
     no_mean: str | None = None
     likeness: Likeness | None = None
     titles: Mapping[str, str] = {}
@@ -140,11 +152,13 @@ class Fitted(ABC):
     slow_tails: bool = False
     signed: bool = False
     depth: int = 1
+    remedy: str | None = "--algo gibbs"
 
     def __init__(self, record: Record, threads: int) -> None:
         self.record, self.threads = record, threads
         self.sampler = SAMPLERS[record.options.algo]
         self.draws = self.sampler.draws
+        self.faithful = self.sampler.whole_corpus and self.draws
 
     # ---- draws
 
@@ -305,19 +319,6 @@ class Fitted(ABC):
         record = self.record
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)
-
-    def faithful(self, step: int) -> bool:
-        """Return whether draws around an iteration are the posterior's: those of exact samplers alone.
-
-        Minibatches and documents that start afresh put the means of topics beside the posterior's, by
-        more than its width even where the noise is little.
-        """
-        del step
-        return self.sampler.whole_corpus and self.draws
-
-    def remedy(self) -> str | None:
-        """Return the options of training whose draws are the posterior's; None where there are none."""
-        return "--algo gibbs"
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
         """Return the share of a deviation that a step of Langevin dynamics takes away, for each topic.

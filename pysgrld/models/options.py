@@ -32,7 +32,7 @@ def _kind() -> dict[str, Option]:
     # a sampler of one model alone needs no words
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
-        f"{model.name} with {', '.join(sorted(_typed(n) for n in said))}; "
+        f"{model.name} with {', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in said))}; "
         for model in others
         if (said := {n for n in model.implied_by if n not in SAMPLERS or n in shared})
     )
@@ -64,21 +64,13 @@ def _kind() -> dict[str, Option]:
     }
 
 
-def _typed(name: str) -> str:
-    """Spell an option as it is typed; names of samplers are typed as they are."""
-    return name if name in SAMPLERS else f"--{name}"
-
-
-def _shown(name: str, option: Option) -> Option:
-    """Add the models' other defaults to what help shows."""
-    others = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
-    return option._replace(shown="; ".join([option.shown, *others]))
-
-
 def _all() -> dict[str, Option]:
     """Return all options in the order of help: what models are, then how they are trained."""
     found = _kind()
-    shared = {name: _shown(name, option) for name, option in SHARED.items()}
+    shared = dict(SHARED)
+    for name, option in SHARED.items():  # help shows other defaults of models
+        others = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
+        shared[name] = option._replace(shown="; ".join([option.shown, *others]))
     found |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
         found |= model.options
@@ -233,7 +225,7 @@ def _unused(sampler: Sampler, model: Model[Any]) -> set[str]:
 
 
 def _contradictions(given: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
-    """List the contradictions between shared options, whatever the model."""
+    """List the contradictions between shared options, those of held-out documents last."""
     if not sampler.draws and given.get("step-size", (1.0,))[0] > 1.0:
         yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
     sweeps = given.get("sweeps")
@@ -246,11 +238,6 @@ def _contradictions(given: Mapping[str, Any], sampler: Sampler) -> Iterator[str]
         yield "--epochs has no meaning for --corpus-size: the corpus is read once"
     if "shuffle-buffer" in given and "corpus-size" not in given:
         yield "--shuffle-buffer has a meaning with --corpus-size only: leave it out"
-    yield from _contradictions_of_held_out(given)
-
-
-def _contradictions_of_held_out(given: Mapping[str, Any]) -> Iterator[str]:
-    """List the contradictions between options of held-out documents."""
     if ("observed-corpus" in given) != ("held-out-corpus" in given):
         yield "--observed-corpus and --held-out-corpus go together: give both"
     sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in given]

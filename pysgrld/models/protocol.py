@@ -5,8 +5,10 @@ No NumPy here, nor in the ``declared`` modules of models: help lists their optio
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.options.option import Facts, Option, Resolved
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate import HeldOut, Scorer
     from pysgrld.evaluate.score import Score
-    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.models.fitted import Fitted
     from pysgrld.types import Documents, Int64s, Invariant
 
 #: A model's own class of resolved options.
@@ -76,7 +78,7 @@ class RunOn(NamedTuple):
     comm: Communicator = ALONE
 
 
-class Model(Protocol[R]):
+class Model(ABC, Generic[R]):
     """A model.
 
     Attributes
@@ -97,6 +99,8 @@ class Model(Protocol[R]):
         Papers' published settings, by name.
     resolved : type
         Its class of resolved options.
+    reads : str
+        Module and name of the class of its trained runs, which is imported when it is asked for.
     minibatch : int
         Documents of a minibatch, where the corpus is large enough.
     spacing : int
@@ -117,28 +121,33 @@ class Model(Protocol[R]):
     shows: ClassVar[Mapping[str, str]] = {}
     presets: ClassVar[Mapping[str, Preset]] = {}
     resolved: type[R]
+    reads: str
     minibatch: int
     spacing: int = 5
     adds_up: bool = False
     learns: frozenset[str] = frozenset()
 
     @property
+    def fitted(self) -> type[Fitted]:
+        """The class of its trained runs, made of a `Record` and a number of threads."""
+        module, _, name = self.reads.rpartition(".")
+        found: type[Fitted] = getattr(import_module(module), name)
+        return found
+
+    @property
     def score(self) -> Score:
-        """Figure by which held-out documents are scored."""
+        """The score of held-out documents."""
+        return self.fitted.score
 
     @property
     def sample_invariants(self) -> Mapping[str, Invariant]:
         """Invariants of the arrays of a kept sample, by patterns of their names."""
-        from pysgrld.models.samples import SAMPLE
-
-        return SAMPLE
+        return self.fitted.sample_invariants
 
     @property
     def state_invariants(self) -> Mapping[str, Invariant]:
         """Invariants of the arrays of a checkpoint, by patterns of their names."""
-        from pysgrld.models.samples import STATE
-
-        return STATE
+        return self.fitted.state_invariants
 
     # ---- options
 
@@ -151,6 +160,7 @@ class Model(Protocol[R]):
         """
         return  # nothing contradicts
 
+    @abstractmethod
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
@@ -177,6 +187,7 @@ class Model(Protocol[R]):
         """Say what a person should know of these options on this corpus, before training starts."""
         return iter(())
 
+    @abstractmethod
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
         """Return the bytes that a run will need, by what they are for."""
 
@@ -188,13 +199,10 @@ class Model(Protocol[R]):
 
         return whole(documents, ids) if self.score.whole else split(documents, ids, observed, seed)
 
+    @abstractmethod
     def chain(self, options: R, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn) -> Chain:
         """Start a Markov chain of the model."""
 
+    @abstractmethod
     def scorer(self, options: R, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Make the scorer of draws on held-out documents over a vocabulary of V words."""
-
-    # ---- reading
-
-    def fitted(self, record: Record, threads: int) -> Fitted:
-        """Read a run, from its newest checkpoint and kept samples."""

@@ -22,7 +22,7 @@ from pysgrld.samplers import SAMPLERS, SamplerFacts
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
 #: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
-#: Where fewer full samples than this fit on disk, slim ones are kept beside them.
+#: Where fewer full samples than this fit on disk, top-word samples are kept beside them.
 FEW = 40
 
 
@@ -71,7 +71,9 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
             value[name] = rule
 
     d, whole = facts.documents, sampler.whole_corpus
-    default("minibatch", d if whole else _minibatch(facts, model.minibatch))
+    # fewer documents where the model's number is a quarter of the corpus or 80,000 tokens
+    long_ones = 80_000 * d // max(1, facts.tokens)
+    default("minibatch", d if whole else min(model.minibatch, -(-d // 4), max(16, long_ones)))
     value["minibatch"] = min(value["minibatch"], d)
     default("kept-sweeps", 1 if whole else value["sweeps"] - value["sweeps"] // 2)
     default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
@@ -125,12 +127,6 @@ def restored(values: Mapping[str, Any]) -> Resolved:
         values, SAMPLERS[values["algo"]].settings_class.of(values)
     )
     return found
-
-
-def _minibatch(facts: Facts, most: int) -> int:
-    """Return so many documents, fewer where that is a quarter of the corpus or 80,000 tokens."""
-    long_ones = 80_000 * facts.documents // max(1, facts.tokens)
-    return min(most, -(-facts.documents // 4), max(16, long_ones))
 
 
 #: Work of training for that of a posterior sample, at least: samples take an eleventh of both.

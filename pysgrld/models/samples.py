@@ -24,7 +24,7 @@ STATE = {"g": Invariant(Condition.NOT_NEGATIVE), "*.g": Invariant(Condition.NOT_
 #: Words that a top-word sample has of each topic.
 WORDS = 256
 #: Invariants of its arrays: ``words`` are the ids, ``phi`` what they have, the most probable first.
-SLIM = {"words": Invariant(Condition.FINITE), "phi": Invariant(Condition.FINITE)}
+TOP_WORDS = {"words": Invariant(Condition.FINITE), "phi": Invariant(Condition.FINITE)}
 
 #: The next topic's words are looked for above this share of the last topic's least value.
 _ABOVE = 0.5
@@ -35,7 +35,7 @@ def width(v: int) -> int:
     return min(WORDS, v)
 
 
-def slim_sample(phi: Floats) -> dict[str, Array]:
+def top_word_sample(phi: Floats) -> dict[str, Array]:
     """Return the top-word sample of a sample of topics over words.
 
     Parameters
@@ -68,7 +68,7 @@ def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]
     Parameters
     ----------
     sample : mapping
-        ``words`` and ``phi``, as `slim_sample` returns them.
+        ``words`` and ``phi``, as `top_word_sample` returns them.
     words : (K, n) int
         Ids of words.
 

@@ -290,8 +290,8 @@ def _compare(
         unit="document" if first.score.whole else "token",
         slim=slim,
         traced=tuple(full),
-        faithful=fitted.faithful(steps[-1]),
-        remedy=fitted.remedy(),
+        faithful=fitted.faithful,
+        remedy=fitted.remedy,
     )
 
 

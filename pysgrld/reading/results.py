@@ -30,7 +30,7 @@ from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.reader import DocumentDraws
 from pysgrld.models.fitted import Fitted, top_words
-from pysgrld.models.samples import SLIM, looked_up, width
+from pysgrld.models.samples import TOP_WORDS, looked_up, width
 from pysgrld.models.seeds import seed_names
 from pysgrld.reading import run_record
 from pysgrld.reading.intervals import Spread, interval
@@ -289,10 +289,10 @@ class Results:
         noise = self.fitted.noise(step)
         return Spread(
             self.options.algo,
-            self.fitted.faithful(step),
+            self.fitted.faithful,
             noise,
             None if noise is None else math.sqrt(wider(noise)),
-            self.fitted.remedy(),
+            self.fitted.remedy,
         )
 
     def topics(
@@ -403,7 +403,7 @@ class Results:
         CheckpointError
             If it is damaged, was changed, or is no sample of this model.
         """
-        sample = self.run.samples.read(step, SLIM, top_words=True)
+        sample = self.run.samples.read(step, TOP_WORDS, top_words=True)
         place, v = str(self.run.samples.path(step, top_words=True)), len(self.vocabulary)
         shape = (self.layers[0], width(v))
         run_record.check_shapes(sample, {"words": shape, "phi": shape}, place)

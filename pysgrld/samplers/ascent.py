@@ -50,8 +50,8 @@ class Ascent(Points):
     names: ClassVar[tuple[str, ...]] = ("x", "time")
     time: Doubles
 
-    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
+    def __init__(self, block: Block, threads: int, then: None = None, /, **arrays: Array) -> None:
+        super().__init__(block, threads, then, **arrays)
         self.v, self.squares = np.zeros_like(self.x), np.zeros(self.x.shape[1])
 
     @classmethod

@@ -17,18 +17,17 @@ Array: ``eta`` (1,) float64.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, log
-from pysgrld.core.restore import picked
 from pysgrld.options.priors import ETA
 from pysgrld.samplers.log_rows import FLOAT_ETA
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
 #: Eta is below it.
 MOST = 1e6
@@ -44,6 +43,7 @@ class Concentration(BlockState[Any]):
     """A learned eta; what it is moved by differs."""
 
     names = ("eta",)
+    of_topics = "eta"
     eta: Doubles
 
     @classmethod
@@ -52,29 +52,12 @@ class Concentration(BlockState[Any]):
         del key
         return cls(block, threads, eta=np.array([block.prior]))
 
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Any]:
-        """Make the state of a checkpoint's arrays, the same in a warm-up."""
-        del warm
-        return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
-
-    @property
-    def value(self) -> float:
-        """The parameter."""
-        return float(self.eta[0])
-
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return eta, first of a padded vector, (16,) float32."""
         del words
         found = np.zeros(padded(1), np.float32)
         found[0] = self.eta[0]
         return found
-
-    def summary(self) -> Doubles:
-        """Return eta, (1,)."""
-        return self.eta
 
     def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:
         """Draw eta given all else."""

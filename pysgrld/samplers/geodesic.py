@@ -50,7 +50,9 @@ class Geodesic(Points):
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
             self.breathe(h)
-            self.drift(0.5 * h, self.damp)
+            # what is faster is not finite soon
+            damp = math.exp(min(-0.5 * self.friction, 700.0))
+            self.drift(0.5 * h, damp)
             if part and settings.resample == "off":
                 slope = statistics.at(self.x, noise=noise)
             else:
@@ -58,7 +60,7 @@ class Geodesic(Points):
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
             if slope.noise is not None:  # what minibatches add is left out
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
-            self.push(key, part, slope.gradient, h, sd, self.damp)
+            self.push(key, part, slope.gradient, h, sd, damp)
             self.drift(0.5 * h)
             self.breathe(h)
 
@@ -66,11 +68,6 @@ class Geodesic(Points):
     def friction(self) -> float:
         """Share of the velocity that friction takes in a step."""
         return float(self.block.settings.friction)
-
-    @property
-    def damp(self) -> float:
-        """Factor by which half of a step's friction slows points, or negative friction speeds them up."""
-        return math.exp(min(-0.5 * self.friction, 700.0))  # what is faster is not finite soon
 
     def breathe(self, h: float) -> None:
         """Do nothing: friction stays what it is."""

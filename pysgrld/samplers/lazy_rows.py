@@ -21,12 +21,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.core.restore import picked
 from pysgrld.errors import CheckpointError
 from pysgrld.samplers.rows import Rows, drawn
 from pysgrld.samplers.state import BlockState, Counts
@@ -52,15 +51,7 @@ class LazyRows(Rows):
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw rows that are all current, and may wait from here on."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
-        return LazyWarmUp(cls, block, threads, **drawn(key, block, threads), **times)
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays, which were of the warm-up if ``warm``."""
-        own = picked(arrays, cls.names, f"{block.name}.")
-        return LazyWarmUp(cls, block, threads, **own) if warm else cls(block, threads, **own)
+        return LazyWarmUp(block, threads, cls, **drawn(key, block, threads), **times)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Step the rows of the minibatch, which must be current; the others are left behind.
@@ -152,25 +143,18 @@ class LazyRows(Rows):
 
 
 class LazyWarmUp(LazyRows):
-    """Lazy rows in the noise-free warm-up, which move by the mean of the CIR transition.
-
-    Parameters
-    ----------
-    then : type
-        What they become when it is over.
-    """
+    """Lazy rows in the noise-free warm-up, which move by the mean of the CIR transition."""
 
     step_all = staticmethod(core.simplex_relax)
     step_some = staticmethod(core.simplex_relax_rows)
 
-    def __init__(self, then: type[LazyRows], block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self._then = then
-
-    def after_warm_up(self) -> BlockState[Counts]:
+    def after_warm_up(self) -> BlockState[Any]:
         """Return the state of the sampler itself; no row takes noise-free steps along into sampling."""
         words = self._waiting()
         anything = Key(0, 0, 0)  # nothing is random
         self._bring(anything, words, self.g, self.sums, core.Purpose.catch_up_pass, packed=False)
         self.last[words] = self.now
-        return self._then(self.block, self.threads, **self.arrays())
+        return super().after_warm_up()
+
+
+LazyRows.warm_up = LazyWarmUp

@@ -9,17 +9,15 @@ tail keep logarithms. This rule is stated here and nowhere else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, log, logaddexp
-from pysgrld.core.restore import picked
 from pysgrld.samplers.rows import Rows, drawn
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
 #: Smallest eta for which float32 rows are exact enough.
 FLOAT_ETA = 0.01
@@ -68,7 +66,7 @@ def transition(
         Rate of the process of each topic; 1 where None.
     """
     core.simplex_scir_log(
-        log_g=log_g, shape=shape, h=h, kappa=kappa, **key.address(), stream=stream, threads=threads
+        log_g=log_g, shape=shape, h=h, kappa=kappa, **key._asdict(), stream=stream, threads=threads
     )
 
 
@@ -83,20 +81,7 @@ class LogRows(BlockState[Counts]):
         """Start at the logarithms of the rows that single precision starts at."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
-        return LogWarmUp(cls, block, threads, log_g=log_g)
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays, which were of the warm-up if ``warm``."""
-        own = picked(arrays, cls.names, f"{block.name}.")
-        return LogWarmUp(cls, block, threads, **own) if warm else cls(block, threads, **own)
-
-    @classmethod
-    def after(cls, warm: LogRows) -> Self:
-        """Go on with the logarithms as they are when the warm-up is over."""
-        return cls(warm.block, warm.threads, **warm.arrays())
+        return LogWarmUp(block, threads, cls, log_g=log_g)
 
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return phi of these words, floored so that no token lacks a topic."""
@@ -113,17 +98,7 @@ class LogRows(BlockState[Counts]):
 
 
 class LogWarmUp(LogRows):
-    """Logarithms in the noise-free warm-up, which move by the mean of the CIR transition.
-
-    Parameters
-    ----------
-    then : type
-        What they become when it is over.
-    """
-
-    def __init__(self, then: type[LogRows], block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self._then = then
+    """Logarithms in the noise-free warm-up, which move by the mean of the CIR transition."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
@@ -131,9 +106,8 @@ class LogWarmUp(LogRows):
         towards = log(shapes(statistics, self.block)) + math.log(-math.expm1(-h))
         self.log_g = logaddexp(self.log_g - h, towards)
 
-    def after_warm_up(self) -> BlockState[Counts]:
-        """Return the state of the sampler itself."""
-        return self._then.after(self)
+
+LogRows.warm_up = LogWarmUp
 
 
 class RowsOrLogs(Rows):
@@ -142,17 +116,6 @@ class RowsOrLogs(Rows):
     logs: ClassVar[type[LogRows]]
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Start in the form that the block's eta needs."""
-        if block.prior < FLOAT_ETA:
-            return cls.logs.start(key, block, threads)
-        return super().start(key, block, threads)
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays, in the form that the block's eta needs."""
-        if block.prior < FLOAT_ETA:
-            return cls.logs.restored(block, arrays, threads, warm=warm)
-        return super().restored(block, arrays, threads, warm=warm)
+    def form(cls, block: Block) -> type[BlockState[Any]]:
+        """Return the form that the block's eta needs."""
+        return cls.logs if block.prior < FLOAT_ETA else cls

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import ClassVar, Self
 
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.core.restore import picked
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
@@ -41,13 +39,10 @@ class Points(BlockState[Potential]):
     """
 
     names: ClassVar[tuple[str, ...]] = ("x", "v", "squares")
+    of_topics = "squares"
     x: Doubles
     v: Doubles
     squares: Doubles
-
-    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self.work = core.Workspace()
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> Self:
@@ -60,14 +55,6 @@ class Points(BlockState[Potential]):
         state.drift(0.0)
         state.push(key, _PACE, np.zeros_like(state.x), sd=1.0)
         return state
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> Self:
-        """Make the state of a checkpoint's arrays, which it owns."""
-        del warm  # there is no warm-up
-        return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
 
     @classmethod
     def own(cls, block: Block) -> dict[str, Array]:
@@ -144,7 +131,8 @@ class Points(BlockState[Potential]):
             part=part,
             work=self.work,
             threads=self.threads,
-            **key.address_of(self.block),
+            **key._asdict(),
+            stream=self.block.stream,
         )
 
     # ---- what is read of them
@@ -156,10 +144,6 @@ class Points(BlockState[Potential]):
     def add_to(self, total: Doubles) -> None:
         """Add the points to ``total``; the sum has their mean direction."""
         total += self.x
-
-    def summary(self) -> Doubles:
-        """Return the squared velocities of the topics, (K,)."""
-        return self.squares[: self.block.shape[1]]
 
     def figures(self) -> dict[str, float]:
         """Return the temperature: the mean squared velocity of a topic, for each of its dimensions."""

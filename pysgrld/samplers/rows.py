@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.core.restore import picked
 from pysgrld.samplers.seeds import start_at_seeds
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
@@ -50,38 +47,16 @@ class FromRows(BlockState[Counts]):
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
         """Draw rows, which become such a state when the warm-up is over."""
-        return WarmUp(cls, block, threads, **drawn(key, block, threads))
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays, which were rows' if ``warm``."""
-        if warm:
-            return WarmUp(cls, block, threads, **picked(arrays, WarmUp.names, f"{block.name}."))
-        return cls(block, threads, **picked(arrays, cls.names, f"{block.name}."))
-
-    @classmethod
-    @abstractmethod
-    def after(cls, warm: Rows) -> Self:
-        """Make such a state of the rows that a warm-up has led to, and take them over."""
+        return WarmUp(block, threads, cls, **drawn(key, block, threads))
 
 
 class Rows(FromRows):
     """Unnormalised rows in single precision; samplers differ in `step`."""
 
     names: ClassVar[tuple[str, ...]] = ("g", "sums")
+    of_topics = "sums"
     g: Floats
     sums: Doubles
-
-    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self.work = core.Workspace()
-
-    @classmethod
-    def after(cls, warm: Rows) -> Self:
-        """Go on with the rows as they are."""
-        return cls(warm.block, warm.threads, **warm.arrays())
 
     def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
         """Return the arguments that all kernels have that step all rows."""
@@ -95,7 +70,8 @@ class Rows(FromRows):
             "factor": found.factor,
             "work": self.work,
             "threads": self.threads,
-            **key.address_of(self.block),
+            **key._asdict(),
+            "stream": self.block.stream,
         }
 
     def reading(self, words: Int32s | None) -> dict[str, Any]:
@@ -132,30 +108,16 @@ class Rows(FromRows):
         """Return the time for which each row has waited to be stepped, (V,); None where none waits."""
         return None
 
-    def summary(self) -> Doubles:
-        """Return the sums of the topics, (K,)."""
-        return self.sums[: self.block.shape[1]]
-
 
 class WarmUp(Rows):
     """Rows in the noise-free warm-up, which move by the mean of the CIR transition.
 
     Kernel: simplex_relax in cpp/kernels/simplex_common.cpp.
-
-    Parameters
-    ----------
-    then : type
-        What they become when it is over.
     """
-
-    def __init__(self, then: type[FromRows], block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self._then = then
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
         core.simplex_relax(**self.arguments(key, statistics), h=h)
 
-    def after_warm_up(self) -> BlockState[Counts]:
-        """Return the state of the sampler itself."""
-        return self._then.after(self)
+
+FromRows.warm_up = WarmUp

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from pysgrld.options.option import Option, Steps, frozen, option_name, thawed
 
 if TYPE_CHECKING:
-    from pysgrld.samplers.state import BlockState, StateClass
+    from pysgrld.samplers.state import BlockState
     from pysgrld.types import Array, Block, Key
 
 
@@ -107,7 +107,7 @@ class Sampler:
         The name that is typed after ``--algo``, and one line for the help.
     module, state : str
         The module with its mathematics, imported when a state is asked for, and the class of its
-        states there (`StateClass`). The module of a sampler that takes steps also has a function
+        states there, a `BlockState`. The module of a sampler that takes steps also has a function
         ``default_step(facts, settings)``.
     settings : str
         The class of its settings in that module, a `SamplerSettings`; "" where it has no options.
@@ -190,7 +190,8 @@ class Sampler:
         threads : int
             Number of threads that its steps may use.
         """
-        return self._states().start(key, self._with_settings(block), threads)
+        states, block = self._states(block)
+        return states.start(key, block, threads)
 
     def restored(
         self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False
@@ -211,12 +212,12 @@ class Sampler:
         CheckpointError
             If an array is missing.
         """
-        return self._states().restored(self._with_settings(block), arrays, threads, warm=warm)
+        states, block = self._states(block)
+        return states.restored(block, arrays, threads, warm=warm)
 
-    def _states(self) -> StateClass:
-        return cast("StateClass", getattr(import_module(self.module), self.state))
-
-    def _with_settings(self, block: Block) -> Block:
-        return (
-            block if block.settings is not None else block._replace(settings=self.settings_class())
-        )
+    def _states(self, block: Block) -> tuple[type[BlockState[Any]], Block]:
+        """Return the class of a block's states, and the block with settings."""
+        if block.settings is None:
+            block = block._replace(settings=self.settings_class())
+        states: type[BlockState[Any]] = getattr(import_module(self.module), self.state)
+        return states.form(block), block

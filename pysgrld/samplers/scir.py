@@ -29,7 +29,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, log_sums, 
 from pysgrld.samplers.rows import Rows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import Array, Block, Key
+from pysgrld.types import Block, Key
 
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch,
 LAZY_FROM = 2.0
@@ -124,20 +124,9 @@ class Cir(RowsOrLogs):
     logs = LogCir
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Draw the rows that a chain starts at."""
-        if block.sparse and block.settings.rows_wait:
-            return LazyCir.start(key, block, threads)
-        return super().start(key, block, threads)
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays."""
-        if block.sparse and block.settings.rows_wait:
-            return LazyCir.restored(block, arrays, threads, warm=warm)
-        return super().restored(block, arrays, threads, warm=warm)
+    def form(cls, block: Block) -> type[BlockState[Any]]:
+        """Return lazy rows where the settings say so and rows are not all read, else by eta."""
+        return LazyCir if block.sparse and block.settings.rows_wait else super().form(block)
 
     @classmethod
     def after(cls, warm: Rows) -> Self:

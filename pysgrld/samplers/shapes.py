@@ -14,17 +14,15 @@ known.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, normals
-from pysgrld.core.restore import picked
 from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
-from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
+from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: No shape is smaller: the square root of its noise must not vanish for good.
 LEAST = 1e-30
@@ -50,6 +48,7 @@ class Shapes(BlockState[Counts]):
     """Shapes that move by Langevin steps."""
 
     names = ("r", "m", "updates", "gamma0", "c0")
+    of_topics = "r"
     r: Doubles
     m: Doubles
     updates: Int64s
@@ -65,23 +64,15 @@ class Shapes(BlockState[Counts]):
         r[:k] = block.prior / (k * block.hyper[0])
         gamma0, c0 = np.array([block.prior]), np.array([block.hyper[0]])
         return WarmShapes(
-            cls,
             block,
             threads,
+            cls,
             r=r,
             m=np.zeros(1),
             updates=np.zeros(1, np.int64),
             gamma0=gamma0,
             c0=c0,
         )
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays, which were of the warm-up if ``warm``."""
-        own = picked(arrays, cls.names, f"{block.name}.")
-        return WarmShapes(cls, block, threads, **own) if warm else cls(block, threads, **own)
 
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return r itself, (Kp,) float32."""
@@ -123,32 +114,17 @@ class Shapes(BlockState[Counts]):
         h = at.h if at.warm or at.relative else min(1.0, at.h * statistics.level)
         return h if at.published else h * at.share
 
-    def summary(self) -> Doubles:
-        """Return r itself, (K,)."""
-        return self.r[: self.block.shape[1]]
-
 
 class WarmShapes(Shapes):
-    """Shapes in the noise-free warm-up.
-
-    Parameters
-    ----------
-    then : type
-        What they become when it is over.
-    """
-
-    def __init__(self, then: type[Shapes], block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self._then = then
+    """Shapes in the noise-free warm-up."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make a noise-free step of the shapes: r <- |r + (h/M) (gamma0/K + X - r (c0 + Q))|."""
         del key
         self._move(statistics, h, np.zeros(self.block.shape[1]))
 
-    def after_warm_up(self) -> BlockState[Counts]:
-        """Return the state of the sampler itself."""
-        return self._then(self.block, self.threads, **self.arrays())
+
+Shapes.warm_up = WarmShapes
 
 
 class ConjugateShapes(Shapes):
@@ -164,7 +140,7 @@ class ConjugateShapes(Shapes):
             _, e1, f1, e2, f2 = self.block.hyper
             c0[:] = self._gammas(key, 0, e2 + gamma0) / (f2 + r[:k].sum())
             shape, purpose = np.full(k, gamma0[0] / k), core.Purpose.shape_gibbs
-            seats = core.tables(n=x, shape=shape, **key.address(), purpose=purpose)
+            seats = core.tables(n=x, shape=shape, **key._asdict(), purpose=purpose)
             rate = f1 + math.log1p(q / c0[0])
             gamma0[:] = self._gammas(key, 1, np.array([e1 + seats.sum()])) / rate
         r[:k] = np.maximum(self._gammas(key, 2, gamma0[0] / k + x) / (c0[0] + q), LEAST)
@@ -176,7 +152,7 @@ class ConjugateShapes(Shapes):
             log_g=log_g,
             shape=shape.astype(np.float64)[None, :],
             h=math.inf,
-            **key.address(),
+            **key._asdict(),
             stream=self.block.stream + which + 1,
             threads=1,
         )

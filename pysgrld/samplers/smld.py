@@ -18,7 +18,7 @@ from pysgrld.options.option import Steps
 from pysgrld.samplers.rows import FromRows, Rows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+from pysgrld.types import Doubles, Floats, Int32s, Key
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
@@ -32,36 +32,29 @@ class Dual(FromRows):
     """Topics in dual coordinates that move by Langevin steps of isotropic noise."""
 
     names = ("y", "log_sums")
+    of_topics = "log_sums"
     y: Floats
     log_sums: Doubles
 
     #: Whether 1 + y stands for exp(y).
     approximate: ClassVar[bool] = False
 
-    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
-        super().__init__(block, threads, **arrays)
-        self.work = core.Workspace()
-
     @classmethod
     def after(cls, warm: Rows) -> Self:
         """Leave the rows for dual coordinates; phi stays as it is."""
         k = warm.block.shape[1]
         y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
-        y[:, :k] = cls.coordinates(warm.g[:, :k])
+        g = warm.g[:, :k]
+        if cls.approximate:
+            y[:-1, :k] = g[:-1] / g[-1] - 1.0
+            unnormalised = np.maximum(1.0 + y[:, :k].astype(np.float64), 1e-8)
+        else:
+            log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
+            y[:, :k] = log_g - log_g[-1]
+            unnormalised = exp(y[:, :k].astype(np.float64))
         log_sums = np.zeros(y.shape[1])
-        log_sums[:k] = log(cls.exponentials(y[:, :k].astype(np.float64)).sum(axis=0))
+        log_sums[:k] = log(unnormalised.sum(axis=0))
         return cls(warm.block, warm.threads, y=y, log_sums=log_sums)
-
-    @staticmethod
-    def coordinates(g: Floats) -> Array:
-        """Return y of unnormalised rows, (V, K): log(g / g of the last word)."""
-        log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
-        return np.asarray(log_g - log_g[-1])
-
-    @staticmethod
-    def exponentials(y: Doubles) -> Doubles:
-        """Return unnormalised probabilities of y, (V, K)."""
-        return np.asarray(exp(y))
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the step y <- y + h (eta + N - (V eta + N.) phi) + sqrt(2h) z; the last y stays 0."""
@@ -77,7 +70,8 @@ class Dual(FromRows):
             h=h,
             totals=totals(statistics, self.block) + v * self.block.prior,
             approximate=self.approximate,
-            **key.address_of(self.block),
+            **key._asdict(),
+            stream=self.block.stream,
             work=self.work,
             threads=self.threads,
         )
@@ -94,24 +88,8 @@ class Dual(FromRows):
             threads=self.threads,
         )
 
-    def summary(self) -> Doubles:
-        """Return the logarithms of the sums of the topics, (K,)."""
-        return self.log_sums[: self.block.shape[1]]
-
 
 class ApproximateDual(Dual):
     """Dual coordinates where 1 + y, at least 1e-8, stands for exp(y), as the paper ran it."""
 
     approximate = True
-
-    @staticmethod
-    def coordinates(g: Floats) -> Array:
-        """Return y of unnormalised rows, (V, K): g / g of the last word, less 1."""
-        y = np.zeros(g.shape, np.float32)
-        y[:-1] = g[:-1] / g[-1] - 1.0
-        return y
-
-    @staticmethod
-    def exponentials(y: Doubles) -> Doubles:
-        """Return unnormalised probabilities of y, (V, K)."""
-        return np.maximum(1.0 + y, 1e-8)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
-import numpy as np
-
-from pysgrld.core.restore import put_back
+from pysgrld.core import core
+from pysgrld.core.restore import picked, put_back
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: Sufficient statistics: what the documents of a minibatch say about a block.
@@ -107,17 +106,64 @@ class BlockState(ABC, Generic[S]):
     block : Block
     threads : int
         Number of threads that its steps may use.
+    then : type, optional
+        Of a state in the warm-up: what it becomes when that is over.
     **arrays
         Its arrays, which it owns from here on: one for each of ``names``.
     """
 
     #: The attributes that are its arrays, as a checkpoint names them: all that the next step needs.
     names: ClassVar[tuple[str, ...]]
+    #: Which of them has a number for each topic that is not finite where the topic is not.
+    of_topics: ClassVar[str]
+    #: The class of the state in the noise-free warm-up; None where there is none.
+    warm_up: ClassVar[type[BlockState[Any]] | None] = None
 
-    def __init__(self, block: Block, threads: int, **arrays: Array) -> None:
-        self.block, self.threads = block, threads
+    def __init__(
+        self,
+        block: Block,
+        threads: int,
+        then: type[BlockState[Any]] | None = None,
+        /,
+        **arrays: Array,
+    ) -> None:
+        self.block, self.threads, self.then = block, threads, then
+        self.work = core.Workspace()
         for name in self.names:
             setattr(self, name, arrays[name])
+
+    # ---- how it is made
+
+    @classmethod
+    def form(cls, block: Block) -> type[BlockState[Any]]:
+        """Return the class of the states of a block, where that depends on the block."""
+        del block
+        return cls
+
+    @classmethod
+    @abstractmethod
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
+        """Draw the state of a chain's first iteration, which is in the warm-up until that is over."""
+
+    @classmethod
+    def restored(
+        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
+    ) -> BlockState[Any]:
+        """Make a state of a checkpoint's arrays, which it owns from here on, without a chain.
+
+        Raises
+        ------
+        CheckpointError
+            If one is missing.
+        """
+        kind: type[BlockState[Any]] = (cls.warm_up if warm else None) or cls
+        own = picked(arrays, kind.names, f"{block.name}.")
+        return kind(block, threads, None if kind is cls else cls, **own)
+
+    @classmethod
+    def after(cls, warm: Any) -> Self:
+        """Go on with the arrays as they are when the warm-up is over."""
+        return cls(warm.block, warm.threads, **warm.arrays())
 
     # ---- how it moves
 
@@ -130,17 +176,13 @@ class BlockState(ABC, Generic[S]):
         del statistics
         return at.h
 
-    def after_warm_up(self) -> BlockState[S]:
+    def after_warm_up(self) -> BlockState[Any]:
         """Return the state that sampling goes on from when the warm-up is over.
 
         It takes over the arrays of this one, which must not be used any more; a state that samples
         already returns itself.
         """
-        return self
-
-    def take_prior(self, prior: float) -> None:
-        """Go on with another `Block.prior`; rows that wait must have been brought up to date."""
-        self.block = self.block._replace(prior=prior)
+        return self if self.then is None else self.then.after(self)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
         """Return how much of a topic's distance to its conditional mean a step of ``h`` goes, (K,).
@@ -185,14 +227,10 @@ class BlockState(ABC, Generic[S]):
         """
         total += self.rows()
 
-    @abstractmethod
     def summary(self) -> Doubles:
         """Return a number for each topic, (K,), that is not finite where the topic is not."""
-
-    def not_finite(self) -> int | None:
-        """Return the first topic, from 0, that is not finite any more, or None."""
-        bad = np.flatnonzero(~np.isfinite(self.summary()))
-        return int(bad[0]) if len(bad) else None
+        found: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
+        return found
 
     # ---- checkpoints
 
@@ -209,24 +247,6 @@ class BlockState(ABC, Generic[S]):
             If one is missing, or of another type or shape.
         """
         put_back(self.arrays(), arrays, f"{self.block.name}.")
-
-
-class StateClass(Protocol):
-    """The class of a sampler's states, which its row of the table names: how states are made."""
-
-    def start(self, key: Key, block: Block, threads: int) -> BlockState[Any]:
-        """Draw the state of a chain's first iteration, which is in the warm-up until that is over."""
-
-    def restored(
-        self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Any]:
-        """Make a state of a checkpoint's arrays, which it owns from here on, without a chain.
-
-        Raises
-        ------
-        CheckpointError
-            If one is missing.
-        """
 
 
 def update_scale(m: Doubles, updates: Int64s, found: Doubles, weight: Schedule) -> Doubles:

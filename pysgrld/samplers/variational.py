@@ -8,7 +8,6 @@ exp(E log phi), not the mean of phi: cpp/kernels/dirichlet.cpp.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.seeds import start_at_seeds
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import Array, Block, Floats, Int32s, Key
+from pysgrld.types import Block, Floats, Int32s, Key
 
 #: Lambda starts at Gamma(100) / 100, mean 1, standard deviation 0.1: as Hoffman's own code does.
 START_SHAPE = 100.0
@@ -32,6 +31,8 @@ def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
 
 class Dirichlets(Rows):
     """Parameters of Dirichlet laws: ``g`` is lambda. There is no warm-up: nothing is noisy."""
+
+    warm_up = None
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
@@ -51,14 +52,6 @@ class Dirichlets(Rows):
         )
         start_at_seeds(block.seeds, state.g, state.sums)
         return state
-
-    @classmethod
-    def restored(
-        cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
-    ) -> BlockState[Counts]:
-        """Make the state of a checkpoint's arrays; there is one kind only."""
-        del warm
-        return super().restored(block, arrays, threads, warm=False)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Go the share rho_t = ``h``, at most 1, of the way to eta + N."""

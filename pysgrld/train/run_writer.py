@@ -13,7 +13,7 @@ from pysgrld.chain.protocol import Visit
 from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model
-from pysgrld.models.samples import SLIM, slim_sample
+from pysgrld.models.samples import TOP_WORDS, top_word_sample
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Position, Reporter
@@ -126,7 +126,9 @@ class RunWriter:
         if False in due:
             self.backlog.write_sample(step, sample, self.model.sample_invariants)
         if True in due:
-            self.backlog.write_sample(step, slim_sample(sample["phi"]), SLIM, top_words=True)
+            self.backlog.write_sample(
+                step, top_word_sample(sample["phi"]), TOP_WORDS, top_words=True
+            )
 
     def _step_of(self, ordinal: int) -> int:
         """Return the iteration of the posterior sample of this number."""

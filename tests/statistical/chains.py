@@ -100,7 +100,7 @@ class Corpora:
             sweeps=sweeps,
             kept=kept,
             rao_blackwell=rao_blackwell,
-            **key.address(),
+            **key._asdict(),
             purpose=core.Purpose.documents,
             z=self.z,
             token_ptr=self.indptr,
@@ -127,9 +127,9 @@ def state_of(form, kind, key, block):
     """A state of a sampler that has both forms, in the one that is asked for whatever eta is."""
     arrays = drawn(key, block, 1)
     if form == "rows":
-        return kind.after(WarmUp(kind, block, 1, **arrays))
+        return kind.after(WarmUp(block, 1, **arrays))
     g = np.maximum(arrays["g"][:, : block.shape[1]], np.finfo(np.float32).tiny)
-    return kind.logs.after(LogWarmUp(kind.logs, block, 1, log_g=np.log(g.astype(np.float64))))
+    return kind.logs.after(LogWarmUp(block, 1, log_g=np.log(g.astype(np.float64))))
 
 
 def refresh_scale(key, state, found):

@@ -95,7 +95,7 @@ def advance(chain, steps):
 def now(chain):
     """All rows as of now, (V, K): a copy where they are lazy."""
     state = chain.states["phi"]
-    g = state.current(chain._key(chain.step))[0] if lazy(chain) else state.g
+    g = state.current(chain.key)[0] if lazy(chain) else state.g
     return g[:, : chain.topics.shape[1]].astype(np.float64)
 
 
@@ -205,7 +205,7 @@ def test_a_look_at_some_rows_is_what_a_look_at_all_gives_them(never_dense):
     """Red with: draws keyed by the place in the list."""
     chain = advance(chain_of("on", k=40), 9)
     some = np.array([1, 3, 5], np.int32)
-    state, key = chain.states["phi"], chain._key(9)
+    state, key = chain.states["phi"], chain.key._replace(step=9)
     few, _ = state.current(key, some)
     assert few.tobytes() == state.current(key)[0][some].tobytes()
 

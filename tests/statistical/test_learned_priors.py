@@ -107,7 +107,7 @@ def moved(seed, collapsed):
         draw["phi"][:, :K] = np.maximum(phi.T, core.PHI_FLOOR)
         found = documents.visit(key, draw | {"eta": learned.rows()}, batch)
         learned.step(key, found["phi"], 0.0)
-        topics.take_prior(learned.value)
+        topics.block = topics.block._replace(prior=float(learned.eta[0]))
         topics.step(key, found["phi"], 0.0)
         shapes.step(key, found["alpha"], 0.0)
         # words given the tokens' topics, and, where topics are integrated out, topics drawn for it
@@ -117,10 +117,10 @@ def moved(seed, collapsed):
         if collapsed:
             n = np.zeros((K, V))
             np.add.at(n, (order, np.repeat(batch.indices, batch.counts)), 1)
-            phi = np.exp(dirichlet(rng, learned.value + n))
+            phi = np.exp(dirichlet(rng, learned.eta[0] + n))
         cumulative = phi.cumsum(axis=1) / phi.sum(axis=1, keepdims=True)
         x = [(rng.random((len(own), 1)) > cumulative[own, :-1]).sum(axis=1) for own in z]
-    return functions(shapes.r[:K], learned.value, z, x)
+    return functions(shapes.r[:K], learned.eta[0], z, x)
 
 
 def functions(alpha, eta, z, x):
@@ -226,7 +226,7 @@ def test_eta_given_topics_keeps_the_joint_distribution(v, topics):
         state = GivenTopics(block, 1, eta=np.array([own]))
         for t in range(3):
             state.step(Key(i, 0, t), phi, 0.0)
-        found[i] = state.value
+        found[i] = state.eta[0]
     assert ks(-np.expm1(-(found - FLOAT_ETA) / (ETA - FLOAT_ETA)), lambda u: u) < KS
     assert abs(z_mean(found - eta, 0.0)) < Z
     assert (found != eta).mean() > 0.9

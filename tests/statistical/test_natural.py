@@ -48,7 +48,7 @@ class Topics:
     def settle(self, block):
         """End a warm-up of the same arrays."""
         warm, then = (LogWarmUp, LogCir) if self.form == "log" else (WarmUp, Cir)
-        self.state = warm(then, block, 1, **self.state.arrays()).after_warm_up()
+        self.state = warm(block, 1, then, **self.state.arrays()).after_warm_up()
 
     @property
     def g(self):

@@ -19,7 +19,7 @@ import pytest
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Completion
 from pysgrld.evaluate.held_out import split
-from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.models.lda.reader import lda_readers
 from pysgrld.types import Documents, Key
 
 ROOT = Path(__file__).parents[2]
@@ -305,7 +305,7 @@ def test_theta_has_the_prior_that_a_peer_has_learned(module):
     ours = judge.point(scoring.Found(topics))
     assert judge.point(scoring.Found(topics, 0.1)) == ours
     assert judge.point(scoring.Found(topics, np.array([0.1, 0.1]))) == ours
-    expected = Completion(held_out, LdaReaders(2, 0.1), 1)
+    expected = Completion(held_out, lda_readers(2, 0.1), 1)
     phi = core.zeros(6, padded(2), "float32")
     phi[:, :2] = topics.T
     assert ours == pytest.approx(float(expected.point(Key(0, 0, 0), {"phi": phi})), rel=1e-6)

@@ -15,7 +15,7 @@ from pysgrld.core import core, padded
 from pysgrld.evaluate import Completion, HeldOut, pair
 from pysgrld.evaluate.held_out import split
 from pysgrld.evaluate.score import pooled
-from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.models.lda.reader import lda_readers
 from pysgrld.types import Documents, Key
 
 V, K = 12, 5
@@ -46,7 +46,7 @@ def topics(seed=0, v=V, k=K):
 
 
 def completion(held_out, k=K, alpha=0.2, threads=1):
-    return Completion(held_out, LdaReaders(k, alpha), threads)
+    return Completion(held_out, lda_readers(k, alpha), threads)
 
 
 def key(step=0):

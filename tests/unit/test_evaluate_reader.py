@@ -6,9 +6,9 @@ import pytest
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Visiting
 from pysgrld.evaluate.reader import Sweeps, longest_counted, sweeps_of, sweeps_of_new
-from pysgrld.models.dlda.reader import DeepReaders
+from pysgrld.models.dlda.reader import deep_readers
 from pysgrld.models.dlda.resolved import DeepLDAOptions
-from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.models.lda.reader import lda_readers
 from pysgrld.types import Documents, Key, Scored
 
 PURPOSE = core.Purpose
@@ -41,9 +41,9 @@ DOCUMENTS = Documents(np.array([0, 2, 3]), np.array([0, 1, 2], np.int32), np.ful
 SCORED = Scored(np.array([0, 1, 2]), np.array([2, 0], np.int32), np.ones(2, np.int32))
 DEEP = {"layers": (3,), "link": "counts", "p-prior": (0.01, 0.01), "c-prior": (1.0, 1.0)}
 READERS = {
-    "gibbs": LdaReaders(3, 0.1),
-    "mean-field": LdaReaders(3, 0.1, mean_field=True),
-    "deep": DeepReaders(DeepLDAOptions.of(DEEP)),
+    "gibbs": lda_readers(3, 0.1),
+    "mean-field": lda_readers(3, 0.1, mean_field=True),
+    "deep": deep_readers(DeepLDAOptions.of(DEEP)),
 }
 
 
@@ -55,7 +55,7 @@ def draw(seed):
     return {"phi": phi, "r": r, "weights": phi}
 
 
-@pytest.mark.parametrize("make", READERS.values(), ids=READERS)
+@pytest.mark.parametrize("make", [readers.make for readers in READERS.values()], ids=READERS)
 def test_what_a_visit_leaves_behind(make):
     """Kept chains move when they are continued, and then only; what they were restores them.
 
@@ -87,7 +87,7 @@ def test_what_a_visit_leaves_behind(make):
 @pytest.mark.parametrize("name", ["gibbs", "deep"])
 def test_kept_chains_begin_once(name, monkeypatch):
     """Also where they were restored. Red with: every visit the first one; a restored one the first."""
-    make, seen = READERS[name], []
+    make, seen = READERS[name].make, []
     reader, again = (make(DOCUMENTS, np.arange(2), 1) for _ in range(2))
 
     def spy(how, *, fresh):

@@ -174,8 +174,8 @@ def test_alpha_waits_for_the_warm_up_and_eta_for_its_turn():
     lda = LDA(3, **BASE, **LEARNED).fit(COUNTS)
     assert len(set(lda.alpha_)) == 3
     chain = lda._posterior.chain
-    assert chain.states["eta"].value != 0.05
-    assert chain.states["phi"].block.prior == np.float32(chain.states["eta"].value)
+    assert chain.states["eta"].eta[0] != 0.05
+    assert chain.states["phi"].block.prior == np.float32(chain.states["eta"].eta[0])
 
 
 @pytest.mark.parametrize("algo", ["gibbs", "cgs"])
@@ -256,7 +256,7 @@ def test_probabilities_below_the_floor_are_censored_not_taken_as_the_floor():
     found = []
     for t in range(60):
         state.step(Key(1, 0, t), phi, 0.0)
-        found.append(state.value)
+        found.append(state.eta[0])
     assert np.mean(found[10:]) == pytest.approx(eta, rel=4 / np.sqrt(v * k * 0.7))
 
 

@@ -8,9 +8,9 @@ import pytest
 from pysgrld.core import core, padded
 from pysgrld.evaluate.reader import DocumentDraws, proportions_given
 from pysgrld.models.admixture import AdmixtureFitted
-from pysgrld.models.dlda.reader import DeepReaders
+from pysgrld.models.dlda.reader import deep_readers
 from pysgrld.models.dlda.resolved import DeepLDAOptions
-from pysgrld.models.lda.reader import LdaReaders
+from pysgrld.models.lda.reader import lda_readers
 from pysgrld.reading.intervals import bounds
 from pysgrld.types import Block, Documents, Key
 
@@ -57,7 +57,7 @@ def coverage(draws, truth):
 def test_intervals_of_proportions_cover_those_that_documents_were_drawn_from(known):
     """Red with: the tokens' shares taken for theta (0.75); the mean of 25 sweeps counted (0.83)."""
     parts, some, theta = known
-    found = drawn(LdaReaders(K, ALPHA), parts, some, np.arange(len(some)))
+    found = drawn(lda_readers(K, ALPHA), parts, some, np.arange(len(some)))
     assert 0.87 < coverage(found.theta, theta) < 0.93
     np.testing.assert_allclose(found.theta.sum(axis=2), 1, atol=1e-5)
     assert (found.tokens.sum(axis=2) == N).all()
@@ -70,7 +70,7 @@ def test_twenty_draws_of_long_documents_cover_where_topics_overlap(alpha):
     rng, n = np.random.default_rng(1), 150
     topics, theta = rng.dirichlet(np.full(V, 1.0), K), rng.dirichlet(np.full(K, alpha), n)
     some = documents(np.array([rng.multinomial(1000, p @ topics) for p in theta]))
-    readers = LdaReaders(K, alpha)
+    readers = lda_readers(K, alpha)
     found = drawn(readers, {"phi": topics.astype(np.float32)}, some, np.arange(n), number=20)
     assert 0.85 < coverage(found.theta, theta) < 0.95
 
@@ -88,7 +88,7 @@ def test_intervals_of_deep_proportions_cover_those_that_documents_were_drawn_fro
     parts = {"phi": topics, "phi2": higher, "r": r[None]}
     parts = {name: matrix.astype(np.float32) for name, matrix in parts.items()}
     said = {"layers": (K, above), "link": "counts", "p-prior": (20.0, 1.0), "c-prior": (10.0, 10.0)}
-    found = drawn(DeepReaders(DeepLDAOptions.of(said)), parts, some, np.arange(n), at=at)
+    found = drawn(deep_readers(DeepLDAOptions.of(said)), parts, some, np.arange(n), at=at)
     truth = (first, second)[at]
     assert 0.85 < coverage(found.theta, truth / truth.sum(axis=1, keepdims=True)) < 0.95
     lengths = np.broadcast_to(some.lengths, (DRAWS, n))
@@ -100,12 +100,12 @@ def test_a_documents_draws_do_not_depend_on_others_on_blocks_or_on_threads(known
     parts, some, _ = known
     ids = np.arange(60) * 7 + (1 << 33) * (np.arange(60) % 2)
     some = some.take(np.arange(60))
-    whole = drawn(LdaReaders(K, ALPHA), parts, some, ids)
+    whole = drawn(lda_readers(K, ALPHA), parts, some, ids)
     rows = np.array([31, 4, 59])
-    few = drawn(LdaReaders(K, ALPHA), parts, some.take(rows), ids[rows], threads=2)
+    few = drawn(lda_readers(K, ALPHA), parts, some.take(rows), ids[rows], threads=2)
     for a, b in zip(whole, few, strict=True):
         np.testing.assert_array_equal(a[:, rows], b)
-    other = drawn(LdaReaders(K, ALPHA), parts, some.take(rows), ids[rows] + (1 << 31))
+    other = drawn(lda_readers(K, ALPHA), parts, some.take(rows), ids[rows] + (1 << 31))
     assert (other.theta != few.theta).any(axis=(0, 2)).all()
 
 

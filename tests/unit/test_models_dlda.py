@@ -7,7 +7,7 @@ from pysgrld.core import core, padded
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.evaluate import Completion, pair
 from pysgrld.models.dlda.documents import documents
-from pysgrld.models.dlda.reader import DeepReaders
+from pysgrld.models.dlda.reader import deep_readers
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
@@ -59,7 +59,7 @@ def test_priors_of_documents_reach_the_kernels_in_their_order():
     trained = documents(options, V, 1)
     trained.keep(data)
     trained.visit(Key(1, 0, 0), draw(), batch_of(data))
-    held = Completion(pair(data, corpus(B, 1)), DeepReaders(options), 1)
+    held = Completion(pair(data, corpus(B, 1)), deep_readers(options), 1)
     held.update(Key(1, 0, 0), draw())
     for c in (trained.arrays()["rates"], held.arrays()["rates"]):
         assert c[:, 0] == pytest.approx(3.0, rel=0.01)
@@ -121,7 +121,7 @@ def test_the_rate_weighted_figure_is_of_summed_rates_normalised_once():
     sample's sum for that of all.
     """
     observed, scored = corpus(B), corpus(B, 1)
-    held = Completion(pair(observed, scored), DeepReaders(resolved()), 1)
+    held = Completion(pair(observed, scored), deep_readers(resolved()), 1)
     rate, total = np.zeros((B, V)), np.zeros((B, 1))
     for t in range(3):
         parts = draw(t)

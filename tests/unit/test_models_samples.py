@@ -10,7 +10,7 @@ from pysgrld.errors import UsageError
 from pysgrld.models import samples as slim
 from pysgrld.models.options import check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.models.samples import looked_up, slim_sample
+from pysgrld.models.samples import looked_up, top_word_sample
 from pysgrld.options.option import Facts
 
 
@@ -20,7 +20,7 @@ def test_the_most_probable_words_come_first_and_of_those_alike_the_first(v, monk
     monkeypatch.setattr(slim, "WORDS", 12)
     rng = np.random.default_rng(v)
     phi = rng.integers(0, 20, (19, v)).astype(np.float32)
-    found = slim_sample(phi)
+    found = top_word_sample(phi)
     wanted = np.argsort(-phi, axis=1, kind="stable")[:, :12]
     np.testing.assert_array_equal(found["words"], wanted)
     np.testing.assert_array_equal(found["phi"], np.take_along_axis(phi, wanted, axis=1))
@@ -31,7 +31,7 @@ def test_a_word_that_a_slim_sample_lacks_is_below_its_least_value(monkeypatch):
     monkeypatch.setattr(slim, "WORDS", 7)
     phi = np.random.default_rng(0).dirichlet(np.ones(30), 5).astype(np.float32)
     words = np.tile(np.arange(29, -1, -1), (5, 1))
-    values, censored = looked_up(slim_sample(phi), words)
+    values, censored = looked_up(top_word_sample(phi), words)
     true = phi[:, ::-1]
     assert (censored.sum(axis=1) == 23).all()
     np.testing.assert_array_equal(values[~censored], true[~censored])
@@ -49,7 +49,7 @@ def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path
     assert run.samples.steps() == [12, 16, 20, 24, 28, 32, 36, 40]
     assert run.samples.steps(top_words=True) == [16, 24, 32, 40]
     for step in run.samples.steps(top_words=True):
-        part = slim_sample(run.samples.read(step)["phi"])
+        part = top_word_sample(run.samples.read(step)["phi"])
         found = run.samples.read(step, top_words=True)
         for name in ("words", "phi"):
             np.testing.assert_array_equal(found[name], part[name])

@@ -9,7 +9,7 @@ from pysgrld.core.draws import WEIGHTS
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.resolve import resolve
-from pysgrld.models.samples import slim_sample
+from pysgrld.models.samples import top_word_sample
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts
 from pysgrld.reading.compare_chains import diagnose
@@ -214,7 +214,9 @@ def test_chains_are_followed_by_slim_samples_where_there_are_more_of_them(
         run = RunDirectory.open(place)
         with run.lock():
             for step in run.samples.steps():
-                run.samples.write(step, slim_sample(run.samples.read(step)["phi"]), top_words=True)
+                run.samples.write(
+                    step, top_word_sample(run.samples.read(step)["phi"]), top_words=True
+                )
             for step in run.samples.steps()[full:]:
                 run.samples.drop(step)
     found = diagnose(*places, tell=lambda *a: told.append(a))

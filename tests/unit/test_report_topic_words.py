@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pysgrld.models.samples import slim_sample
+from pysgrld.models.samples import top_word_sample
 from pysgrld.report import topic_words as module
 from pysgrld.report.sample_pass import ChainOfTopics
 from pysgrld.report.topic_words import automatic, candidates, relevance, terms, words_shown
@@ -30,7 +30,7 @@ def chain(samples, rows=None, slim=False):
         fitted=SimpleNamespace(no_mean=None, rows_of=lambda sample, at: sample["phi"]),
         word_steps=lambda at: (list(range(len(samples))), slim),
         read_sample=lambda step: {"phi": samples[step]},
-        read_slim=lambda step: slim_sample(samples[step]),
+        read_slim=lambda step: top_word_sample(samples[step]),
     )
     return ChainOfTopics(results, np.arange(K) if rows is None else rows)
 

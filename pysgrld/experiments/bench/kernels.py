@@ -169,7 +169,7 @@ def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
             doc_ids=np.arange(documents),
             alpha=alpha,
             topics=k,
-            **Key(1, 0, step).address(),
+            **Key(1, 0, step)._asdict(),
             threads=1,
         )
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
-    from pysgrld.evaluate.score import Score, Scorer
-    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.evaluate.score import Scorer
 
 #: Topics of the one layer where nothing is asked for.
 TOPICS = 100
@@ -108,16 +107,10 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         }
     }
     resolved = DeepLDAOptions
+    reads = "pysgrld.models.dlda.reader.DeepFitted"
     minibatch = 200
     adds_up = True
     spacing = 2
-
-    @property
-    def score(self) -> Score:
-        """Perplexity by document completion."""
-        from pysgrld.models.dlda.reader import DEEP_PERPLEXITY
-
-        return DEEP_PERPLEXITY
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse widths given twice, priors of other layers, and shapes' priors but with gibbs."""
@@ -196,15 +189,10 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         self, options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
         """Score by document completion."""
-        from pysgrld.models.dlda.reader import scorer
+        from pysgrld.evaluate import Completion
+        from pysgrld.models.dlda.reader import deep_readers
 
-        return scorer(options, held_out, words, threads)
-
-    def fitted(self, record: Record, threads: int) -> Fitted:
-        """Read topics of layers."""
-        from pysgrld.models.dlda.reader import fitted
-
-        return fitted(record, threads)
+        return Completion(held_out, deep_readers(options), threads)
 
 
 MODEL = DeepLDAModel()

@@ -6,17 +6,16 @@ cpp/kernels/documents_deep.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import product
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.seeds import seeds_of
 from pysgrld.samplers.shapes import ShapesSettings
@@ -83,7 +82,7 @@ def hyper_of(options: DeepLDAOptions) -> Hyper:
     return Hyper(a0, b0, e0, f0, options.link)
 
 
-class DeepDocuments:
+class DeepDocuments(DocumentSampler):
     """Documents of a deep model by upward-downward Gibbs sampling.
 
     Parameters
@@ -169,7 +168,7 @@ class DeepDocuments:
             kept=self.kept,
             held=self.held,
             rao_blackwell=self.rao_blackwell,
-            **key.address(),
+            **key._asdict(),
             purpose=core.Purpose.documents,
             work=self._work,
             threads=self._threads,
@@ -182,16 +181,6 @@ class DeepDocuments:
     def arrays(self) -> dict[str, Array]:
         """Return theta, rates and totals of all documents, where they are kept between visits."""
         return self._kept | {"visited": self._visited} if self._kept else {}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy theta, rates and totals of all documents out of a checkpoint, where they are kept.
-
-        Raises
-        ------
-        CheckpointError
-            If it lacks some of it.
-        """
-        put_back(self.arrays(), arrays)
 
 
 def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocuments:

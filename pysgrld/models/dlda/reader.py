@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,11 +14,11 @@ from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, log, product
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
-from pysgrld.evaluate import PERPLEXITY, Completion, HeldOut, Scorer
+from pysgrld.evaluate import PERPLEXITY
 from pysgrld.evaluate.reader import (
     DocumentDraw,
     Reader,
-    Sweeps,
+    Readers,
     Visiting,
     longest_counted,
     sweeps_of,
@@ -34,38 +36,18 @@ from pysgrld.models.dlda.documents import (
     topic_arguments,
 )
 from pysgrld.models.dlda.resolved import DeepLDAOptions
-from pysgrld.models.fitted import Fitted, Node, Record, top_words
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
+from pysgrld.models.fitted import Node, Record, top_words
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
 
 
-class DeepReaders(NamedTuple):
-    """Makes readers of documents for deep LDA with these options. A `Readers`.
-
-    Attributes
-    ----------
-    options : DeepLDAOptions
-        Resolved.
-    """
-
-    options: DeepLDAOptions
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Numbers of topics of each layer."""
-        return tuple(self.options.layers)
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest document of which a whole visit can be counted."""
-        return longest_counted(DeepReader.NEW)
-
-    def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
-        """Make a reader of documents over the rows of phi that are given later."""
-        return DeepReader(self.options, documents, doc_ids, threads)
+def deep_readers(options: DeepLDAOptions) -> Readers:
+    """Return the maker of readers of documents for deep LDA with resolved options."""
+    longest = longest_counted(DeepReader.NEW)
+    return Readers(tuple(options.layers), longest, partial(DeepReader, options))
 
 
-class DeepReader:
-    """Documents read by upward-downward Gibbs of their local variables, topics fixed. A `Reader`.
+class DeepReader(Reader):
+    """Documents read by upward-downward Gibbs of their local variables, topics fixed.
 
     Parameters
     ----------
@@ -98,18 +80,16 @@ class DeepReader:
         """Whether the documents' kept chains have not begun yet."""
         return len(self._rate) == 0
 
-    def _sweeps(self, how: Visiting) -> Sweeps:
-        if how is Visiting.NEW:
-            return sweeps_of_new(self.NEW, longest=int(self.documents.lengths.max(initial=0)))
-        return sweeps_of(how, fresh=self._fresh)
-
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
         """Return the mean proportions of the topics of every layer, each (n, Kp) float32.
 
         Given shapes s and counts n, theta over its sum is Dirichlet(s + n): what is averaged is
         that mean, with n expected over the split, in the kept sweeps.
         """
-        sweeps = self._sweeps(how)
+        if how is Visiting.NEW:
+            sweeps = sweeps_of_new(self.NEW, longest=int(self.documents.lengths.max(initial=0)))
+        else:
+            sweeps = sweeps_of(how, fresh=self._fresh)
         state: dict[str, Any] = {}
         if sweeps.go_on:
             state = {"theta": self._theta, "rates": self._rates, "fresh": self._fresh}
@@ -142,7 +122,12 @@ class DeepReader:
         """Return the probability of every scored entry, sum_k of the mean proportion times phi."""
         first = self.proportions(key, parts, how)[0]
         if how in (Visiting.CONTINUE, Visiting.DRAW):
-            self._add_rates(parts, scored)
+            # add Poisson rates of the scored entries, and their sums over the vocabulary
+            if self._fresh:
+                self._rate = np.zeros(len(scored.indices))
+            theta = np.ascontiguousarray(self._theta[:, : self._wide[0]])
+            self._rate += self._mixture(parts, scored, theta)
+            self._total += theta.sum(axis=1, dtype=np.float64)
         return self._mixture(parts, scored, first)
 
     def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
@@ -179,7 +164,7 @@ class DeepReader:
             kept=sweeps.kept,
             held=0,
             rao_blackwell=False,
-            **key.address(),
+            **key._asdict(),
             purpose=sweeps.purpose,
             want_words=False,
             work=self._work,
@@ -234,14 +219,6 @@ class DeepReader:
             theta=theta,
             threads=self.threads,
         )
-
-    def _add_rates(self, parts: Draw, scored: Scored) -> None:
-        """Add Poisson rates of the scored entries, and their sums over the vocabulary."""
-        if self._fresh:
-            self._rate = np.zeros(len(scored.indices))
-        theta = np.ascontiguousarray(self._theta[:, : self._wide[0]])
-        self._rate += self._mixture(parts, scored, theta)
-        self._total += theta.sum(axis=1, dtype=np.float64)
 
     def figures(self, scored: Scored) -> dict[str, float]:
         """Return the perplexity of samples weighted by their total rate (Cong et al. 2017, section 5)."""
@@ -315,21 +292,33 @@ def tree(
 
 
 #: Perplexity, and beside it the figure that the paper calls so.
-DEEP_PERPLEXITY = PERPLEXITY._replace(
+DEEP_PERPLEXITY = replace(
+    PERPLEXITY,
     further=(
         (
             "rate_weighted_perplexity",
             "rate weighted",
             "samples weighted by their total rate, as the paper has it",
         ),
-    )
+    ),
 )
 
 
 class DeepFitted(AdmixtureFitted):
-    """A trained run of deep LDA, read: topics of several layers, each over the one below."""
+    """A trained run of deep LDA, read: topics of several layers, each over the one below.
+
+    Parameters
+    ----------
+    record : Record
+    threads : int
+    """
 
     score = DEEP_PERPLEXITY
+
+    def __init__(self, record: Record, threads: int) -> None:
+        options: DeepLDAOptions = record.options
+        parts = blocks(options, record.words, record.tokens)
+        super().__init__(record, threads, parts, deep_readers(options))
 
     def document_prior(self, at: int) -> None:
         """Return None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
@@ -348,15 +337,3 @@ class DeepFitted(AdmixtureFitted):
         return tree(
             draw, self.layers, [[[vocabulary[w] for w in row] for row in top] for top in tops]
         )
-
-
-def scorer(options: DeepLDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
-    """Make the scorer of draws on held-out documents over V words."""
-    del words
-    return Completion(held_out, DeepReaders(options), threads)
-
-
-def fitted(record: Record, threads: int) -> Fitted:
-    """Read a trained run of deep LDA."""
-    parts = blocks(record.options, record.words, record.tokens)
-    return DeepFitted(record, threads, parts, DeepReaders(record.options))

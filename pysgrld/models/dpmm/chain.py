@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pysgrld.chain.protocol import Visit
-from pysgrld.corpus.minibatches import Ahead, Epochs, Minibatches
+from pysgrld.chain.protocol import Chain, Visit
+from pysgrld.corpus.minibatches import Epochs, Minibatches
 from pysgrld.errors import UsageError
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.settings import Settings
 from pysgrld.models.dpmm.slice_sampling import Mixture
-from pysgrld.samplers import SAMPLERS
-from pysgrld.types import Array, Documents, Doubles, Floats, Minibatch, Schedule, noise_inflation
+from pysgrld.types import Array, Documents, Floats, Minibatch, noise_inflation
 
 
-class MixtureChain(Mixture):
-    """A mixture with the minibatches of a corpus: see `pysgrld.chain.protocol.Chain`.
+class MixtureChain(Mixture, Chain):
+    """A mixture with the minibatches of a corpus.
 
     Parameters
     ----------
@@ -48,26 +47,12 @@ class MixtureChain(Mixture):
     ) -> None:
         if not isinstance(stream, Epochs):
             raise UsageError("a mixture keeps every document's component: it needs a stored corpus")
-        super().__init__(
-            stream.train[:], words, settings_of(options), stream.seed, stream.chain, threads
+        Chain.__init__(self, options, stream, tokens, waiting)
+        Mixture.__init__(
+            self, stream.train[:], words, settings_of(options), stream.seed, stream.chain, threads
         )
-        self.sampler = SAMPLERS[options.algo]
-        self.draws = self.sampler.draws
-        self.stream: Minibatches = stream
-        self.tokens = tokens
-        step_size = options.step_size
-        self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
-        self._batches = Ahead(stream, waiting)
-        self._whole = stream.minibatch(0) if self.sampler.whole_corpus else None
-
-    def close(self) -> None:
-        """End the thread that prepares minibatches ahead; there are no more iterations."""
-        self._batches.close()
-
-    @property
-    def step_size(self) -> float:
-        """Step size of the components in the next iteration."""
-        return self.schedule(self.step)
+        if self.sampler.whole_corpus:
+            self._whole = stream.minibatch(0)
 
     @property
     def noise_inflation(self) -> float:
@@ -83,10 +68,6 @@ class MixtureChain(Mixture):
                 f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times that "
                 "given the counts"
             )
-
-    def next_batch(self) -> Minibatch | None:
-        """Return the documents of the next iteration; None where the stream has no more."""
-        return self._whole or self._batches.minibatch(self.step)
 
     def advance(self, batch: Minibatch | None = None) -> Visit:
         """Do one iteration.
@@ -110,13 +91,6 @@ class MixtureChain(Mixture):
         some = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
         self.iterate(some, batch.doc_ids, h / self.schedule.a)
         return Visit(len(some), some.tokens, h)
-
-    def totals(self) -> dict[str, Doubles]:
-        """Return nothing: components of different iterations are not the same ones."""
-        return {}
-
-    def add_to(self, totals: dict[str, Doubles]) -> None:
-        """Add nothing: draws of a mixture have no totals."""
 
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: ``phi`` (J, V), and ``w`` (1, J + 1)."""

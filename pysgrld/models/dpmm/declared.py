@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
-    from pysgrld.evaluate.score import Score, Scorer
-    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.evaluate.score import Scorer
 
 #: Dirichlet prior of components, per word.
 ETA = 0.5
@@ -128,14 +127,8 @@ class MixtureModel(Model[MixtureOptions]):
         }
     }
     resolved = MixtureOptions
+    reads = "pysgrld.models.dpmm.fitted.MixtureFitted"
     minibatch = 1000
-
-    @property
-    def score(self) -> Score:
-        """Minus the log predictive density of a document."""
-        from pysgrld.models.dpmm.score import LOG_PREDICTIVE
-
-        return LOG_PREDICTIVE
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and options of sticks where there are no such ones."""
@@ -207,12 +200,6 @@ class MixtureModel(Model[MixtureOptions]):
         from pysgrld.models.dpmm.score import MixtureScorer
 
         return MixtureScorer(held_out, options, words)
-
-    def fitted(self, record: Record, threads: int) -> Fitted:
-        """Read components."""
-        from pysgrld.models.dpmm.fitted import MixtureFitted
-
-        return MixtureFitted(record, threads)
 
 
 def unordered(algo: str, concentration: str | None) -> bool:

@@ -260,7 +260,7 @@ class Mixture:
             counts=wide,
             factor=scale,
             h=h,
-            **self._key.address(),
+            **self.key._asdict(),
             stream=_COMPONENTS,
             work=self._work,
             threads=self.threads,
@@ -269,7 +269,8 @@ class Mixture:
         self._log_g[:, :k] = log(wanted)
 
     @property
-    def _key(self) -> Key:
+    def key(self) -> Key:
+        """The address of the next iteration's random numbers."""
         return Key(self.seed, self.chain, self.step)
 
     def _gamma(self, log_g: Doubles, shape: Doubles, stream: int, h: float = math.inf) -> Doubles:
@@ -279,7 +280,7 @@ class Mixture:
             log_g=moved,
             shape=np.ascontiguousarray(np.broadcast_to(shape, moved.shape), np.float64),
             h=h,
-            **self._key.address(),
+            **self.key._asdict(),
             stream=stream,
             threads=self.threads,
         )
@@ -294,7 +295,7 @@ class Mixture:
         self, entity: Int64s, ordinal: Int64s, purpose: core.Purpose = core.Purpose.stick_noise
     ) -> Doubles:
         """Return uniforms of the iteration; a document has ordinal 0 for its slice, 1 for births."""
-        return core.uniforms(entity, ordinal, purpose=purpose, **self._key.address())
+        return core.uniforms(entity, ordinal, purpose=purpose, **self.key._asdict())
 
     def _swap_labels(self) -> None:
         """Let components exchange their labels: any two that have documents, then neighbours.
@@ -357,7 +358,7 @@ class Mixture:
             counts=some.counts,
             doc_ids=ids,
             slice=slices.astype(np.float32),
-            **self._key.address(),
+            **self.key._asdict(),
             threads=self.threads,
         )
 

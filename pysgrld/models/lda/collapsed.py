@@ -6,21 +6,22 @@ Kernel: cpp/kernels/documents_collapsed.cpp.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.documents import alpha_evidence, alpha_of, token_places
-from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Block, Documents, Int32s, Int64s, Key, Minibatch
 
 
-class CollapsedDocuments:
+class CollapsedDocuments(DocumentSampler):
     """Documents by collapsed Gibbs sampling: each token's topic given those of all others.
 
     Parameters
@@ -72,7 +73,7 @@ class CollapsedDocuments:
             alpha=alpha,
             **self._prior(batch.words, eta),
             sweeps=self.sweeps,
-            **key.address(),
+            **key._asdict(),
             z=self.z,
             token_ptr=self._token_ptr,
             work=self._work,
@@ -87,13 +88,13 @@ class CollapsedDocuments:
                 doc_ids=batch.doc_ids,
                 alpha=alpha,
                 topics=self.topics,
-                **key.address(),
+                **key._asdict(),
                 threads=self._threads,
             )
             statistics[ALPHA_BLOCK] = alpha_evidence(tables, q, 1.0, level)
         return statistics
 
-    def _prior(self, words: Int32s, prior: float) -> dict[str, Array]:
+    def _prior(self, words: Int32s, prior: float) -> dict[str, Any]:
         """Return eta of the cells: rows that differ, the row of each word, and sums over all V words."""
         (v, k), eta, seeds = self.block.shape, np.float32(prior), self.block.seeds
         seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
@@ -121,10 +122,3 @@ class CollapsedDocuments:
         """
         put_back(self.arrays(), arrays)
         check_topics("z", self.z, self.topics)
-
-
-def documents(options: LDAOptions, block: Block, threads: int) -> CollapsedDocuments:
-    """Make the sampler of documents that resolved options ask for."""
-    return CollapsedDocuments(
-        block=block, alpha=options.fixed_alpha, sweeps=options.sweeps, threads=threads
-    )

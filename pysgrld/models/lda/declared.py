@@ -23,11 +23,10 @@ from pysgrld.options.word_files import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
-    from pysgrld.chain.protocol import Chain
+    from pysgrld.chain.protocol import Chain, DocumentSampler
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
-    from pysgrld.evaluate.score import Score, Scorer
-    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.evaluate.score import Scorer
 
 #: Topics where none are asked for.
 TOPICS = 100
@@ -102,16 +101,10 @@ class LDAModel(Model[LDAOptions]):
         },
     }
     resolved = LDAOptions
+    reads = "pysgrld.models.lda.reader.LDAFitted"
     minibatch = 400
     adds_up = True
     learns = frozenset({"alpha", "eta"})
-
-    @property
-    def score(self) -> Score:
-        """Perplexity by document completion."""
-        from pysgrld.evaluate.completion import PERPLEXITY
-
-        return PERPLEXITY
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and documents kept of which an iteration sees some."""
@@ -187,17 +180,37 @@ class LDAModel(Model[LDAOptions]):
     ) -> Chain:
         """Start the chain of the topics over words."""
         from pysgrld.chain.blocks import BlockChain
-        from pysgrld.models.lda import collapsed, documents, mean_field
+        from pysgrld.models.lda.collapsed import CollapsedDocuments
+        from pysgrld.models.lda.documents import GibbsDocuments, blocks
+        from pysgrld.models.lda.mean_field import MeanFieldDocuments
 
-        way = {"cgs": collapsed, "ovb": mean_field}.get(options.algo, documents)
-        parts = documents.blocks(options, corpus.words, corpus.tokens)
+        parts = blocks(options, corpus.words, corpus.tokens)
+        k, alpha, sweeps = options.topics, options.fixed_alpha, options.sweeps
+        threads = run_on.threads
+        documents: DocumentSampler
+        if options.algo == "cgs":
+            documents = CollapsedDocuments(
+                block=parts[0], alpha=alpha, sweeps=sweeps, threads=threads
+            )
+        elif options.algo == "ovb":
+            assert alpha is not None  # nothing is sampled that it could be learned from
+            documents = MeanFieldDocuments(topics=k, alpha=alpha, sweeps=sweeps, threads=threads)
+        else:
+            documents = GibbsDocuments(
+                topics=k,
+                alpha=alpha,
+                sweeps=sweeps,
+                kept=options.kept_sweeps,
+                rao_blackwell=options.counts == "rao-blackwell",
+                threads=threads,
+            )
         return BlockChain(
             options,
             parts,
-            way.documents(options, parts[0], run_on.threads),
+            documents,
             stream,
             corpus.tokens,
-            run_on.threads,
+            threads,
             run_on.waiting,
             run_on.comm,
             keep=options.keep_documents == "on",
@@ -206,15 +219,10 @@ class LDAModel(Model[LDAOptions]):
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Score by document completion."""
-        from pysgrld.models.lda.reader import scorer
+        from pysgrld.evaluate import Completion
+        from pysgrld.models.lda.reader import readers_of
 
-        return scorer(options, held_out, words, threads)
-
-    def fitted(self, record: Record, threads: int) -> Fitted:
-        """Read topics over words."""
-        from pysgrld.models.lda.reader import fitted
-
-        return fitted(record, threads)
+        return Completion(held_out, readers_of(options), threads)
 
 
 MODEL = LDAModel()

@@ -1,4 +1,14 @@
-"""Latent Dirichlet allocation: documents by collapsed Gibbs of their topics, given phi.
+"""Latent Dirichlet allocation: its blocks, and documents by collapsed Gibbs of their topics, given phi.
+
+    phi_k ~ Dirichlet(eta),  theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
+
+An iteration (`pysgrld.chain.blocks.BlockChain.advance`), with a minibatch of B out of D documents:
+
+1. rows of phi that its words need are brought up to date, and read;
+2. topics z of its tokens are sampled given phi, theta integrated out (`GibbsDocuments.visit`), and
+   counted by word; where alpha is learned, what they say about it is counted, too;
+3. counts times D/B are the corpus's, by which the sampler of topics moves phi, and that of shapes alpha;
+4. a learned eta is drawn given phi now and then; given the counts where they are of the whole corpus.
 
 Kernel: cpp/kernels/documents_gibbs.cpp.
 """
@@ -10,6 +20,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
@@ -92,7 +103,7 @@ def token_places(documents: Documents) -> Int64s:
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
-class GibbsDocuments:
+class GibbsDocuments(DocumentSampler):
     """Documents by Gibbs sampling of their tokens' topics, theta integrated out.
 
     Parameters
@@ -180,7 +191,7 @@ class GibbsDocuments:
             sweeps=self.sweeps,
             kept=self.kept,
             rao_blackwell=self.rao_blackwell,
-            **key.address(),
+            **key._asdict(),
             purpose=core.Purpose.documents,
             z=z,
             token_ptr=token_ptr,
@@ -202,7 +213,7 @@ class GibbsDocuments:
             doc_ids=batch.doc_ids,
             alpha=alpha,
             topics=self.topics,
-            **key.address(),
+            **key._asdict(),
             threads=self._threads,
         )
         return Collected((*sums, tables), q)
@@ -222,16 +233,3 @@ class GibbsDocuments:
         put_back(self.arrays(), arrays)
         if self._z is not None:
             check_topics("z", self._z, self.topics)
-
-
-def documents(options: LDAOptions, block: Block, threads: int) -> GibbsDocuments:
-    """Make the sampler of documents that resolved options ask for."""
-    del block
-    return GibbsDocuments(
-        topics=options.topics,
-        alpha=options.fixed_alpha,
-        sweeps=options.sweeps,
-        kept=options.kept_sweeps,
-        rao_blackwell=options.counts == "rao-blackwell",
-        threads=threads,
-    )

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Collected, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_positive, put_back
-from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.samplers.state import Counts
-from pysgrld.types import UNIT, Array, Block, Documents, Floats, Int64s, Key, Minibatch
+from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 
 #: A document has converged when gamma changes by less on average over topics: as Hoffman's own code.
 TOLERANCE = 1e-3
@@ -23,7 +23,7 @@ TOLERANCE = 1e-3
 PASSES = 100
 
 
-class MeanFieldDocuments:
+class MeanFieldDocuments(DocumentSampler):
     """Documents by coordinate ascent on their variational parameters.
 
     Parameters
@@ -115,12 +115,3 @@ class MeanFieldDocuments:
         put_back(self.arrays(), arrays)
         if self._gamma is not None:
             check_positive("gamma", self._gamma[:, : self.topics])
-
-
-def documents(options: LDAOptions, block: Block, threads: int) -> MeanFieldDocuments:
-    """Make the fit of documents that resolved options ask for."""
-    del block
-    assert options.fixed_alpha is not None  # nothing is sampled that it could be learned from
-    return MeanFieldDocuments(
-        topics=options.topics, alpha=options.fixed_alpha, sweeps=options.sweeps, threads=threads
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,10 +10,10 @@ from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.errors import UsageError
-from pysgrld.evaluate import Completion, HeldOut, Scorer
 from pysgrld.evaluate.reader import (
     DocumentDraw,
     Reader,
+    Readers,
     Sweeps,
     Visiting,
     proportions_given,
@@ -22,7 +21,7 @@ from pysgrld.evaluate.reader import (
     sweeps_of_draw,
 )
 from pysgrld.models.admixture import AdmixtureFitted
-from pysgrld.models.fitted import Fitted, Record
+from pysgrld.models.fitted import Record
 from pysgrld.models.lda.documents import alpha_of, blocks, token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.lda.resolved import LDAOptions
@@ -35,10 +34,10 @@ PASSES = 100
 EXPECTED_PASSES = 8
 
 
-class LdaReaders(NamedTuple):
-    """Makes readers of documents for LDA. A `Readers`.
+def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -> Readers:
+    """Return the maker of readers of documents for LDA.
 
-    Attributes
+    Parameters
     ----------
     topics : int
         K.
@@ -48,30 +47,17 @@ class LdaReaders(NamedTuple):
         Whether documents are fitted by mean field, as in training; else their topics are sampled.
     """
 
-    topics: int
-    alpha: float | None
-    mean_field: bool = False
+    def make(documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
+        if mean_field:
+            assert alpha is not None  # nothing was sampled that it could be learned from
+            return MeanFieldReader(topics, alpha, documents, threads)
+        return GibbsReader(topics, alpha, documents, doc_ids, threads)
 
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Numbers of topics of the one layer."""
-        return (self.topics,)
-
-    @property
-    def longest(self) -> int:
-        """Tokens of the longest document of which a whole visit can be counted."""
-        return core.MAX_COLLECTED
-
-    def __call__(self, documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
-        """Make a reader: by mean-field where training is, else by Gibbs."""
-        if self.mean_field:
-            assert self.alpha is not None  # nothing was sampled that it could be learned from
-            return MeanFieldReader(self.topics, self.alpha, documents, threads)
-        return GibbsReader(self.topics, self.alpha, documents, doc_ids, threads)
+    return Readers((topics,), core.MAX_COLLECTED, make)
 
 
-class GibbsReader:
-    """Documents read by collapsed Gibbs of their tokens' topics, phi fixed. A `Reader`.
+class GibbsReader(Reader):
+    """Documents read by collapsed Gibbs of their tokens' topics, phi fixed.
 
     Parameters
     ----------
@@ -192,11 +178,6 @@ class GibbsReader:
         counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
         return counts
 
-    def figures(self, scored: Scored) -> dict[str, float]:
-        """Return nothing: there is no figure beside the perplexity."""
-        del scored
-        return {}
-
     def arrays(self) -> dict[str, Array]:
         """Return the state of the documents' chains, from which they go on exactly."""
         return {"z": self._z}
@@ -213,8 +194,8 @@ class GibbsReader:
         check_topics(f"{prefix}z", self._z, self.topics)
 
 
-class MeanFieldReader:
-    """Documents read by mean-field variational Bayes, topics fixed; nothing is random. A `Reader`.
+class MeanFieldReader(Reader):
+    """Documents read by mean-field variational Bayes, topics fixed; nothing is random, and nothing kept.
 
     Parameters
     ----------
@@ -290,32 +271,22 @@ class MeanFieldReader:
         share /= max(1.0, lengths.sum())
         return share
 
-    def figures(self, scored: Scored) -> dict[str, float]:
-        """Return nothing: there is no figure beside the perplexity."""
-        del scored
-        return {}
 
-    def arrays(self) -> dict[str, Array]:
-        """Return nothing: no chain goes on between scores."""
-        return {}
+class LDAFitted(AdmixtureFitted):
+    """A trained run of LDA, read: topics over words.
 
-    def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Restore nothing: no chain goes on between scores."""
-        del arrays, prefix
+    Parameters
+    ----------
+    record : Record
+    threads : int
+    """
 
-
-def readers(options: LDAOptions) -> LdaReaders:
-    """Make the maker of readers, which fit or sample documents as training does."""
-    return LdaReaders(options.topics, options.fixed_alpha, options.algo == "ovb")
+    def __init__(self, record: Record, threads: int) -> None:
+        options: LDAOptions = record.options
+        parts = blocks(options, record.words, record.tokens)
+        super().__init__(record, threads, parts, readers_of(options))
 
 
-def scorer(options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
-    """Make the scorer of draws on held-out documents over V words."""
-    del words
-    return Completion(held_out, readers(options), threads)
-
-
-def fitted(record: Record, threads: int) -> Fitted:
-    """Read a trained run of LDA."""
-    parts = blocks(record.options, record.words, record.tokens)
-    return AdmixtureFitted(record, threads, parts, readers(record.options))
+def readers_of(options: LDAOptions) -> Readers:
+    """Return the maker of readers, which fit or sample documents as training does."""
+    return lda_readers(options.topics, options.fixed_alpha, mean_field=options.algo == "ovb")

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
-    from pysgrld.evaluate.score import Score, Scorer
-    from pysgrld.models.fitted import Fitted, Record
-    from pysgrld.types import Invariant
+    from pysgrld.evaluate.score import Scorer
 
 #: Topics where none are asked for, and prior of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
@@ -147,29 +145,8 @@ class SphericalModel(Model[SphericalOptions]):
         }
     }
     resolved = SphericalOptions
+    reads = "pysgrld.models.sam.fitted.SphericalFitted"
     minibatch = 100
-
-    @property
-    def score(self) -> Score:
-        """Log-perplexity of a document."""
-        from pysgrld.models.sam.score import LOG_PERPLEXITY
-
-        return LOG_PERPLEXITY
-
-    @property
-    def sample_invariants(self) -> Mapping[str, Invariant]:
-        """Topics are unit vectors."""
-        from pysgrld.types import Condition, Invariant
-
-        return {"phi": Invariant(Condition.ROWS_UNIT_NORM, row="topic")}
-
-    @property
-    def state_invariants(self) -> Mapping[str, Invariant]:
-        """Weights and squares are not negative."""
-        from pysgrld.types import Condition, Invariant
-
-        at_least_0 = Invariant(Condition.NOT_NEGATIVE)
-        return {"idf": at_least_0, "phi.squares": at_least_0}
 
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
@@ -232,12 +209,6 @@ class SphericalModel(Model[SphericalOptions]):
         from pysgrld.models.sam.score import LogPerplexity
 
         return LogPerplexity(options, held_out, words, threads)
-
-    def fitted(self, record: Record, threads: int) -> Fitted:
-        """Read directions."""
-        from pysgrld.models.sam.fitted import SphericalFitted
-
-        return SphericalFitted(record, threads)
 
 
 def check_room(topics: int, words: int) -> None:

@@ -15,14 +15,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
 from pysgrld.models.sam.proportions import (
     Prior,
     Products,
@@ -58,8 +57,8 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
     )
 
 
-class SphericalDocuments:
-    """Documents as directions, whose proportions are sampled given topics. A `DocumentSampler`.
+class SphericalDocuments(DocumentSampler):
+    """Documents as directions, whose proportions are sampled given topics.
 
     Parameters
     ----------
@@ -122,16 +121,6 @@ class SphericalDocuments:
             "centre": self.prior.centre,
         }
         return own if self.kept is None else own | {"theta": self.kept}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy `arrays` out of a checkpoint.
-
-        Raises
-        ------
-        CheckpointError
-            If it lacks them.
-        """
-        put_back(self.arrays(), arrays)
 
 
 class SphericalPotential:

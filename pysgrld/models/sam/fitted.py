@@ -18,7 +18,17 @@ from pysgrld.models.sam.documents import blocks
 from pysgrld.models.sam.proportions import Walk, directions, products_of_draw, start, walk
 from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity
 from pysgrld.models.sam.variational import expected_proportions
-from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key
+from pysgrld.types import (
+    Array,
+    Condition,
+    Documents,
+    Doubles,
+    Floats,
+    Int32s,
+    Int64s,
+    Invariant,
+    Key,
+)
 
 #: Documents whose proportions are inferred together.
 BLOCK = 4096
@@ -52,12 +62,20 @@ class SphericalFitted(BlockFitted):
     kind = "a spherical admixture model"
     score = LOG_PERPLEXITY
     likeness = Likeness(cosines, cosine)
+    sample_invariants: Mapping[str, Invariant] = {
+        "phi": Invariant(Condition.ROWS_UNIT_NORM, row="topic")
+    }
+    state_invariants: Mapping[str, Invariant] = dict.fromkeys(
+        ("idf", "phi.squares"), Invariant(Condition.NOT_NEGATIVE)
+    )
     signed = True
+    remedy = "--algo gmc-bgibbs"
 
     def __init__(self, record: Record, threads: int) -> None:
         centre = np.asarray(record.arrays.get("centre", np.zeros(record.words)))
         super().__init__(record, threads, blocks(record.options, record.words, centre))
         self._work = core.Workspace()
+        self.faithful = record.options.algo == "gmc-bgibbs"  # the exact baseline alone
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
         """Return the draw of a kept sample, of these words or of all where None."""
@@ -161,16 +179,6 @@ class SphericalFitted(BlockFitted):
             total += self.proportions(draw, some.take(rows), ids[rows], at).sum(axis=0)
         share: Doubles = total / total.sum()
         return share
-
-    def faithful(self, step: int) -> bool:
-        """Return whether draws vary as the posterior does: those of the exact baseline alone."""
-        del step
-        exact: bool = self.record.options.algo == "gmc-bgibbs"
-        return exact
-
-    def remedy(self) -> str | None:
-        """Return the option of the exact baseline."""
-        return "--algo gmc-bgibbs"
 
     def scorer(self, held_out: HeldOut) -> Scorer:
         """Return a scorer of this run's draws on documents."""

@@ -241,7 +241,7 @@ def walk(
         purpose=purpose,
         work=work,
         threads=threads,
-        **key.address(),
+        **key._asdict(),
     )
     every = max(1, len(doc_ids) * law.trajectories)
     return Walked(samples, float(accepted.sum()) / every, float(jumped.sum()) / every)

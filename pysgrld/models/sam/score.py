@@ -213,7 +213,7 @@ def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
     """
     logs = np.zeros_like(shape)
     core.simplex_scir_log(
-        log_g=logs, shape=shape, h=math.inf, **key.address(), stream=stream, threads=threads
+        log_g=logs, shape=shape, h=math.inf, **key._asdict(), stream=stream, threads=threads
     )
     found = exp(logs - logs.max(axis=1, keepdims=True))
     theta: Doubles = np.maximum(found / found.sum(axis=1, keepdims=True), 1e-300)

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
+from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.core.draws import Draw
@@ -281,8 +282,8 @@ def expected_proportions(options: SphericalOptions, words: int, products: Produc
     return theta
 
 
-class VariationalDocuments:
-    """Documents as directions, each with a fitted Dirichlet law of its proportions. A `DocumentSampler`.
+class VariationalDocuments(DocumentSampler):
+    """Documents as directions, each with a fitted Dirichlet law of its proportions.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class Chains:
         elif algo == "sgrld":
             self.state = Langevin(block, 1, **rows)
         else:
-            self.state = Dual.after(WarmUp(Dual, block, 1, **rows))
+            self.state = Dual.after(WarmUp(block, 1, **rows))
 
     def step(self, key: Key, found: Counts, h: float) -> None:
         """Move all chains by one iteration.

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
-    from pysgrld.evaluate.score import Score, Scorer
-    from pysgrld.models.fitted import Fitted, Record
+    from pysgrld.evaluate.score import Scorer
 
 #: Dirichlet prior per word: uniform over all multinomials.
 ETA = 1.0
@@ -54,15 +53,9 @@ class MultinomialFamily(Model[MultinomialOptions]):
     }
     shows: ClassVar[Mapping[str, str]] = {"eta": "1"}
     resolved = MultinomialOptions
+    reads = "skeletons.multinomial.fitted.MultinomialFitted"
     minibatch = 1000
     adds_up = True
-
-    @property
-    def score(self) -> Score:
-        """Perplexity of a token of whole documents."""
-        from skeletons.multinomial.score import TOKEN_PERPLEXITY
-
-        return TOKEN_PERPLEXITY
 
     # ---- options
 
@@ -125,14 +118,6 @@ class MultinomialFamily(Model[MultinomialOptions]):
         from skeletons.multinomial.score import TokenPerplexity
 
         return TokenPerplexity(held_out)
-
-    # ---- reading
-
-    def fitted(self, record: Record, threads: int) -> Fitted:
-        """Read the one topic."""
-        from skeletons.multinomial.fitted import fitted
-
-        return fitted(record, threads)
 
 
 MODEL = MultinomialFamily()

@@ -5,8 +5,6 @@ phi ~ Dirichlet(eta), a token's word ~ phi, to the power p: phi | words ~ Dirich
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from skeletons.multinomial.resolved import MultinomialOptions
 
@@ -15,7 +13,7 @@ from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import padded
 from pysgrld.core.draws import Draw
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Array, Block, Documents, Key, Minibatch
+from pysgrld.types import Block, Key, Minibatch
 
 
 def blocks(options: MultinomialOptions, words: int, tokens: float) -> tuple[Block, ...]:
@@ -46,9 +44,6 @@ class CountedDocuments(DocumentSampler):
     def __init__(self, power: float) -> None:
         self.power = power
 
-    def keep(self, documents: Documents) -> None:
-        """Keep nothing: every visit counts anew."""
-
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
@@ -56,13 +51,6 @@ class CountedDocuments(DocumentSampler):
         del key, draw  # nothing is sampled
         (counts,) = comm.add(_counted(part) for part in comm.parts(batch)).sums
         return {"phi": Counts(batch.words, counts, self.power * batch.scale)}
-
-    def arrays(self) -> dict[str, Array]:
-        """Give nothing: nothing is kept between visits."""
-        return {}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Restore nothing: nothing is kept between visits."""
 
 
 def _counted(batch: Minibatch) -> Collected:

@@ -9,7 +9,7 @@ from skeletons.multinomial.score import TOKEN_PERPLEXITY, TokenPerplexity
 from pysgrld.core.draws import Draw
 from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.models.block_fitted import BlockFitted
-from pysgrld.models.fitted import Fitted, Record, SomeDocuments
+from pysgrld.models.fitted import Record, SomeDocuments
 from pysgrld.types import Documents, Doubles, Int64s
 
 
@@ -18,6 +18,10 @@ class MultinomialFitted(BlockFitted):
 
     kind = "a multinomial"
     score = TOKEN_PERPLEXITY
+
+    def __init__(self, record: Record, threads: int) -> None:
+        options = record.options
+        super().__init__(record, threads, blocks(options, record.words, record.tokens))
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
         """Give the one topic all of every document, (n, 1)."""
@@ -32,8 +36,3 @@ class MultinomialFitted(BlockFitted):
     def scorer(self, held_out: HeldOut) -> Scorer:
         """Make what scores draws of this run on documents."""
         return TokenPerplexity(held_out)
-
-
-def fitted(record: Record, threads: int) -> Fitted:
-    """Read what a run found."""
-    return MultinomialFitted(record, threads, blocks(record.options, record.words, record.tokens))
