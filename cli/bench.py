@@ -83,7 +83,8 @@ def command(
     """
     from pysgrld.experiments.bench.results import read_results, speedups
     from pysgrld.experiments.bench.timing import use_isa
-    from pysgrld.run.files import refuse_existing, whole_file
+    from pysgrld.run.files import whole_file
+    from pysgrld.run.layout import check_outputs
 
     from .ranks import over_ranks
 
@@ -93,7 +94,7 @@ def command(
         # everything that may be refused, before minutes are spent; ranks say it once
         old = read_results(Path(compare)) if compare else None
         if out:
-            refuse_existing([Path(out)], force=force)
+            check_outputs([Path(out)], force=force)
         if isa:
             use_isa(isa)
         if mpi:

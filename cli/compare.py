@@ -70,7 +70,7 @@ def command(
     in brackets are not in the other run's vocabulary. See docs/compare.md.
     """
     from pysgrld.report.compare import STEPS, TOP, compare
-    from pysgrld.run.files import refuse_existing
+    from pysgrld.run.layout import check_outputs
 
     from .progress import Screen
 
@@ -84,7 +84,7 @@ def command(
         raise UsageError("--open and --force are for a page: name it with --html FILE.html")
     with Screen(quiet=values["quiet"]) as screen:
         if html is not None:
-            refuse_existing([Path(html)], force=force)
+            check_outputs([Path(html)], force=force)
         with screen.counting("comparing", STEPS) as moved:
             found = compare(
                 *named,

@@ -190,15 +190,14 @@ def phrases(
     options = _reading(values)
 
     from pysgrld.corpus.phrases import LEAST_COUNT, LEAST_NPMI, find_phrases, lines
-    from pysgrld.errors import OutputError
     from pysgrld.run.files import whole_file
+    from pysgrld.run.layout import check_outputs
     from pysgrld.run.machine import threads as count
 
     from .progress import Screen
 
     path = Path(out)
-    if path.exists() and not force:
-        raise OutputError(f"{path}: is there already; give --force, or another name")
+    check_outputs([path], force=force, inputs=corpus)
     with Screen(quiet=quiet) as screen:
         found = find_phrases(
             corpus,

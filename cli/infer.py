@@ -134,8 +134,8 @@ def command(
         write_proportions,
     )
     from pysgrld.reading.proportion_files import Layout, check_suffix, check_writer
-    from pysgrld.run.files import refuse_existing, whole_file
-    from pysgrld.run.layout import is_run
+    from pysgrld.run.files import whole_file
+    from pysgrld.run.layout import check_outputs, is_run
     from pysgrld.run.machine import threads as count
 
     from .progress import Screen
@@ -170,7 +170,7 @@ def command(
             "--keep-field: an array has no room for fields; name a .csv, .jsonl or .parquet"
         )
     if out != "-" and not folder:
-        refuse_existing([Path(out)], force=force)
+        check_outputs([Path(out)], force=force, inputs=[path])
     with Screen(quiet=values["quiet"]) as screen:
         number = count(values["threads"]).number
         results = open_run(run[0] if run else None, number, reading_of(values, "id-field"))

@@ -98,13 +98,15 @@ def command(
     from pysgrld.reading.find_runs import find_folder
     from pysgrld.report.making import STEPS, report
     from pysgrld.report.page_file import compact
-    from pysgrld.run.files import refuse_existing, whole_file
+    from pysgrld.run.files import whole_file
+    from pysgrld.run.layout import check_outputs
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
         path = Path(out) if out is not None else find_folder(run, chains=True) / "report.html"
-        refuse_existing([path, *([Path(json)] if json else [])], force=force)
+        read = [name for name in (texts, metadata, labels) if name is not None]
+        check_outputs([path, *([Path(json)] if json else [])], force=force, inputs=read)
         with screen.counting("gathering", STEPS) as moved:
             page = report(
                 run,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from pysgrld.errors import CorpusError, MissingInputError, OutputError, UsageError
+from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.options.parse import choice, duration, integer, text
 
 from .options import Described, flag, given, plain
@@ -133,6 +133,7 @@ def command(
     COMMAND is checked now, not after hours in the queue. Nothing is submitted.
     """
     from pysgrld.run.files import whole_file
+    from pysgrld.run.layout import check_outputs
 
     named = dict(over)
     if len(named) < len(over):
@@ -166,8 +167,7 @@ def command(
         echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
         return
     path = Path(out)
-    if path.exists() and not force:
-        raise OutputError(f"{path}: is there already; give --force, or another name")
+    check_outputs([path], force=force)
     with whole_file(path) as file:
         file.write(written.encode())
     echo(f"submit it with: sbatch {path}", err=True)

@@ -344,21 +344,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         ) from error
 
 
-def refuse_existing(paths: Iterable[Path], *, force: bool) -> None:
-    """Refuse to write over files that are there, unless that is wanted.
-
-    Raises
-    ------
-    OutputError
-        If one is there and `force` is not set, or is a folder.
-    """
-    for path in paths:
-        if path.is_dir():
-            raise OutputError(f"{path}: is a folder; name a file")
-        if not force and os.path.lexists(path):
-            raise OutputError(f"{path}: is there already; --force replaces it")
-
-
 def refuse_full_folder(path: Path, advice: str) -> None:
     """Refuse to make a folder where something is; an empty folder is nothing.
 

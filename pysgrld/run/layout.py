@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,54 @@ class TakenError(OutputError):
 def is_run(path: Path) -> bool:
     """Return whether a folder holds a run."""
     return (path / CONFIG).is_file()
+
+
+# ---- files that a person has asked for, which are none of a run
+
+#: Files and folders of a run, and of a stored corpus, as far as these are known by name.
+_OF_RUN = frozenset(
+    {CONFIG, VOCABULARY, STATUS, LOCK, METRICS, LOG, CHECKPOINTS, SAMPLES}
+    | {"word-counts.npy", "corpus", "holdout"}
+)
+_OF_CORPUS = frozenset({"meta.json", "vocab.txt", "word-counts.npy", "documents.npz", "texts.npz"})
+_OF_CORPUS |= {f"{name}.npy" for name in ("indptr", "indices", "counts")}
+
+
+def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] = ()) -> None:
+    """Refuse to write over files that are there, unless that is wanted; over some not even then.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        The files that are to be written.
+    force : bool
+        Whether files that are there may be replaced.
+    inputs : iterable of str
+        Files that the same command reads.
+
+    Raises
+    ------
+    OutputError
+        If one is there and `force` is not set, or it is a folder, an input, or a file that a run or a
+        stored corpus is made of.
+    """
+    read = [path for path in map(Path, inputs) if path.exists()]
+    for path in paths:
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder; name a file")
+        if path.exists() and any(path.samefile(other) for other in read):
+            raise OutputError(f"{path}: is what is read; name another file")
+        whole = path.resolve()
+        for folder in whole.parents:
+            first = whole.relative_to(folder).parts[0]
+            if is_run(folder) and first in _OF_RUN:
+                raise OutputError(f"{path}: is a file of the run {folder}; name another file")
+            if (folder / "meta.json").is_file() and first in _OF_CORPUS:
+                raise OutputError(
+                    f"{path}: is a file of the stored corpus {folder}; name another file"
+                )
+        if not force and os.path.lexists(path):
+            raise OutputError(f"{path}: is there already; --force replaces it")
 
 
 # ---- how often each word occurs in the training documents: for the unigram model

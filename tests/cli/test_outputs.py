@@ -300,3 +300,35 @@ def test_reading_a_run_that_is_being_trained(sgmc, bible):
                 sgmc(*command, "run", *([bible] if "infer" in command else []))
         process.terminate()
         assert process.wait(timeout=60) == 85
+
+
+NEW = "new.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("infer", RUN, NEW, "-o", NEW), "is what is read"),
+        (("infer", RUN, NEW, "-o", f"./{RUN}/../bible-scir/../../{NEW}"), "is what is read"),
+        (("infer", RUN, NEW, "-o", f"{RUN}/metrics.jsonl"), "is a file of the run"),
+        (("report", RUN, "-o", f"{RUN}/config.json"), "is a file of the run"),
+        (("report", RUN, "-o", "page.html", "--json", f"{RUN}/samples/x"), "is a file of the run"),
+        (("export", RUN, "--to", "npy", "-o", RUN), "vocab.txt: is a file of the run"),
+        (("export", RUN, "--to", "npy", "-o", f"{RUN}/corpus"), "is a file of the run"),
+        (("infer", RUN, NEW, "-o", "linked.csv"), "is a file of the run"),
+        (("corpus", "phrases", NEW, "-o", NEW), "is what is read"),
+    ],
+)
+def test_no_output_is_put_over_an_input_or_over_what_a_run_is_made_of(trained, command, said):
+    """Not even with --force. Red with: names compared as they are typed; links not followed."""
+    folder = trained.folder
+    text = json.dumps({"text": "king of israel " * 9}) + "\n"
+    (folder / NEW).write_text(text)
+    if not (folder / "linked.csv").is_symlink():
+        (folder / "linked.csv").symlink_to(folder / RUN / "vocab.txt")
+    before = {p: p.read_bytes() for p in (folder / RUN).rglob("*") if p.is_file()}
+    done = trained(*command, "--force", code=73)
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert (folder / NEW).read_text() == text
+    assert {p: p.read_bytes() for p in (folder / RUN).rglob("*") if p.is_file()} == before

@@ -11,13 +11,8 @@ import pytest
 
 from pysgrld.errors import OutputError, WriteError
 from pysgrld.run import _failpoints
-from pysgrld.run.files import (
-    refuse_existing,
-    refuse_full_folder,
-    replace_file,
-    replacing,
-    whole_file,
-)
+from pysgrld.run.files import refuse_full_folder, replace_file, replacing, whole_file
+from pysgrld.run.layout import check_outputs
 
 
 @pytest.fixture(autouse=True)
@@ -109,12 +104,12 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     empty.mkdir()
     folder.mkdir()
     (folder / "x").write_text("x")
-    refuse_existing([tmp_path / "none"], force=False)
-    refuse_existing([file], force=True)
+    check_outputs([tmp_path / "none"], force=False)
+    check_outputs([file], force=True)
     with pytest.raises(OutputError, match="--force replaces it"):
-        refuse_existing([tmp_path / "none", file], force=False)
+        check_outputs([tmp_path / "none", file], force=False)
     with pytest.raises(OutputError, match="is a folder; name a file"):
-        refuse_existing([empty], force=True)
+        check_outputs([empty], force=True)
     refuse_full_folder(tmp_path / "none", "advice")
     refuse_full_folder(empty, "advice")
     for path in (file, folder):

@@ -183,12 +183,12 @@ def export(
     WriteError
         If the disk is full.
     """
-    from pysgrld.run.files import refuse_existing
+    from pysgrld.run.layout import check_outputs
 
     row = FORMATS[asked.format]
     writer, names = row.writer, row.writer.files(chains, asked)
     others = [asked.folder / name for name in row.sometimes if name not in names]
-    refuse_existing([*(asked.folder / name for name in names), *others], force=force)
+    check_outputs([*(asked.folder / name for name in names), *others], force=force)
     while True:
         kept = [results.kept() for results in chains]
         try:
