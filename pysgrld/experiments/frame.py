@@ -106,7 +106,7 @@ def require_scipy(name: str) -> None:
         If SciPy is not installed.
     """
     if find_spec("scipy") is None:
-        raise UsageError(f"{name} needs scipy: pip install 'pysgrld[plot]'")
+        raise UsageError(f"{name} needs scipy: pip install scipy")
 
 
 def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:

@@ -31,7 +31,7 @@ def require_matplotlib(
         If matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
-        raise UsageError(f"{what} matplotlib: pip install 'pysgrld[plot]'{otherwise}")
+        raise UsageError(f"{what} matplotlib: pip install matplotlib{otherwise}")
 
 
 def new_figure(width: float, height: float) -> Any:

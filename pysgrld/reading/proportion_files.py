@@ -341,7 +341,5 @@ def require_pyarrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingInputError(
-            "writing Parquet needs PyArrow: pip install 'pysgrld[parquet]'"
-        ) from None
+        raise MissingInputError("writing Parquet needs PyArrow: pip install pyarrow") from None
     return pyarrow, pyarrow.parquet

@@ -42,7 +42,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
         with whole_file(path) as file:
             file.write(content)
     if find_spec("matplotlib") is None:
-        note("no picture: it needs matplotlib (pip install 'pysgrld[plot]')")
+        note("no picture: it needs matplotlib (pip install matplotlib)")
     elif any(row.topics for row in result.rows):
         files.append(draw(result, result.folder / PICTURE))
     return files

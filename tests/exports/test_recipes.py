@@ -111,7 +111,7 @@ def test_a_recipe_gives_what_the_run_has(folder, heading):
     """Red with: keys, numbers or files that the library does not read as the page says."""
     library, check = CHECKS[heading]
     if find_spec(library) is None:
-        pytest.skip(f"{library} is not installed: pip install 'pysgrld[consumers]'")
+        pytest.skip(f"{library} is not installed: pip install '.[consumers]' in a clone")
     commands, (code,) = SECTIONS[heading]
     for command in commands:
         sgmc(folder, *command.split(), "--force", "-q")

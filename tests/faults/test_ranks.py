@@ -14,7 +14,7 @@ import pytest
 from faults import ranks
 from faults_runs import write_corpus
 
-pytest.importorskip("mpi4py", reason="no mpi4py here: pip install 'pysgrld[mpi-bundled]'")
+pytest.importorskip("mpi4py", reason="no mpi4py here: pip install mpi4py mpich")
 if not ranks.MPIEXEC.exists():
     pytest.skip("no mpiexec of the mpich wheel here", allow_module_level=True)
 

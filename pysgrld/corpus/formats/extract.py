@@ -117,7 +117,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         import docx as library
     except ImportError:
         raise MissingInputError(
-            "reading Word documents needs python-docx: pip install 'pysgrld[documents]'"
+            "reading Word documents needs python-docx: pip install python-docx"
         ) from None
     from docx.oxml.ns import qn
     from lxml import etree
@@ -171,9 +171,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
     try:
         import pypdf
     except ImportError:
-        raise MissingInputError(
-            "reading PDF needs pypdf: pip install 'pysgrld[documents]'"
-        ) from None
+        raise MissingInputError("reading PDF needs pypdf: pip install pypdf") from None
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every oddity of a file
     pages: list[str] = []
     size = 0

@@ -23,7 +23,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingInputError(
-            f"{source.label}: reading Parquet needs PyArrow: pip install 'pysgrld[parquet]'"
+            f"{source.label}: reading Parquet needs PyArrow: pip install pyarrow"
         ) from None
     if source.path is None or not source.path.is_file():
         raise CorpusError(

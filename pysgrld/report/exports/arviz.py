@@ -138,9 +138,7 @@ def _library() -> Any:
         import h5netcdf
         import h5py  # noqa: F401 - which h5netcdf writes with
     except ImportError:
-        raise MissingInputError(
-            "writing netCDF needs h5netcdf: pip install 'pysgrld[arviz]'"
-        ) from None
+        raise MissingInputError("writing netCDF needs h5netcdf: pip install h5netcdf") from None
     return h5netcdf
 
 
