@@ -50,11 +50,23 @@ def answer(results: Results, at: int, asked: dict[str, Any], *, as_json: bool) -
     if word is not None:
         found = word_in_topics(results, word, at)
         record: Any = head | {"word": word, "topics": plain(found)}
-        lines = _word_lines(found, names)
+        lines = ["topic  of its uses  place  probability in the topic     name"]
+        lines += [
+            f"{each.topic:>5}  {100 * each.share:>9.1f} %  {each.place:>5}  "
+            f"{_percent(each.probability, 2):<27}  {names[each.topic]}"
+            for each in found
+        ]
     elif number is not None:
         listed = documents_of_topics(results, number, at)
         record = head | {"topics": plain(listed)}
-        lines = _document_lines(listed, names)
+        lines = []
+        for topic in listed:
+            lines.append(f"{topic.topic:>5}  {names[topic.topic]}")
+            lines += [
+                f"         {_percent(d.share):<24}  {_short(d.title)}" for d in topic.documents
+            ]
+            if not topic.documents:
+                lines.append("         no document surely has it")
     else:
         groups, told = topics_in_groups(results, by, along, at)
         record = head | {"groups": groups.record(), "topics": plain(told)}
@@ -77,26 +89,6 @@ def _percent(value: Between, digits: int = 1) -> str:
     return f"{mean} ({100 * value.low:.{digits}f} to {100 * value.high:.{digits}f})"
 
 
-def _word_lines(found: Any, names: dict[int, str]) -> list[str]:
-    lines = ["topic  of its uses  place  probability in the topic     name"]
-    lines += [
-        f"{each.topic:>5}  {100 * each.share:>9.1f} %  {each.place:>5}  "
-        f"{_percent(each.probability, 2):<27}  {names[each.topic]}"
-        for each in found
-    ]
-    return lines
-
-
-def _document_lines(listed: Any, names: dict[int, str]) -> list[str]:
-    lines = []
-    for each in listed:
-        lines.append(f"{each.topic:>5}  {names[each.topic]}")
-        lines += [f"         {_percent(d.share):<24}  {_short(d.title)}" for d in each.documents]
-        if not each.documents:
-            lines.append("         no document surely has it")
-    return lines
-
-
 def _group_lines(
     groups: Any, told: Any, names: dict[int, str], by: str | None, along: str | None
 ) -> list[str]:
@@ -115,7 +107,9 @@ def _group_lines(
                 lines.append(f"         and {len(more) - LISTED} more")
         else:
             top = max(range(len(each.groups)), key=lambda i: each.groups[i].mean)
-            lines.append(f"         {_chart(each.groups)}")
+            most = each.groups[top].mean or 1.0  # as high as a line
+            bars = [BARS[min(7, int(8 * group.mean / most))] for group in each.groups]
+            lines.append(f"         {''.join(bars)}")
             lines.append(f"         {_percent(each.groups[top])} in {_short(groups.levels[top])}")
     if by is not None:
         lines += [
@@ -125,12 +119,6 @@ def _group_lines(
     elif groups.levels:
         lines += ["", f"From {_short(groups.levels[0])} to {_short(groups.levels[-1])}."]
     return lines
-
-
-def _chart(values: list[Between]) -> str:
-    """Draw shares as bars, the greatest as high as a line."""
-    most = max((v.mean for v in values), default=0.0) or 1.0
-    return "".join(BARS[min(7, int(8 * v.mean / most))] for v in values)
 
 
 def _short(text: str) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError, all_of, plural
-from pysgrld.options.parse import integer, real, text
+from pysgrld.errors import MissingInputError, UsageError, all_of, plural
+from pysgrld.options.parse import integer, real
 
 from .options import (
     Described,
@@ -29,7 +29,6 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from pysgrld.evaluate import Estimate, Score
-    from pysgrld.evaluate.coherence import Coherence
     from pysgrld.reading.results import Results
     from pysgrld.reading.score import Evaluation
 
@@ -55,7 +54,7 @@ Examples:
     "--corpus",
     "the run's held-out documents",
     "other documents, split at random",
-    parse=text,
+    parse=str,
     metavar="FILE",
     group=DOCUMENTS,
 )
@@ -79,7 +78,7 @@ Examples:
     "--observed-corpus",
     "none",
     "observed tokens of a split made by others",
-    parse=text,
+    parse=str,
     metavar="FILE",
     group=DOCUMENTS,
 )
@@ -87,7 +86,7 @@ Examples:
     "--held-out-corpus",
     "none",
     "held-out tokens of the same documents, in the same order",
-    parse=text,
+    parse=str,
     metavar="FILE",
     group=DOCUMENTS,
 )
@@ -121,7 +120,9 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
             if not values["json"]:
                 _show_scores(results, scores)
         if coherence:
-            figures, shown = _coherence(results), results.fitted.shown(0)
+            figures, shown = results.coherence(10), results.fitted.shown(0)
+            if figures is None:
+                raise MissingInputError(f"{results.gone}: coherence needs it")
             found["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
                 "umass": float(figures.umass[shown].mean()),
@@ -187,15 +188,6 @@ def _score(
     seed = results.seed if seed is None else seed
     with screen.counting("scoring samples", samples) as tell:
         return score(results, held_out, observed, seed, tell, others)
-
-
-def _coherence(results: Results) -> Coherence:
-    from pysgrld.errors import MissingInputError
-
-    found = results.coherence(10)
-    if found is None:
-        raise MissingInputError(f"{results.gone}: coherence needs it")
-    return found
 
 
 def _show_scores(results: Results, scores: Evaluation) -> None:

@@ -13,28 +13,28 @@ from pysgrld.options.parse import (
     SMALLEST,
     choice,
     columns,
+    duration,
     encoding,
     every,
     integer,
     kept_text,
     lists,
+    or_word,
     real,
     reals,
     requeue_code,
     schedule,
     share_or_count,
     size,
-    text,
-    time_limit,
 )
-from pysgrld.options.priors import or_learn
+from pysgrld.options.priors import LEARN
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
 #: Of models whose documents have proportions with a Dirichlet prior.
-ALPHA = Option(or_learn(real(SMALLEST, 1e6)), "by K: 0.1 to 0.005; sam: 1",
+ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn", first=True)  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
@@ -42,7 +42,7 @@ SHARED: dict[str, Option] = {
     # model
     "topics": Option(integer(1, 1 << 18), "100", "number of topics; of a deep model: in one layer",
                      "Model", metavar="K", first=True),
-    "eta": Option(or_learn(reals(SMALLEST, 0, "")), "5/K, within 0.01 and 0.05; dlda: 0.05",
+    "eta": Option(or_word(reals(SMALLEST, 0, ""), LEARN), "5/K, within 0.01 and 0.05; dlda: 0.05",
                   "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each; "
                   "learn: one number, by the topics",
                   "Model", metavar="E[,E...]|learn", default=(0.05,)),
@@ -77,11 +77,11 @@ SHARED: dict[str, Option] = {
     # budget
     "epochs": Option(real(0.0, 1e9), "none", "passes over the corpus", "Budget", True, "N"),
     "iterations": Option(integer(1, 2**53), "none", "minibatches", "Budget", True, "N", first=True),
-    "time-limit": Option(time_limit, "none",
+    "time-limit": Option(or_word(duration, "auto"), "none",
                          "wall clock of this process, e.g. 2h30m; auto: what the batch system leaves",
                          "Budget", True, "TIME", first=True),
     # corpus
-    "vocab": Option(text, "the corpus's own", "vocabulary, one word a line", "Corpus", metavar="FILE"),
+    "vocab": Option(str, "the corpus's own", "vocabulary, one word a line", "Corpus", metavar="FILE"),
     "max-vocab": Option(integer(1), "100000", "words of a vocabulary that is built", "Corpus",
                         metavar="N", first=True),
     "min-df": Option(share_or_count, "2", "fewest documents of a word: number, or share", "Corpus",
@@ -92,21 +92,21 @@ SHARED: dict[str, Option] = {
                          "words to leave out: english, french, ...; files; several (english,FILE); none",
                          "Corpus",
                          metavar="LIST,...", first=True, joins=True),
-    "token-pattern": Option(text, r"\w\w+", "regular expression of a token", "Corpus",
+    "token-pattern": Option(str, r"\w\w+", "regular expression of a token", "Corpus",
                             metavar="REGEX"),
-    "phrases": Option(text, "none",
+    "phrases": Option(str, "none",
                       "words in a row that count as one, a phrase a line: see sgmc corpus phrases",
                       "Corpus", metavar="FILE", read=read_phrases,
                       spell=spell_phrases),
-    "text-field": Option(text, "text", "field of JSON lines, CSV or Parquet that is the text", "Corpus",
+    "text-field": Option(str, "text", "field of JSON lines, CSV or Parquet that is the text", "Corpus",
                          metavar="NAME", default="text"),
-    "id-field": Option(text, "id", "field that is a document's id, and that --metadata is joined by",
+    "id-field": Option(str, "id", "field that is a document's id, and that --metadata is joined by",
                        "Corpus", True, "NAME"),
-    "title-field": Option(text, "title", "field that is a document's title", "Corpus", True, "NAME"),
+    "title-field": Option(str, "title", "field that is a document's title", "Corpus", True, "NAME"),
     "meta-field": Option(columns, "none; of --metadata: all",
                          "fields kept as columns, e.g. year,group:category; or all", "Corpus", True,
                          "NAME[:kind],...|all", joins=True),
-    "metadata": Option(text, "none",
+    "metadata": Option(str, "none",
                        "CSV, TSV, JSON lines or Parquet with ids, titles and columns: a row a document, "
                        "or joined by --id-field", "Corpus", True, "FILE"),
     "keep-text": Option(kept_text, "auto",
@@ -137,11 +137,11 @@ SHARED: dict[str, Option] = {
     "holdout": Option(share_or_count, "min(1000, 10 %)",
                       "documents held out: number, or share; 0: none", "Held-out documents",
                       metavar="N", first=True),
-    "holdout-corpus": Option(text, "none", "hold out this corpus instead", "Held-out documents",
+    "holdout-corpus": Option(str, "none", "hold out this corpus instead", "Held-out documents",
                              metavar="FILE"),
-    "observed-corpus": Option(text, "none", "observed tokens of a split made by others",
+    "observed-corpus": Option(str, "none", "observed tokens of a split made by others",
                               "Held-out documents", metavar="FILE"),
-    "held-out-corpus": Option(text, "none", "held-out tokens of the same documents",
+    "held-out-corpus": Option(str, "none", "held-out tokens of the same documents",
                               "Held-out documents", metavar="FILE"),
     "observed": Option(real(0.0, 1.0), "0.8", "share of a held-out document's tokens observed",
                        "Held-out documents", metavar="SHARE", default=0.8),
@@ -156,8 +156,8 @@ SHARED: dict[str, Option] = {
                            "samples of each topic's 256 most probable words, kept beside",
                            "Held-out documents", metavar="N"),
     # run
-    "out": Option(text, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
-    "resume": Option(text, "auto", "auto, never, or a run to go on with: its corpus and options need not "
+    "out": Option(str, "sgmc-runs/CORPUS-ALGO", "run directory", "Run", True, "DIR", first=True),
+    "resume": Option(str, "auto", "auto, never, or a run to go on with: its corpus and options need not "
                      "be said again", "Run", True, "auto|never|RUN", "auto", first=True),
     "checkpoint-every": Option(every, "15m", "between checkpoints: iterations, or time", "Run", True,
                                "N|TIME", "15m"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +24,10 @@ from pysgrld.run import StopFlag
 from pysgrld.run.machine import threads, version
 from pysgrld.train.plan import Sharing
 from pysgrld.train.prepare import Prepared
-from pysgrld.types import Array, Positions
+from pysgrld.types import Positions
 
-#: Bytes of an array of the state up to which it is compared before each iteration: sums of topics.
+#: Bytes of an array of the state up to which it is compared before each iteration (sums of topics): it
+#: tells soon where ranks have different ones.
 _SMALL = 1 << 16
 
 
@@ -87,13 +89,18 @@ class Rounds:
                 except Stopped:
                     orders = Orders.STOP
                 self.waited = self._clock() - began
-            met = comm.meet(batch, orders, self._small)
+            met = comm.meet(
+                batch, orders, lambda: (a for a in chain.arrays().values() if a.nbytes <= _SMALL)
+            )
             if met.orders:
                 comm.agree(chain.arrays().values())
             if met.orders & Orders.SAVE:
                 yield None
             elif met.orders:
-                self.reason = self._reason(met.orders)
+                if met.orders & Orders.STOP:
+                    reasons = comm.gather(self.stop.reason)
+                    rank = next(r for r, reason in enumerate(reasons) if reason)
+                    self.reason = reasons[rank] + (f" (rank {rank})" if comm.size > 1 else "")
                 return
             else:
                 assert batch is not None
@@ -102,27 +109,11 @@ class Rounds:
                 batch = None
                 yield Visit(met.documents, met.tokens, visit.step_size)
 
-    def _small(self) -> Iterator[Array]:
-        """Return the small arrays of the state, which tell soon where members have different ones."""
-        return (a for a in self.chain.arrays().values() if a.nbytes <= _SMALL)
 
-    def _reason(self, orders: Orders) -> str | None:
-        """Say why the first member that was told to stop was."""
-        if not orders & Orders.STOP:
-            return None
-        reasons = self.comm.gather(self.stop.reason)
-        rank = next(r for r, reason in enumerate(reasons) if reason)
-        return f"{reasons[rank]} (rank {rank})" if self.comm.size > 1 else reasons[rank]
-
-
-def stopping(stop: StopFlag) -> Callable[[], None]:
-    """Make what a chain calls while it waits for documents: it stops waiting when it is to stop."""
-
-    def waiting() -> None:
-        if stop.should_stop(0.0):
-            raise Stopped
-
-    return waiting
+def raise_if_stopped(stop: StopFlag) -> None:
+    """Raise `Stopped` when training is to stop: called while a chain waits for documents."""
+    if stop.should_stop(0.0):
+        raise Stopped
 
 
 #: Iterations of a start that are looked at, after the first one, which is slower than the others.
@@ -161,9 +152,8 @@ class Waiting:
             self._before = self._team.figures()
             return None
         self._seconds += seconds
-        return self._line() if self._seen > LOOKED_AT else None
-
-    def _line(self) -> str | None:
+        if self._seen <= LOOKED_AT:
+            return None
         now, before, ranks = self._team.figures(), self._before, self._team.size
         parts = (now[name] - before[name] for name in ("sampling_seconds", "exchange_seconds"))
         cost = Cost.measured(ranks, self._seconds, *parts)
@@ -312,7 +302,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         options,
         Epochs.of(options, corpus, brief.train, comm.rank, comm.size),
         CorpusFacts(brief.words, brief.tokens),
-        RunOn(number, stopping(stop), comm),
+        RunOn(number, partial(raise_if_stopped, stop), comm),
     )
     try:
         comm.meet()  # all have the corpus, and a chain
