@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,11 +30,12 @@ COLUMN = 28
 ALL = "pysgrld.help_all"
 
 
+@dataclass(frozen=True)
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Wraps a parser of text from `pysgrld.options.common`."""
+    """Wraps a parser of text from `pysgrld.options.common`; its name stands for the value in the help."""
 
-    def __init__(self, parse: Callable[[str], Any], metavar: str) -> None:
-        self.parse, self.name = parse, metavar
+    parse: Callable[[str], Any]
+    name: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse a value; an error names the option."""
