@@ -49,7 +49,7 @@ Examples:
 @flag("--open", "show that page in the browser")
 @flag("--force", "replace that page if it is there")
 @flag("--carry-labels", "give topics on the right the names of their partners")
-@flag("--replace-labels", "the same, over names that they have")
+@flag("--replace-labels", "the same, and replace names that they have")
 @as_json
 @quiet
 @threads

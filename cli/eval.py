@@ -48,7 +48,7 @@ Examples:
   sgmc eval --observed-corpus docword.a.txt --held-out-corpus docword.b.txt""",
 )
 @run_argument
-@flag("--perplexity", "by document completion (what is done unless --coherence is asked)")
+@flag("--perplexity", "by document completion (the default without --coherence)")
 @flag("--coherence", "NPMI and UMass of the ten top words, over the training corpus")
 @plain(
     "--corpus",
@@ -77,7 +77,7 @@ Examples:
 @plain(
     "--observed-corpus",
     "none",
-    "observed tokens of a split made by others",
+    "observed tokens of documents that you have split yourself",
     parse=str,
     metavar="FILE",
     group=DOCUMENTS,
@@ -147,10 +147,10 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
         raise UsageError("--corpus and --observed-corpus both name documents: give one")
     for name in ("observed", "seed"):
         if name in values and "corpus" not in values:
-            raise UsageError(f"--{name} is how --corpus FILE is split: give that too")
+            raise UsageError(f"--{name} says how --corpus FILE is split: give --corpus too")
     if not (pair or "corpus" in values):
         for name in reading_of(values):
-            raise UsageError(f"--{name} is how --corpus FILE is read: give that too")
+            raise UsageError(f"--{name} says how --corpus FILE is read: give --corpus too")
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
             "--coherence looks at the training corpus: add --perplexity, or leave "

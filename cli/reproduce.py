@@ -26,7 +26,7 @@ def patterns(value: str) -> tuple[str, ...]:
     """Parse patterns separated by commas."""
     found = tuple(part.strip() for part in value.split(","))
     if not all(found):
-        raise UsageError(f"'{value}' is no list of rows, separated by commas")
+        raise UsageError(f"'{value}' is not a list of rows, separated by commas")
     return found
 
 

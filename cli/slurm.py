@@ -46,7 +46,9 @@ def _memory(value: str) -> str:
 
 def _name(value: str) -> str:
     if not re.fullmatch(r"[\w.,@+:-]{1,200}", value):
-        raise UsageError(f"'{value}' is not a name that SLURM could know")
+        raise UsageError(
+            f"'{value}' is not a name that SLURM takes: letters, digits and . , @ + : - _"
+        )
     return value
 
 
@@ -108,7 +110,11 @@ Examples:
     multiple=True,
 )
 @plain(
-    "--restarts", "20", "times that a job goes back at most", parse=integer(0, 1000), metavar="N"
+    "--restarts",
+    "20",
+    "how many times a job goes back into the queue at most",
+    parse=integer(0, 1000),
+    metavar="N",
 )
 @plain("--setup", "none", "lines to run first, from a file", parse=str, metavar="FILE")
 @plain("-o/--out", "standard output", "file of the script", parse=str, metavar="FILE")

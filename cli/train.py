@@ -68,7 +68,7 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
 @plain(
     "--rank-timeout",
     "30m",
-    "--mpi: a process that has waited for others for so long ends",
+    "--mpi: end a process that has waited for the others for so long",
     parse=duration,
     metavar="TIME",
     group="Run",

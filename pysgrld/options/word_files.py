@@ -46,9 +46,9 @@ def read_text(option: str, path: str, largest: int, what: str) -> str:
             f"{option} {path}: cannot be read: {error.strerror or error}"
         ) from None
     except ValueError:
-        raise MissingInputError(f"{option}: is no name of a file") from None
+        raise MissingInputError(f"{option}: is not the name of a file") from None
     if len(data) > largest:
-        raise CorpusError(f"is larger than {largest >> 20} MB: it is no {what}", path)
+        raise CorpusError(f"is larger than {largest >> 20} MB: it is not a {what}", path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -96,8 +96,8 @@ def read_phrases(path: str) -> tuple[str, ...]:
             )
         if not all(re.fullmatch(r"\w\w+", word) for word in words):
             raise CorpusError(
-                f"{shown!r} can never be found: the words of text are two letters or digits and "
-                "more, without signs",
+                f"{shown!r} can never be found: words of a text have two letters or digits or "
+                "more, and no other signs",
                 path,
                 number,
             )
@@ -151,7 +151,7 @@ def seed_words(value: Any) -> SeedWords:
             raise UsageError(f"{item!r} is not a name of a topic with its words")
         name, words = item[0], item[1]
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            raise UsageError(f"{name!r} is no name of a topic")
+            raise UsageError(f"{name!r} is not a name of a topic")
         name = " ".join(name.split())
         if len(name) > LONGEST_NAME:
             raise UsageError(
@@ -168,11 +168,11 @@ def seed_words(value: Any) -> SeedWords:
             if hasattr(word, "__index__") and not isinstance(word, bool):
                 word = int(word)
             elif not isinstance(word, str) or not word.strip() or not word.isprintable():
-                raise UsageError(f"topic '{name}': {word!r} is no word")
+                raise UsageError(f"topic '{name}': {word!r} is not a word")
             elif "*" in word[:-1] or word == "*":
                 raise UsageError(
-                    f"topic '{name}': '{word}' is no word: * stands at the end of the beginning of "
-                    "words, as in game*"
+                    f"topic '{name}': '{word}' is not a word: * may stand at the end alone, "
+                    "after the beginning of words, as in game*"
                 )
             patterns[word] = None
         found[name] = tuple(patterns)
@@ -198,7 +198,7 @@ def read_seed_words(path: str) -> SeedWords:
             except (ValueError, RecursionError) as error:
                 raise UsageError(f"is not JSON ({error})") from None
             if said.lstrip()[:1] != "{":
-                raise UsageError("is no object of words by the names of topics")
+                raise UsageError("is not a JSON object of topic names, each with its words")
             return seed_words(found)
         for number, line in enumerate(said.splitlines(), 1):
             name, colon, words = line.partition(":")
@@ -212,11 +212,6 @@ def read_seed_words(path: str) -> SeedWords:
         return seed_words(found)
     except UsageError as error:
         raise CorpusError(f"{error}; {_SHAPE}", path) from None
-
-
-def weight(value: str) -> float:
-    """Parse a share of an average topic: a number from 0 to 1000."""
-    return 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value)
 
 
 #: Of models whose topics are distributions over words that documents mix.
@@ -233,7 +228,7 @@ SEEDS: dict[str, Option] = {
         ),
     ),
     "seed-weight": Option(
-        weight,
+        lambda value: 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value),
         str(WEIGHT),
         "tokens that a topic's seed words count for together, as a share of an average topic's; 0: names "
         "alone",

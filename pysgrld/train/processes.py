@@ -174,7 +174,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
         return
     elif code == -signal.SIGKILL:
         run.code = MemoryLimitError.exit_code
-        why = "was killed by SIGKILL, for want of memory as a rule"
+        why = "was killed by SIGKILL, most often because memory ran out"
     else:
         names = (number.name for number in signal.Signals if number == -code)
         why = f"was ended by {next(names, f'signal {-code}')}"
