@@ -126,7 +126,10 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
 
         text = json_line("error", text.removeprefix("sgmc: ").removeprefix("error: "), code=code)
     if text:
-        _say(text)
+        try:
+            echo(text, err=True)
+        except OSError:  # nobody reads standard error; the exit code still tells
+            _give_up(2)
     return code
 
 
@@ -149,7 +152,8 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return 2, error.ctx.get_help() if error.ctx else REPORT
     if isinstance(error, click.UsageError):
-        return 2, f"sgmc: error: {_one_line(error.format_message())} (see '{_help_of(error)}')"
+        message = " ".join(error.format_message().split()).rstrip(".")
+        return 2, f"sgmc: error: {message} (see '{_help_of(error)}')"
     if _out_of_memory(error):
         return MemoryLimitError.exit_code, (
             "sgmc: error: out of memory: use fewer --topics, a smaller --max-vocab, or a machine "
@@ -179,17 +183,6 @@ def _out_of_memory(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _one_line(message: str) -> str:
-    return " ".join(message.split()).rstrip(".")
-
-
-def _say(text: str) -> None:
-    try:
-        echo(text, err=True)
-    except OSError:  # nobody reads standard error; the exit code still tells
-        _give_up(2)
 
 
 def _give_up(stream: int) -> None:

@@ -52,11 +52,23 @@ def answer(
     if word is not None:
         found = word_in_topics(results, word, at)
         record: Any = head | {"word": word, "topics": plain(found)}
-        lines = _word_lines(found, names)
+        lines = ["topic  of its uses  place  probability in the topic     name"]
+        lines += [
+            f"{each.topic:>5}  {100 * each.share:>9.1f} %  {each.place:>5}  "
+            f"{_percent(each.probability, 2):<27}  {names[each.topic]}"
+            for each in found
+        ]
     elif number is not None:
         listed = documents_of_topics(results, number, at)
         record = head | {"topics": plain(listed)}
-        lines = _document_lines(listed, names)
+        lines = []
+        for topic in listed:
+            lines.append(f"{topic.topic:>5}  {names[topic.topic]}")
+            lines += [
+                f"         {_percent(d.share):<24}  {_short(d.title)}" for d in topic.documents
+            ]
+            if not topic.documents:
+                lines.append("         no document surely has it")
     else:
         groups, told = topics_in_groups(results, by, along, cluster, at)
         record = head | {"groups": groups.record(), "topics": plain(told)}
@@ -77,26 +89,6 @@ def _percent(value: Between, digits: int = 1) -> str:
     if value.low is None or value.high is None:
         return mean
     return f"{mean} ({100 * value.low:.{digits}f} to {100 * value.high:.{digits}f})"
-
-
-def _word_lines(found: Any, names: dict[int, str]) -> list[str]:
-    lines = ["topic  of its uses  place  probability in the topic     name"]
-    lines += [
-        f"{each.topic:>5}  {100 * each.share:>9.1f} %  {each.place:>5}  "
-        f"{_percent(each.probability, 2):<27}  {names[each.topic]}"
-        for each in found
-    ]
-    return lines
-
-
-def _document_lines(listed: Any, names: dict[int, str]) -> list[str]:
-    lines = []
-    for each in listed:
-        lines.append(f"{each.topic:>5}  {names[each.topic]}")
-        lines += [f"         {_percent(d.share):<24}  {_short(d.title)}" for d in each.documents]
-        if not each.documents:
-            lines.append("         no document surely has it")
-    return lines
 
 
 def _group_lines(

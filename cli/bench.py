@@ -11,7 +11,7 @@ import click
 
 from pysgrld.chain.communicator import ALONE
 from pysgrld.errors import UsageError, plural
-from pysgrld.options.parse import choice, integer, text
+from pysgrld.options.parse import choice, integer
 
 from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
 from .terminal import echo
@@ -33,9 +33,9 @@ Examples:
 
 Compare figures of one machine, idle, only.""",
 )
-@plain("-o/--out", "none", "also write the results as JSON", parse=text, metavar="FILE")
+@plain("-o/--out", "none", "also write the results as JSON", parse=str, metavar="FILE")
 @flag("--force", "replace a file that is there")
-@plain("--compare", "none", "results of an earlier bench", parse=text, metavar="FILE")
+@plain("--compare", "none", "results of an earlier bench", parse=str, metavar="FILE")
 @plain(
     "--isa",
     "the best there is",
@@ -47,7 +47,7 @@ Compare figures of one machine, idle, only.""",
     "--corpus",
     "the repository's Bible, if at hand",
     "what to train on, end to end",
-    parse=text,
+    parse=str,
     metavar="FILE",
 )
 @flag("--quick", "a few sizes, once each: to see that it works")
@@ -199,15 +199,12 @@ def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) ->
         if row["group"] != group:
             group = row["group"]
             echo(f"\n{group}")
-        line = f"  {row['name']:<{width}} {figure(row['value'])} {row['unit']}"
+        value = row["value"]
+        figure = f"{value:>9,.0f}" if value >= 1000 else f"{value:>9.2f}"
+        line = f"  {row['name']:<{width}} {figure} {row['unit']}"
         if ratios is not None:
             ratio = ratios.get((row["group"], row["name"]))
             line += "  (new)" if ratio is None else f"  x {ratio:.2f}"
         echo(line)
     if ratios is not None:
         echo("\nx: how many times as fast as in the earlier bench")
-
-
-def figure(value: float) -> str:
-    """Write a figure in nine columns, large ones without decimals."""
-    return f"{value:>9,.0f}" if value >= 1000 else f"{value:>9.2f}"

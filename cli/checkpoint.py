@@ -48,7 +48,10 @@ def list_(run: str | None, json: bool) -> None:
 def show(run: str | None, step: int | None, json: bool) -> None:
     """Show what one checkpoint of RUN holds."""
     path, reports = _reports(run)
-    report = _pick(path, reports, step)
+    report = next((r for r in reports[::-1] if step in (None, r.step)), None)
+    if report is None:
+        steps = ", ".join(str(report.step) for report in reports)
+        raise MissingInputError(f"{path}: has no checkpoint of iteration {step}; there are {steps}")
     if json:
         show_json(_brief(report) | {"meta": report.meta, "arrays": report.tensors})
         return
@@ -103,16 +106,6 @@ def _reports(run: str | None) -> tuple[Any, list[CheckpointReport]]:
     if not reports:
         raise CheckpointError(f"{path}: has no checkpoint yet")
     return path, reports
-
-
-def _pick(path: Any, reports: list[CheckpointReport], step: int | None) -> CheckpointReport:
-    if step is None:
-        return reports[-1]
-    for report in reports:
-        if report.step == step:
-            return report
-    steps = ", ".join(str(report.step) for report in reports)
-    raise MissingInputError(f"{path}: has no checkpoint of iteration {step}; there are {steps}")
 
 
 def _brief(report: CheckpointReport) -> dict[str, Any]:

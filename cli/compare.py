@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options.parse import integer, text
+from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, plain, quiet, show_json, threads
 from .terminal import echo, fill, room, wrap
+from .topics import percent
 from .values import runs
 
 if TYPE_CHECKING:
     from pysgrld.report.compare.carry_labels import Carried
-    from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, Side
+    from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord
 
 #: Share of a topic's probability on words that the other run lacks, from which on it is told.
 TOLD = 0.01
@@ -44,11 +45,11 @@ Examples:
 @click.argument("named", nargs=-1, required=True, metavar="RUN RUN", shell_complete=runs)
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
 @plain("--layer", "1", "of deep models; L,L: left and right", parse=_layers, metavar="L")
-@plain("--html", "none", "also write a page, one file", parse=text, metavar="FILE.html")
+@plain("--html", "none", "also write a page, one file", parse=str, metavar="FILE.html")
 @flag("--open", "show that page in the browser")
 @flag("--force", "replace that page if it is there")
 @flag("--carry-labels", "give topics on the right the names of their partners")
-@flag("--replace-labels", "the same, over names that they have")
+@flag("--replace-labels", "the same, and replace names that they have")
 @as_json
 @quiet
 @threads
@@ -139,7 +140,11 @@ def _carried_lines(carried: Carried) -> list[str]:
 def _show(found: Comparison) -> None:
     columns = room()
     for name, side in (("left", found.left), ("right", found.right)):
-        echo(f"{name:<5}  {_described(side)}")
+        layer = f", layer {side.layer}" if side.layer > 1 else ""
+        echo(
+            f"{name:<5}  {side.path}: {side.model}, {side.algo}{layer}, {side.topics} {side.noun}s, "
+            f"{side.documents:,} documents"
+        )
     lacking = [
         f"the {name} one has {side.words:,}"
         for name, side in (("left", found.left), ("right", found.right))
@@ -158,16 +163,8 @@ def _show(found: Comparison) -> None:
         echo(fill(sentence))
 
 
-def _described(side: Side) -> str:
-    layer = f", layer {side.layer}" if side.layer > 1 else ""
-    return (
-        f"{side.path}: {side.model}, {side.algo}{layer}, {side.topics} {side.noun}s, "
-        f"{side.documents:,} documents"
-    )
-
-
 def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, columns: int) -> None:
-    shares = "  ".join(_share(share) for share in (topic.share_left, topic.share_right))
+    shares = "  ".join(percent(share) for share in (topic.share_left, topic.share_right))
     head = f"{topic.overlap:>7.2f}  {topic.numbers:<{wide}}  {shares}  "
     pad = " " * 9
     names = [
@@ -207,7 +204,3 @@ def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, columns: in
 
 def _own(words: tuple[OwnWord, ...]) -> list[str]:
     return [each.word if each.known else f"({each.word})" for each in words]
-
-
-def _share(share: float | None) -> str:
-    return "     -" if share is None else f"{100 * share:>4.1f} %"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -15,26 +14,18 @@ from .options import Described, Value, flag
 from .terminal import echo
 from .values import of_option
 
-
-def _data() -> Path:
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-
-
-def _settings() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-
-
-#: Where each shell looks for completions of a user, and what to do where it does not.
-_PLACES: dict[str, tuple[Callable[[], Path], str]] = {
+#: Where each shell looks for completions of a user: a folder that a variable names, else below the home,
+#: and the file in it; and what to do where it does not look there.
+_PLACES = {
     "bash": (
-        lambda: _data() / "bash-completion" / "completions" / "sgmc",
+        *("XDG_DATA_HOME", ".local/share", "bash-completion/completions/sgmc"),
         "without the package bash-completion, put this into ~/.bashrc: source {}",
     ),
     "zsh": (
-        lambda: _data() / "zsh" / "site-functions" / "_sgmc",
+        *("XDG_DATA_HOME", ".local/share", "zsh/site-functions/_sgmc"),
         "~/.zshrc needs, before compinit: fpath=({.parent} $fpath)",
     ),
-    "fish": (lambda: _settings() / "fish" / "completions" / "sgmc.fish", ""),
+    "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/sgmc.fish", ""),
 }
 
 _SHELL = Value(choice(*_PLACES), "SHELL")
@@ -70,8 +61,8 @@ def command(shell: str, install: bool) -> None:
         return
     from pysgrld.run.files import whole_file
 
-    place, otherwise = _PLACES[shell]
-    path = place()
+    variable, below_home, file_in_it, otherwise = _PLACES[shell]
+    path = Path(os.environ.get(variable) or Path.home() / below_home) / file_in_it
     with whole_file(path) as file:
         file.write(f"{script.strip()}\n".encode())
     echo(f"{path}: written; open a new shell", err=True)

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError, plural
-from pysgrld.options.parse import integer, part, real, share_or_count, text
+from pysgrld.models.options import OPTIONS
+from pysgrld.options.parse import integer, part, real, share_or_count
 
 from .options import (
+    READ_GROUP,
     Described,
     as_json,
     flag,
@@ -50,7 +52,7 @@ Examples:
   sgmc corpus build docword.nips.txt.gz -o nips""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
+@plain("-o/--out", "", "folder to write", parse=str, metavar="DIR", required=True)
 @plain("--shard", "whole", "build one of N shards, for 'corpus merge'", parse=part, metavar="I/N")
 @options_of_training("Corpus")
 @threads
@@ -121,7 +123,7 @@ Examples:
   sgmc corpus sample enwiki -n 0.01 -o enwiki-small --seed 7""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@plain("-o/--out", "", "folder to write", parse=text, metavar="DIR", required=True)
+@plain("-o/--out", "", "folder to write", parse=str, metavar="DIR", required=True)
 @plain(
     "-n/--size",
     "",
@@ -166,11 +168,23 @@ Examples:
   sgmc train news.txt --phrases phrases.txt     new_york is then a word""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
-@plain("-o/--out", "", "file to write", parse=text, metavar="FILE", required=True)
+@plain("-o/--out", "", "file to write", parse=str, metavar="FILE", required=True)
 @plain("--npmi", "0.5", "least association, 0 to 1", parse=real(0.0, 1.0), metavar="SHARE")
 @plain("--min-count", "20", "least occurrences", parse=integer(1), metavar="N")
 @flag("--force", "replace a file that is there")
-@options_of("stop-words", "text-field", "encoding", "on-bad-document", "max-line", "max-input")
+@options_of(
+    {
+        name: OPTIONS[name]._replace(group=READ_GROUP, first=True)
+        for name in (
+            "stop-words",
+            "text-field",
+            "encoding",
+            "on-bad-document",
+            "max-line",
+            "max-input",
+        )
+    }
+)
 @threads
 @quiet
 def phrases(
@@ -334,6 +348,9 @@ def _reading(values: dict[str, Any]) -> CorpusOptions:
     return CorpusOptions.of(given(values))
 
 
+_QUANTILES = {"0": "least", "0.5": "median", "1": "most"}
+
+
 def _show(figures: dict[str, Any], stored: bool) -> None:
     path = figures["path"]
     echo(path if isinstance(path, str) else f"{path[0]} and {len(path) - 1} more")
@@ -347,7 +364,7 @@ def _show(figures: dict[str, Any], stored: bool) -> None:
         (
             "length",
             "  ".join(
-                f"{_quantile(q)} {n:,}"
+                f"{_QUANTILES.get(q, f'{100 * float(q):.0f} %:')} {n:,}"
                 for q, n in figures["length_quantiles"].items()
                 if q in ("0", "0.25", "0.5", "0.75", "0.99", "1")
             ),
@@ -375,8 +392,3 @@ def _show(figures: dict[str, Any], stored: bool) -> None:
     echo("  frequent")
     for word, n in figures["frequent"]:
         echo(f"    {n:>12,}  {word}")
-
-
-def _quantile(share: str) -> str:
-    names = {"0": "least", "0.5": "median", "1": "most"}
-    return names.get(share, f"{100 * float(share):.0f} %:")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.options.parse import integer, text
+from pysgrld.options.parse import integer
 
 from .options import Described, as_json, layer, plain, quiet, show_json, threads
 from .terminal import echo, fill, room, wrap
@@ -14,7 +15,7 @@ from .topics import named
 from .values import runs
 
 if TYPE_CHECKING:
-    from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic, Measure
+    from pysgrld.reading.diagnosis import Diagnosis, Measure
 
 #: Widest column of a topic's rows in the other chains; of more chains only JSON tells them.
 WIDEST = 24
@@ -42,7 +43,7 @@ Examples:
     parse=integer(0),
     metavar="N",
 )
-@plain("--picture", "none", "also draw it: traces, overlaps, R-hat", parse=text, metavar="FILE.png")
+@plain("--picture", "none", "also draw it: traces, overlaps, R-hat", parse=str, metavar="FILE.png")
 @as_json
 @quiet
 @threads
@@ -72,14 +73,14 @@ def command(
 
         check_picture(picture)
     with Screen(quiet=values["quiet"]) as screen:
-        with screen.samples() as tell:
+        with screen.steps() as tell:
             found = diagnose(
                 *runs,
                 top=top or TOP,
                 layer=layer or 1,
                 burn_in=burn_in or 0,
                 threads=values["threads"],
-                tell=tell,
+                tell=partial(tell, "reading samples"),
             )
         if picture is not None:
             from pysgrld.reading.diagnosis_picture import draw
@@ -175,14 +176,15 @@ def _show_quantities(d: Diagnosis, columns: int) -> None:
 
 def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
-    width = max(len("others"), *(len(_others(t)) for t in d.topics))
+    rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}  # in the other chains
+    width = max(len("others"), *map(len, rows.values()))
     others = n > 1 and width <= WIDEST
     head = "topic  " + (f"{'others':<{width}}  " if others else "")
     found = "found in  " if n > 1 else ""
     echo(f"{head}weight  overlap  {found}R-hat    ESS  top words")
     for topic in sorted(d.topics, key=lambda t: (-t.overlap, t.id)):
         weight = sum(topic.weight) / n if topic.weight else None
-        left = f"{topic.id:>5}  " + (f"{_others(topic):<{width}}  " if others else "")
+        left = f"{topic.id:>5}  " + (f"{rows[topic.id]:<{width}}  " if others else "")
         left += "     -" if weight is None else f"{100 * weight:>4.1f} %"
         left += f"  {topic.overlap:>7.2f}  "
         left += f"{f'{topic.found} of {n}':>8}  " if n > 1 else ""
@@ -193,11 +195,6 @@ def _show_topics(d: Diagnosis, columns: int) -> None:
     if any(topic.weight for topic in d.topics):
         line = "weight: of the tokens of held-out documents; 'sgmc topics' has that of training"
         echo("\n" + fill(line, columns))
-
-
-def _others(topic: MatchedTopic) -> str:
-    """Return the topic's rows in the other chains, as text."""
-    return " ".join(map(str, topic.counterparts[1:]))
 
 
 def _rhat(value: float) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError, all_of, plural
-from pysgrld.options.parse import integer, real, text
+from pysgrld.errors import MissingInputError, UsageError, all_of, plural
+from pysgrld.options.parse import integer, real
 
 from .options import (
     Described,
@@ -29,7 +29,6 @@ from .terminal import echo
 
 if TYPE_CHECKING:
     from pysgrld.evaluate import Estimate, Score
-    from pysgrld.evaluate.coherence import Coherence
     from pysgrld.reading.results import Results
     from pysgrld.reading.score import Evaluation
 
@@ -49,13 +48,13 @@ Examples:
   sgmc eval --observed-corpus docword.a.txt --held-out-corpus docword.b.txt""",
 )
 @run_argument
-@flag("--perplexity", "by document completion (what is done unless --coherence is asked)")
+@flag("--perplexity", "by document completion (the default without --coherence)")
 @flag("--coherence", "NPMI and UMass of the ten top words, over the training corpus")
 @plain(
     "--corpus",
     "the run's held-out documents",
     "other documents, split at random",
-    parse=text,
+    parse=str,
     metavar="FILE",
     group=DOCUMENTS,
 )
@@ -78,8 +77,8 @@ Examples:
 @plain(
     "--observed-corpus",
     "none",
-    "observed tokens of a split made by others",
-    parse=text,
+    "observed tokens of documents that you have split yourself",
+    parse=str,
     metavar="FILE",
     group=DOCUMENTS,
 )
@@ -87,7 +86,7 @@ Examples:
     "--held-out-corpus",
     "none",
     "held-out tokens of the same documents, in the same order",
-    parse=text,
+    parse=str,
     metavar="FILE",
     group=DOCUMENTS,
 )
@@ -121,7 +120,9 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
             if not values["json"]:
                 _show_scores(results, scores)
         if coherence:
-            figures, shown = _coherence(results), results.fitted.shown(0)
+            figures, shown = results.coherence(10), results.fitted.shown(0)
+            if figures is None:
+                raise MissingInputError(f"{results.gone}: coherence needs it")
             found["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
                 "umass": float(figures.umass[shown].mean()),
@@ -146,10 +147,10 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
         raise UsageError("--corpus and --observed-corpus both name documents: give one")
     for name in ("observed", "seed"):
         if name in values and "corpus" not in values:
-            raise UsageError(f"--{name} is how --corpus FILE is split: give that too")
+            raise UsageError(f"--{name} says how --corpus FILE is split: give --corpus too")
     if not (pair or "corpus" in values):
         for name in reading_of(values):
-            raise UsageError(f"--{name} is how --corpus FILE is read: give that too")
+            raise UsageError(f"--{name} says how --corpus FILE is read: give --corpus too")
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
             "--coherence looks at the training corpus: add --perplexity, or leave "
@@ -187,15 +188,6 @@ def _score(
     seed = results.seed if seed is None else seed
     with screen.counting("scoring samples", samples) as tell:
         return score(results, held_out, observed, seed, tell, others)
-
-
-def _coherence(results: Results) -> Coherence:
-    from pysgrld.errors import MissingInputError
-
-    found = results.coherence(10)
-    if found is None:
-        raise MissingInputError(f"{results.gone}: coherence needs it")
-    return found
 
 
 def _show_scores(results: Results, scores: Evaluation) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pysgrld.errors import UsageError
-from pysgrld.options.parse import choice, integer, text
+from pysgrld.options.parse import choice, integer
 from pysgrld.report.exports.formats import FORMATS
 
 from .options import Described, flag, layer, plain, quiet, run_argument, threads
@@ -33,7 +33,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 )
 @run_argument
 @plain("--to", "", "see below", parse=choice(*FORMATS), metavar="FORMAT", required=True)
-@plain("-o/--out", "", "folder to write into", parse=text, metavar="DIR", required=True)
+@plain("-o/--out", "", "folder to write into", parse=str, metavar="DIR", required=True)
 @plain(
     "--draw",
     "arviz: all; mallet: last; else mean",
@@ -77,7 +77,16 @@ def command(
     Topics are those of the first chain, but for arviz, which takes all.
     """
     given = {"--sparse": sparse, "--align": align is not None, "--mallet-old": mallet_old}
-    _check(to, draw, top, [name for name, asked in given.items() if asked])
+    row = FORMATS[to]
+    if draw is not None and draw not in row.draws:
+        raise UsageError(f"--draw {draw}: --to {to} writes {' or '.join(row.draws)}")
+    if top is not None and row.top is None:
+        raise UsageError(f"--top: --to {to} writes all words; leave it out")
+    for name, typed in given.items():
+        if typed and name not in row.options:
+            others = " and ".join(f for f, other in FORMATS.items() if name in other.options)
+            raise UsageError(f"{name}: is for --to {others}; leave it out")
+
     from pysgrld.reading.find_runs import find_folder, open_run
     from pysgrld.report.exports.formats import ExportRequest, export
     from pysgrld.run import chains_of
@@ -89,7 +98,6 @@ def command(
         folder = find_folder(run, chains=True)
         number = count(values["threads"]).number
         chains = [open_run(path, number) for path in chains_of(folder) or [folder]]
-        row = FORMATS[to]
         asked = ExportRequest(
             to,
             Path(out),
@@ -105,16 +113,3 @@ def command(
         for line in done.notes:
             screen.note(line)
         screen.note(f"{done.path}: {done.what}")
-
-
-def _check(to: str, draw: str | None, top: int | None, given: list[str]) -> None:
-    """Refuse what a format cannot be asked for."""
-    row = FORMATS[to]
-    if draw is not None and draw not in row.draws:
-        raise UsageError(f"--draw {draw}: --to {to} writes {' or '.join(row.draws)}")
-    if top is not None and row.top is None:
-        raise UsageError(f"--top: --to {to} writes all words; leave it out")
-    for name in given:
-        if name not in row.options:
-            others = " and ".join(f for f, other in FORMATS.items() if name in other.options)
-            raise UsageError(f"{name}: is for --to {others}; leave it out")

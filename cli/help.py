@@ -5,14 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from . import COMMANDS
 from .options import Described, flag
-
-
-def _commands(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    del ctx, param
-    from . import COMMANDS
-
-    return [CompletionItem(name) for name in COMMANDS if name.startswith(begun)]
 
 
 @click.command(
@@ -25,7 +19,14 @@ Examples:
   sgmc help train --all   every one of them
   sgmc help train --man | man -l -""",
 )
-@click.argument("path", nargs=-1, metavar="[COMMAND]...", shell_complete=_commands)
+@click.argument(
+    "path",
+    nargs=-1,
+    metavar="[COMMAND]...",
+    shell_complete=lambda _ctx, _param, begun: [
+        CompletionItem(name) for name in COMMANDS if name.startswith(begun)
+    ],
+)
 @flag("--all", "every option")
 @flag("--man", "print the manual page's source, as it is installed for 'man sgmc'")
 def command(path: tuple[str, ...], all: bool, man: bool) -> None:

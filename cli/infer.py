@@ -11,7 +11,7 @@ import click
 
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.models.options import OPTIONS
-from pysgrld.options.parse import choice, columns, integer, part, text
+from pysgrld.options.parse import choice, columns, integer, part
 
 from .options import (
     Described,
@@ -54,7 +54,7 @@ Examples:
     "-o/--out",
     "-: JSON lines on standard output",
     "a file that ends in .npy, .csv, .jsonl or .parquet; a folder/ of parts",
-    parse=text,
+    parse=str,
     metavar="FILE|DIR/",
 )
 @plain(

@@ -94,20 +94,16 @@ def page(path: Sequence[str], version: str) -> str:
     formatter = Roff()
     command.format_help(context, formatter)
     name = "-".join(("sgmc", *path))
+    beside = [path[:-1]] if path else [(name,) for name in COMMANDS]  # of sgmc its commands
+    see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in beside]
     parts = [
         f'.TH {name.upper()} 1 "" "sgmc {version}" "sgmc"\n'
         f".SH NAME\n{_text(name)} \\- {_text(line.rstrip('.'))}\n",
         formatter.getvalue(),
         "" if path else _of_all(),
-        f".SH SEE ALSO\n{', '.join(_see(path))}\n",
+        f".SH SEE ALSO\n{', '.join(see)}\n",
     ]
     return "".join(parts)
-
-
-def _see(path: Sequence[str]) -> list[str]:
-    """Name the pages beside one: of sgmc those of its commands, of others the one above."""
-    names = [path[:-1]] if path else [(name,) for name in COMMANDS]
-    return [rf"\fB{_text('-'.join(('sgmc', *name)))}\fR(1)" for name in names]
 
 
 def _of_all() -> str:

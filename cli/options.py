@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,11 +30,12 @@ COLUMN = 28
 ALL = "pysgrld.help_all"
 
 
+@dataclass(frozen=True)
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Wraps a parser of text from `pysgrld.options.common`."""
+    """Wraps a parser of text from `pysgrld.options.common`; its name stands for the value in the help."""
 
-    def __init__(self, parse: Callable[[str], Any], metavar: str) -> None:
-        self.parse, self.name = parse, metavar
+    parse: Callable[[str], Any]
+    name: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse a value; an error names the option."""
@@ -145,36 +147,35 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
     )
 
 
+def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated]:
+    """Add options to a command, which help shows in this order."""
+
+    def decorate(function: Decorated) -> Decorated:
+        for name, entry in reversed(list(entries.items())):
+            function = option(name, entry)(function)
+        return function
+
+    return decorate
+
+
 def options_of_training(
     *groups: str, without: Collection[str] = ()
 ) -> Callable[[Decorated], Decorated]:
-    """Give options of the table, in its order: all, or those of some groups, which help then shows.
+    """Add options of the table, in its order: all, or those of some groups, which help then shows.
 
     Those that are left out have no meaning for the command, or another one.
     """
-
-    def decorate(function: Decorated) -> Decorated:
-        for name, entry in reversed(OPTIONS.items()):
-            if name not in without and (not groups or entry.group in groups):
-                shown = entry._replace(first=entry.first or bool(groups))
-                function = option(name, shown)(function)
-        return function
-
-    return decorate
+    return options_of(
+        {
+            name: entry._replace(first=entry.first or bool(groups))
+            for name, entry in OPTIONS.items()
+            if name not in without and (not groups or entry.group in groups)
+        }
+    )
 
 
-def options_of(*names: str) -> Callable[[Decorated], Decorated]:
-    """Give some options of the table by their names, which help shows under one heading."""
-
-    def decorate(function: Decorated) -> Decorated:
-        for name in reversed(names):
-            shown = OPTIONS[name]._replace(group="How documents are read", first=True)
-            function = option(name, shown)(function)
-        return function
-
-    return decorate
-
-
+#: Heading of the options by which documents are read.
+READ_GROUP = "How documents are read"
 #: How documents are read whose words are those of a run.
 READING = (
     "text-field",
@@ -186,20 +187,15 @@ READING = (
     "max-line",
     "max-input",
 )
-
-
-def options_of_reading(function: Decorated) -> Decorated:
-    """Give the options of reading documents for a run; `reading_of` takes what was typed."""
-    for name in reversed(READING):
-        entry = OPTIONS[name]._replace(
-            group="How documents are read", shown="as in training", first=True
-        )
-        if name == "vocab":
-            entry = entry._replace(
-                shown="beside the counts", help="words of the numbers in a file of counts"
-            )
-        function = option(name, entry)(function)
-    return function
+_READING = {
+    name: OPTIONS[name]._replace(group=READ_GROUP, shown="as in training", first=True)
+    for name in READING
+}
+_READING["vocab"] = _READING["vocab"]._replace(
+    shown="beside the counts", help="words of the numbers in a file of counts"
+)
+#: Adds the options of reading documents for a run; `reading_of` takes what was typed.
+options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:

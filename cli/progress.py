@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 
-class Screen:
-    """Tells a person what a command is doing. A `pysgrld.train.events.Reporter` and a context manager.
+class Screen(logging.Handler):
+    """Tells a person what a command is doing, and what the library logs meanwhile.
+
+    A `pysgrld.train.events.Reporter` and a context manager.
 
     Parameters
     ----------
@@ -60,26 +62,38 @@ class Screen:
         stamped: bool = False,
         limit: float | None = None,
     ) -> None:
+        super().__init__()
         self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
-        self.terminal = not json_log and not quiet and _is_terminal()
-        self.stamped = stamped and not _is_terminal()
+        try:
+            there = sys.stderr.isatty()
+        except (AttributeError, ValueError, OSError):  # closed by whoever started us
+            there = False
+        self.terminal = there and not json_log and not quiet
+        self.stamped = stamped and not there
         self.began = self.last = time.monotonic()
         self._bar: Any = None
         self._what: tuple[str, int | None] = "", None
-        self._handler = _Handler(self)
 
     def __enter__(self) -> Self:
         leave_in_order()  # all is loaded, and there will be files
         logger = logging.getLogger("pysgrld")
-        logger.addHandler(self._handler)
+        logger.addHandler(self)
         logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
-        logging.getLogger("pysgrld").removeHandler(self._handler)
+        logging.getLogger("pysgrld").removeHandler(self)
 
     # ---- what the library calls
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass on what the library logs."""
+        line = record.getMessage()
+        if record.levelno >= logging.WARNING:
+            self.warn(line)
+        else:
+            self.detail(line)
 
     def note(self, line: str) -> None:
         """Say a fact in a line."""
@@ -113,13 +127,21 @@ class Screen:
 
     def described(self, run: RunDirectory) -> None:
         """Say which model a run trains, and on which corpus."""
+        from pysgrld.models.table import model_of
+
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
+        widths = model_of(options["model"]).resolved.of(options).widths
+        topics = ""  # where none are chosen
+        if len(widths) == 1:
+            topics = f" with {plural(widths[0], 'topic')}"
+        elif widths:
+            topics = f" with {'-'.join(map(str, widths))} topics"
         each = options["minibatch"]
         whole = each == corpus["training_documents"]
         self._line(
             "model",
-            f"model {options['model']}{_size(options)}, sampler {options['algo']}, "
+            f"model {options['model']}{topics}, sampler {options['algo']}, "
             f"{'all documents' if whole else plural(each, 'document')} in each iteration",
         )
         for name, value in sorted(options.items()):
@@ -140,12 +162,25 @@ class Screen:
 
     def moved(self, position: Position) -> None:
         """Show an iteration."""
+        if not self.terminal and not self._due():
+            return
+        p = position
+        state = f"{speed(p.tokens_per_second)}, step {p.step_size:.3g}"
+        if math.isfinite(p.score):
+            from pysgrld.models.table import scores
+
+            score = scores()[p.kind]
+            state += f", {score.title} {score.show(p.score)}"
         if self.terminal:
-            state = _state(position) + self._left()
-            self._draw("training", position.iteration, position.iterations or None, state)
-        elif self._due():
-            fields = position._asdict() | {position.kind: position.score}
-            self._line("position", _position_line(position) + self._left(), **fields)
+            self._draw("training", p.iteration, p.iterations or None, state + self._left())
+            return
+        of = f" of {p.iterations:,}" if p.iterations else ""
+        line = f"iteration {p.iteration:,}{of}, epoch {p.epoch:.1f}, {state}"
+        if p.iterations and p.iteration:
+            left = (p.iterations - p.iteration) * p.train_seconds / p.iteration
+            line += f", {_clock(left)} left"
+        fields: dict[str, Any] = p._asdict() | {p.kind: p.score}
+        self._line("position", line + self._left(), **fields)
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""
@@ -164,7 +199,7 @@ class Screen:
         from pysgrld.evaluate.convergence import FEWEST
 
         commands = ["sgmc topics", "sgmc report --open"]
-        commands += ["sgmc eval"] if holds_out(run.path) else []
+        commands += ["sgmc eval"] if (run.path / "holdout").is_dir() else []
         kept = max(len(run.samples.steps(top_words=slim)) for slim in (False, True))
         commands += ["sgmc diagnose"] if kept >= FEWEST else []
         self._line("next", f"the run is {run.path}; look at it with:")
@@ -213,19 +248,6 @@ class Screen:
 
             yield tell
 
-    @contextlib.contextmanager
-    def samples(self) -> Iterator[Any]:
-        """Return a function that is told how many samples of how many are read."""
-        with contextlib.ExitStack() as stack:
-            known: list[Any] = []
-
-            def tell(done: int, total: int) -> None:
-                if not known:
-                    known.append(stack.enter_context(self.counting("reading samples", total)))
-                known[0](done)
-
-            yield tell
-
     # ---- how it is shown
 
     def _line(
@@ -268,8 +290,25 @@ class Screen:
         """Draw the bar; one that breaks is replaced by lines."""
         try:
             if self._bar is None or self._what != (what, total):
+                from tqdm import tqdm
+
                 self._close()
-                self._bar, self._what = _new_bar(what, done, total), (what, total)
+                shape = (
+                    "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"  # in 80 columns
+                )
+                if total is None:
+                    shape = "{desc} {n:,}, {elapsed}{postfix}"
+                self._bar = tqdm(
+                    total=total,
+                    initial=done,  # what is done already is left out of its speed
+                    desc=what,
+                    bar_format=shape,
+                    leave=False,
+                    mininterval=0.2,
+                    file=sys.stderr,
+                    dynamic_ncols=True,
+                )
+                self._what = what, total
             self._bar.set_postfix_str(state, refresh=False)
             self._bar.update(done - self._bar.n)
         except Exception:
@@ -288,31 +327,6 @@ def json_line(event: str, line: str, **fields: Any) -> str:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     record = {"time": now, "event": event, "line": line, **fields}
     return shown_in_json(json.dumps(finite(record), ensure_ascii=False, default=str))
-
-
-class _Handler(logging.Handler):
-    """Passes what the library logs to the screen."""
-
-    def __init__(self, screen: Screen) -> None:
-        super().__init__()
-        self.screen = screen
-
-    def emit(self, record: logging.LogRecord) -> None:
-        line = record.getMessage()
-        if record.levelno >= logging.WARNING:
-            self.screen.warn(line)
-        else:
-            self.screen.detail(line)
-
-
-def _size(options: Mapping[str, Any]) -> str:
-    """Say the topics of a model, of each layer if it has several; nothing where none are chosen."""
-    from pysgrld.models.table import model_of
-
-    widths = model_of(options["model"]).resolved.of(options).widths
-    if len(widths) == 1:
-        return f" with {plural(widths[0], 'topic')}"
-    return f" with {'-'.join(map(str, widths))} topics" if widths else ""
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
@@ -346,58 +360,7 @@ def speed(tokens: float) -> str:
     return f"{tokens / 1e6:.1f}M tokens/s" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k tokens/s"
 
 
-def _position_line(p: Position) -> str:
-    of = f" of {p.iterations:,}" if p.iterations else ""
-    line = f"iteration {p.iteration:,}{of}, epoch {p.epoch:.1f}, "
-    line += _state(p)
-    if p.iterations and p.iteration:
-        left = (p.iterations - p.iteration) * p.train_seconds / p.iteration
-        line += f", {_clock(left)} left"
-    return line
-
-
-def _state(p: Position) -> str:
-    state = f"{speed(p.tokens_per_second)}, step {p.step_size:.3g}"
-    if math.isfinite(p.score):
-        from pysgrld.models.table import scores
-
-        score = scores()[p.kind]
-        state += f", {score.title} {score.show(p.score)}"
-    return state
-
-
-def _new_bar(what: str, done: int, total: int | None) -> Any:
-    """Draw a bar that stands at what is done already, which is left out of its speed."""
-    from tqdm import tqdm
-
-    shape = "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"  # fits in 80 columns
-    if total is None:
-        shape = "{desc} {n:,}, {elapsed}{postfix}"
-    return tqdm(
-        total=total,
-        initial=done,
-        desc=what,
-        bar_format=shape,
-        leave=False,
-        mininterval=0.2,
-        file=sys.stderr,
-        dynamic_ncols=True,
-    )
-
-
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _is_terminal() -> bool:
-    try:
-        return sys.stderr.isatty()
-    except (AttributeError, ValueError, OSError):
-        return False
-
-
-def holds_out(run: Path) -> bool:
-    """Return whether a run's folder has documents that are held out."""
-    return (run / "holdout").is_dir()

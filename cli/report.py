@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pysgrld.options.parse import integer, text
+from pysgrld.options.parse import integer
 
 from .options import Described, finite, flag, layer, plain, quiet, run_argument, threads
 
@@ -25,13 +25,13 @@ Examples:
   sgmc report --json facts.json      the same for other programs""",
 )
 @run_argument
-@plain("-o/--out", "RUN/report.html", "the page, one file", parse=text, metavar="FILE.html")
+@plain("-o/--out", "RUN/report.html", "the page, one file", parse=str, metavar="FILE.html")
 @flag("--open", "show it in the browser")
 @plain(
     "--by",
     "all with few values",
     "group documents by this column; may be given again",
-    parse=text,
+    parse=str,
     metavar="COLUMN",
     multiple=True,
 )
@@ -39,32 +39,31 @@ Examples:
     "--along",
     "the corpus in its order",
     "follow topics along this column of dates or numbers",
-    parse=text,
+    parse=str,
     metavar="COLUMN",
 )
 @plain(
     "--cluster",
     "each document alone",
     "documents of one value of this column came together",
-    parse=text,
     metavar="COLUMN",
 )
 @plain(
     "--texts",
     "as kept",
     "the same documents with their texts, by id or in order",
-    parse=text,
+    parse=str,
     metavar="FILE",
 )
-@plain("--metadata", "as kept", "titles and columns, a row a document", parse=text, metavar="FILE")
-@plain("--labels", "RUN/labels.json", "names of topics, by number", parse=text, metavar="FILE")
-@plain("--title", "the corpus", "title of the page", parse=text, metavar="TEXT")
-@plain("--noun", "documents", "what documents are called", parse=text, metavar="NOUNS")
+@plain("--metadata", "as kept", "titles and columns, a row a document", parse=str, metavar="FILE")
+@plain("--labels", "RUN/labels.json", "names of topics, by number", parse=str, metavar="FILE")
+@plain("--title", "the corpus", "title of the page", parse=str, metavar="TEXT")
+@plain("--noun", "documents", "what documents are called", parse=str, metavar="NOUNS")
 @plain("--documents", "2 MB of them", "documents that are shown", parse=integer(0), metavar="N")
 @flag("--no-text", "leave out texts and words of documents")
 @plain("--words", "200000", "words that can be looked up", parse=integer(1), metavar="N")
 @layer
-@plain("--json", "none", "also write all facts as JSON", parse=text, metavar="FILE")
+@plain("--json", "none", "also write all facts as JSON", parse=str, metavar="FILE")
 @flag("--force", "replace files that are there")
 @quiet
 @threads

@@ -10,7 +10,7 @@ import click
 from pysgrld.errors import UsageError
 from pysgrld.experiments import EXPERIMENTS, Experiment, check_corpus, find
 from pysgrld.models.options import OPTIONS
-from pysgrld.options.parse import duration, integer, text
+from pysgrld.options.parse import duration, integer
 
 from .options import Described, flag, plain, quiet, threads
 from .terminal import echo
@@ -26,7 +26,7 @@ def patterns(value: str) -> tuple[str, ...]:
     """Parse patterns separated by commas."""
     found = tuple(part.strip() for part in value.split(","))
     if not all(found):
-        raise UsageError(f"'{value}' is no list of rows, separated by commas")
+        raise UsageError(f"'{value}' is not a list of rows, separated by commas")
     return found
 
 
@@ -41,11 +41,9 @@ Examples:
   sgmc reproduce dlda-mnist --corpus mnist -o figure3""",
 )
 @click.argument("experiment", required=False, metavar="[EXPERIMENT]")
-@plain("--corpus", "none", "the paper's data: a folder", parse=text, metavar="PATH")
+@plain("--corpus", "none", "the paper's data: a folder", parse=str, metavar="PATH")
 @flag("--quick", "a small cut, few iterations: to see that it works")
-@plain(
-    "-o/--out", f"{OUT}/EXPERIMENT", "folder of the CSV and PNG files", parse=text, metavar="DIR"
-)
+@plain("-o/--out", f"{OUT}/EXPERIMENT", "folder of the CSV and PNG files", parse=str, metavar="DIR")
 @flag("--force", "write over what is in that folder")
 @flag("--no-pictures", "CSV files only: matplotlib is not needed")
 @plain("--rows", "all", "rows of the table, by name or pattern", parse=patterns, metavar="NAME,...")
@@ -85,10 +83,14 @@ def command(
     if experiment is None:
         if corpus or out or quick or force or no_pictures or typed:
             raise UsageError(f"name an experiment: there are {', '.join(EXPERIMENTS)}")
-        _list()
+        width = max(map(len, EXPERIMENTS))
+        for name, each in EXPERIMENTS.items():
+            echo(f"{name:<{width}}  {each.summary}")
         return
     chosen = find(experiment)
-    _check(experiment, chosen, typed)
+    for option in ("rows", "seeds", "seconds"):
+        if option in typed and option not in chosen.options:
+            raise UsageError(f"--{option} has no meaning for {experiment}: leave it out")
     source = check_corpus(experiment, corpus)
 
     from pysgrld.experiments.frame import ExperimentSetting, make_folder
@@ -108,19 +110,6 @@ def command(
         )
         report = chosen.run(setting, screen, source)
     _show(chosen, report)
-
-
-def _list() -> None:
-    width = max(map(len, EXPERIMENTS))
-    for name, experiment in EXPERIMENTS.items():
-        echo(f"{name:<{width}}  {experiment.summary}")
-
-
-def _check(name: str, experiment: Experiment, typed: dict[str, Any]) -> None:
-    """Refuse options that an experiment has no use for."""
-    for option in ("rows", "seeds", "seconds"):
-        if option in typed and option not in experiment.options:
-            raise UsageError(f"--{option} has no meaning for {name}: leave it out")
 
 
 def _show(experiment: Experiment, report: Report) -> None:

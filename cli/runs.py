@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,11 +55,20 @@ def command(folder: str | None, all: bool, json: bool) -> None:
         raise MissingInputError(
             f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
         )
+    from pysgrld.search.show import search_of
+
     rows: list[tuple[str, ...]] = [HEADS]
     problems = [run.problem for run in found if run.problem]
-    for search, runs in _by_search(found, root, all=all):
+    # the runs of each search together, unless all are wanted or DIR is the search
+    searches = {run.path: None if all else search_of(run.path) for run in found}
+    for search, together in groupby(found, lambda run: searches[run.path]):
+        runs = list(together)
         try:
-            rows += [_row(run, root) for run in runs] if search is None else [_line(search, runs)]
+            rows += (
+                [_row(run, root) for run in runs]
+                if search in (None, root)
+                else [_line(search, runs)]
+            )
         except SgmcError as error:  # the files of a search; its runs may be good
             problems.append(str(error))
             rows += [_row(run, root) for run in runs]
@@ -70,20 +78,6 @@ def command(folder: str | None, all: bool, json: bool) -> None:
         echo(f"\nToo wide for here: {', '.join(gone)}; --json has all.")
     for problem in problems:
         echo(f"sgmc: warning: {problem}", err=True)
-
-
-def _by_search(
-    found: list[ListedRun], root: Path, *, all: bool
-) -> Iterator[tuple[Path | None, list[ListedRun]]]:
-    """Put the runs of each search together, unless all are wanted or DIR is the search."""
-    from pysgrld.search.show import search_of
-
-    def folder(run: ListedRun) -> Path | None:
-        search = None if all else search_of(run.path)
-        return None if search == root else search
-
-    for search, runs in groupby(found, folder):
-        yield search, list(runs)
 
 
 def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:

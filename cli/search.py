@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import Interrupted, UsageError
-from pysgrld.options.parse import integer, text
+from pysgrld.options.parse import integer
 
 from .options import (
     Described,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from pysgrld.search.folder import SearchRequest
     from pysgrld.search.outcome import SearchResult
-    from pysgrld.search.show import SearchProgress
 
 #: Options of training that a search decides itself, or that need a corpus which is read once: what to
 #: do instead.
@@ -119,7 +118,7 @@ docs/choosing-k.md.""",
     "--out",
     "sgmc-runs/CORPUS-search",
     "folder of the search",
-    parse=text,
+    parse=str,
     metavar="DIR",
     group=_SEARCH,
 )
@@ -174,19 +173,15 @@ def command(
     limit = options.get("time-limit")
     how |= {"stamped": True, "limit": limit if isinstance(limit, float) else None}
     if task is not None:
-        _train_task(request, task, how)
+        from pysgrld.search.halving import train_task
+
+        from .progress import Screen
+
+        with Screen(**how) as screen:
+            if train_task(request, task, screen) is None:
+                screen.note("the search is done already: nothing to do")
     else:
         _search(request, how, tasks=tasks, json=json)
-
-
-def _train_task(request: SearchRequest, number: int, how: dict[str, Any]) -> None:
-    from pysgrld.search.halving import train_task
-
-    from .progress import Screen
-
-    with Screen(**how) as screen:
-        if train_task(request, number, screen) is None:
-            screen.note("the search is done already: nothing to do")
 
 
 def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: bool) -> None:
@@ -202,8 +197,9 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
         try:
             found = halving.search(request, screen, explain)
         except Interrupted:
-            if screen.progress is not None and not json:
-                _show_progress(screen.progress)
+            if screen.progress is not None and not json and (rows := screen.progress.table()):
+                lines, _ = table(rows, room(), left=rows[0][-1:])
+                echo("\n".join(lines))
             raise
         from pysgrld.run.machine import threads
         from pysgrld.search.outcome import result_of
@@ -217,13 +213,6 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
         show_json(result.record() | {"files": written})
     else:
         _show(result, written)
-
-
-def _show_progress(found: SearchProgress) -> None:
-    """Print a row for every setting of a search that was stopped."""
-    if rows := found.table():
-        lines, _ = table(rows, room(), left=rows[0][-1:])
-        echo("\n".join(lines))
 
 
 def _show(result: SearchResult, written: list[Path]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .progress import Screen, evaluation_line, holds_out, score_in, speed
+from .progress import Screen, evaluation_line, score_in, speed
 
 if TYPE_CHECKING:
     from pysgrld.train.events import Position
@@ -18,7 +18,7 @@ EACH = 6
 
 
 class SeveralScreen(Screen):
-    """Tells a person of several chains. A `pysgrld.train.several.Teller`.
+    """Tells a person of several chains. A `pysgrld.train.processes.Watcher`.
 
     What every chain says alike is said once. In a log each evaluation of a chain is a line; on a
     terminal there is one line when all chains have been evaluated, above one bar.
@@ -86,7 +86,8 @@ class SeveralScreen(Screen):
         self._line("next", f"{are} in {folder}; look with:")
         name = self.shortest_name(folder)
         commands = ["sgmc diagnose", "sgmc report --open", "sgmc topics"]
-        commands += ["sgmc eval"] if all(map(holds_out, folder.glob("chain-*"))) else []
+        runs = folder.glob("chain-*")
+        commands += ["sgmc eval"] if all((run / "holdout").is_dir() for run in runs) else []
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import click
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
-from pysgrld.options.parse import choice, duration, integer, text
+from pysgrld.options.parse import choice, duration, integer
 
 from .options import Described, flag, given, plain
 from .terminal import echo
@@ -46,7 +46,9 @@ def _memory(value: str) -> str:
 
 def _name(value: str) -> str:
     if not re.fullmatch(r"[\w.,@+:-]{1,200}", value):
-        raise UsageError(f"'{value}' is not a name that SLURM could know")
+        raise UsageError(
+            f"'{value}' is not a name that SLURM takes: letters, digits and . , @ + : - _"
+        )
     return value
 
 
@@ -108,10 +110,14 @@ Examples:
     multiple=True,
 )
 @plain(
-    "--restarts", "20", "times that a job goes back at most", parse=integer(0, 1000), metavar="N"
+    "--restarts",
+    "20",
+    "how many times a job goes back into the queue at most",
+    parse=integer(0, 1000),
+    metavar="N",
 )
-@plain("--setup", "none", "lines to run first, from a file", parse=text, metavar="FILE")
-@plain("-o/--out", "standard output", "file of the script", parse=text, metavar="FILE")
+@plain("--setup", "none", "lines to run first, from a file", parse=str, metavar="FILE")
+@plain("-o/--out", "standard output", "file of the script", parse=str, metavar="FILE")
 @flag("--force", "replace a file that is there")
 def command(
     command_line: tuple[str, ...],
@@ -366,14 +372,11 @@ class Job(NamedTuple):
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
     """Put values in the place of their names in braces."""
-    return _PLACE.sub(lambda found: values[_known(found[1], values)], word)
-
-
-def _known(name: str, values: Mapping[str, str]) -> str:
-    if name not in values:
-        there = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
-        raise UsageError(f"{{{name}}} in the command stands for nothing; there is {there}")
-    return name
+    for name in _PLACE.findall(word):
+        if name not in values:
+            there = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
+            raise UsageError(f"{{{name}}} in the command stands for nothing; there is {there}")
+    return _PLACE.sub(lambda found: values[found[1]], word)
 
 
 def script(job: Job) -> str:

@@ -124,14 +124,9 @@ def table(
         if width(cells[0]) > widths[heads[0]]:
             lines.append(cells[0])
             cells[0] = ""
-        padded = [
-            _padded(cell, wide, left=at == 0 or head in left)
-            for at, (cell, (head, wide)) in enumerate(zip(cells, widths.items(), strict=True))
-        ]
+        padded = []
+        for at, (cell, (head, wide)) in enumerate(zip(cells, widths.items(), strict=True)):
+            blanks = " " * (wide - width(cell))
+            padded.append(cell + blanks if at == 0 or head in left else blanks + cell)
         lines.append("  ".join(padded).rstrip())
     return lines, [head for head in heads if head in gone]
-
-
-def _padded(cell: str, wide: int, *, left: bool) -> str:
-    blanks = " " * (wide - width(cell))
-    return cell + blanks if left else blanks + cell

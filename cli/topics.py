@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pysgrld.errors import UsageError, plural
-from pysgrld.options.parse import integer, text
+from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
 from .terminal import echo, fill, room, width, wrap
@@ -53,22 +53,21 @@ Examples:
     parse=integer(1, 1000),
     metavar="N",
 )
-@plain("--word", "none", "topics that this word is used in", parse=text, metavar="WORD")
+@plain("--word", "none", "topics that this word is used in", parse=str, metavar="WORD")
 @plain(
-    "--by", "none", "shares in the groups of a column that was kept", parse=text, metavar="COLUMN"
+    "--by", "none", "shares in the groups of a column that was kept", parse=str, metavar="COLUMN"
 )
 @plain(
     "--along",
     "none",
     "shares along dates or numbers, or along the corpus",
-    parse=text,
+    parse=str,
     metavar="COLUMN|corpus",
 )
 @plain(
     "--cluster",
     "each document alone",
     "with --by or --along: documents of one value came together",
-    parse=text,
     metavar="COLUMN",
 )
 @as_json
@@ -245,7 +244,8 @@ def _show(
     columns = max(30, room() - 18 - wide - len(counted))
     for topic in topics:
         of = "" if topic.documents is None else f"{topic.documents:>9,}  "
-        head = f"{topic.id:>{wide}}  {_share(topic.weight)}  {of}{_figure(topic.npmi)}  "
+        npmi = "    -" if topic.npmi is None else f"{topic.npmi:>5.2f}"
+        head = f"{topic.id:>{wide}}  {percent(topic.weight)}  {of}{npmi}  "
         if intervals:
             if topic.label:
                 echo(f"{head}{topic.label}:")
@@ -280,12 +280,9 @@ def named(label: str | None, words: list[str]) -> list[str]:
     return words if label is None else [f"{label}:", *words]
 
 
-def _share(weight: float | None) -> str:
+def percent(weight: float | None) -> str:
+    """Write a share in percent, in seven columns; a dash where it is not known."""
     return "     -" if weight is None else f"{100 * weight:>4.1f} %"
-
-
-def _figure(value: float | None) -> str:
-    return "    -" if value is None else f"{value:>5.2f}"
 
 
 def _with_interval(word: Word, scale: float) -> str:

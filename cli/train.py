@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +14,6 @@ from pysgrld.options.parse import duration, integer
 
 from .options import ALL, Described, flag, given, help_all, options_of_training, plain, quiet
 from .values import files
-
-if TYPE_CHECKING:
-    from pysgrld.train.request import Request
 
 
 class Train(Described):
@@ -70,7 +68,7 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
 @plain(
     "--rank-timeout",
     "30m",
-    "--mpi: a process that has waited for others for so long ends",
+    "--mpi: end a process that has waited for the others for so long",
     parse=duration,
     metavar="TIME",
     group="Run",
@@ -108,41 +106,35 @@ def command(
         "stamped": True,
         "limit": limit if isinstance(limit, float) else None,
     }
+    together: contextlib.AbstractContextManager[Communicator] = contextlib.nullcontext(ALONE)
     if mpi:
         from .ranks import over_ranks
 
-        with over_ranks(rank_timeout, options.get("threads")) as comm:
-            _train(_request(corpus, options, break_lock), chains, comm, how)
-        return
-    if rank_timeout:
+        together = over_ranks(rank_timeout, options.get("threads"))
+    elif rank_timeout:
         raise UsageError("--rank-timeout has a meaning with --mpi only: leave it out")
-    if "chain-id" not in options:
+    elif "chain-id" not in options:
         refuse_launch(launch())
-    _train(_request(corpus, options, break_lock), chains, ALONE, how)
-
-
-def _request(
-    corpus: tuple[str, ...], options: dict[str, Any], break_lock: bool
-) -> tuple[Request, int]:
-    """Give the request, and how many chains it goes on with where that is found in their folder."""
-    from pysgrld.train.request import Request
-
-    found = 0
-    if corpus:
-        request = Request(corpus, options, break_lock=break_lock)
-    else:
-        from pysgrld.train.request import going_on
-
-        request, found = going_on(options, break_lock=break_lock)
-    request.check()
-    return request, found
+    with together as comm:
+        _train(corpus, options, chains, comm, how, break_lock=break_lock)
 
 
 def _train(
-    asked: tuple[Request, int], chains: int | None, comm: Communicator, how: dict[str, Any]
+    corpus: tuple[str, ...],
+    options: dict[str, Any],
+    chains: int | None,
+    comm: Communicator,
+    how: dict[str, Any],
+    *,
+    break_lock: bool,
 ) -> None:
     """Train one chain, by this process or its communicator, or several."""
-    request, found = asked
+    from pysgrld.train.request import Request, going_on
+
+    request, found = Request(corpus, options, break_lock=break_lock), 0
+    if not corpus:  # go on with a run, or with as many chains as its folder has
+        request, found = going_on(options, break_lock=break_lock)
+    request.check()
     if found or (chains or 1) > 1:
         if comm is not ALONE:
             raise UsageError("--mpi trains one chain, not several: give --chain-id to each launch")
@@ -153,7 +145,7 @@ def _train(
 
         number = chains or found
         with SeveralScreen(number, **how) as several:
-            train_chains(request, number, several, explain)
+            several.all_done(train_chains(request, number, several, explain), number)
         return
     from pysgrld.train.start import train
 

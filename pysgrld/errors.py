@@ -12,9 +12,20 @@ from pathlib import Path
 
 
 class SgmcError(Exception):
-    """Base of all errors that sgmc raises on purpose; ``exit_code`` 70 means a bug in sgmc."""
+    """Base of all errors that sgmc raises on purpose; ``exit_code`` 70 means a bug in sgmc.
+
+    Parameters
+    ----------
+    message : str
+    exit_code : int, optional
+        Of this one, if it is not that of its class.
+    """
 
     exit_code: int = 70
+
+    def __init__(self, message: str = "", exit_code: int | None = None) -> None:
+        super().__init__(message)
+        self.exit_code = self.exit_code if exit_code is None else exit_code
 
 
 class UsageError(SgmcError, ValueError):
@@ -122,17 +133,7 @@ class DisagreementError(SgmcError):
 
 
 class RankError(SgmcError):
-    """Something is wrong with another process of the communicator (the exit code of its error).
-
-    Parameters
-    ----------
-    message : str
-    exit_code : int
-    """
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        self.exit_code = exit_code
-        super().__init__(message)
+    """Something is wrong with another process of the communicator (the exit code of its error)."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -20,7 +20,6 @@ from pysgrld.errors import NotFittedError, SgmcError, UsageError
 from pysgrld.estimators.fitting import jobs
 from pysgrld.estimators.inputs import as_documents, column_names, counted, texts_in
 from pysgrld.models.table import model_of
-from pysgrld.options.option import Option
 from pysgrld.options.parse import SMALLEST
 from pysgrld.samplers.table import options_of_samplers
 from pysgrld.types import Array, Documents
@@ -52,6 +51,8 @@ class Rule(NamedTuple):
         The rule in words, for messages.
     name : str
         The parameter, where it has another name than the option with ``-`` as ``_``.
+    needed : bool
+        Whether None is no good of an option either, as nothing is chosen for it.
     """
 
     option: str
@@ -59,6 +60,7 @@ class Rule(NamedTuple):
     good: bool
     wanted: str
     name: str = ""
+    needed: bool = False
 
 
 class Estimator(ABC):
@@ -218,7 +220,7 @@ class Estimator(ABC):
         """
         rules = self._rules()
         for rule in rules:
-            if not rule.good and (rule.value is not None or not rule.option):
+            if not rule.good and (rule.value is not None or rule.needed or not rule.option):
                 name = rule.name or rule.option.replace("-", "_")
                 raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
         return {r.option: r.value for r in rules if r.option and r.value is not None}
@@ -376,38 +378,3 @@ def with_sampler_options(cls: type[T]) -> type[T]:
         entries += "\n".join([f"\n{name} : {kind}, optional", *lines])
     cls.__doc__ = text.replace("\n\nAttributes\n", f"{entries}\n\nAttributes\n", 1)
     return cls
-
-
-def sampler_rules(estimator: Any) -> list[Rule]:
-    """Return the rules of the parameters that are options of single samplers: as the options are parsed.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        Made by `with_sampler_options`.
-    """
-    rules = []
-    for name, option in estimator.sampler_options.items():
-        parameter = name.replace("-", "_")
-        value, good = getattr(estimator, parameter), True
-        if value is not None:
-            parts = value if isinstance(value, tuple | list) else [value]
-            try:
-                value = option.parse(",".join(map(str, parts)))
-            except UsageError:
-                good = False
-        rules.append(Rule(name, value, good, option.metavar, parameter))
-    return rules
-
-
-def _described(name: str, option: Option) -> str:
-    """Return the entry of an option in a docstring."""
-    words = option.metavar.split("|")
-    kind = "{" + ", ".join(f'"{word}"' for word in words) + "}" if len(words) > 1 else None
-    meaning = f"Of {option.help}; by default {option.shown}."
-    return "\n".join(
-        [
-            f"{name} : {kind or _TYPES[option.metavar]}, optional",
-            *textwrap.wrap(meaning, 100, initial_indent="    ", subsequent_indent="    "),
-        ]
-    )

@@ -156,8 +156,8 @@ class DPMixture(Framed):
             ("minibatch", "minibatch", self.minibatch, 1, MOST),
         ]
         return [
-            Rule("algo", self.algo, self.algo in known, f"one of {', '.join(known)}"),
-            Rule("eta", self.base, is_positive(self.base), above, "base"),
+            Rule("algo", self.algo, self.algo in known, f"one of {', '.join(known)}", needed=True),
+            Rule("eta", self.base, is_positive(self.base), above, "base", needed=True),
             Rule(
                 "dp-prior",
                 pair,
@@ -184,7 +184,7 @@ class DPMixture(Framed):
                 Rule(
                     option,
                     value,
-                    value is None or is_whole(value, low, high),
+                    is_whole(value, low, high),
                     f"a whole number >= {low} and <= {high}",
                     name,
                 )
@@ -229,8 +229,6 @@ class DPMixture(Framed):
                     raise UsageError(f"{name} has no meaning for algo={self.algo!r}: leave it out")
         new, names = new_documents(X, jobs(self.n_jobs))
         documents, words = self._documents(new, None if names is None else len(names))
-        if self.max_iter is None:
-            raise UsageError("max_iter: wanted a whole number, found None")
         if self.burn_in >= self.max_iter:
             raise UsageError(
                 f"burn_in is {self.burn_in}: wanted less than max_iter {self.max_iter}"

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Self
 
@@ -83,6 +84,7 @@ def check_memory(
         )
 
 
+@dataclass
 class Progress:
     """A context around iterations: Ctrl-C within it waits for the end of the iteration.
 
@@ -104,11 +106,12 @@ class Progress:
         Whether there was a Ctrl-C.
     """
 
-    def __init__(self, name: str, verbose: int = 0) -> None:
-        self.name, self.verbose, self.interrupted = name, verbose, False
-        self._ours = False
-        self._started = time.monotonic()
-        self._due = 1.0
+    name: str
+    verbose: int = 0
+    interrupted: bool = False
+    _ours: bool = False
+    _due: float = 1.0
+    _started: float = field(default_factory=time.monotonic)
 
     def __enter__(self) -> Self:
         main = threading.current_thread() is threading.main_thread()

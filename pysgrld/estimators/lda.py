@@ -16,11 +16,6 @@ from pysgrld.options.word_files import seed_words
 __all__ = ["LDA"]
 
 
-def _is_prior(value: Any) -> bool:
-    """Return whether a value is a Dirichlet parameter, or asks for it to be learned."""
-    return is_positive(value) or (isinstance(value, str) and value == LEARN)
-
-
 @with_sampler_options
 class LDA(CountModel):
     """Latent Dirichlet allocation by stochastic-gradient MCMC.
@@ -189,17 +184,14 @@ class LDA(CountModel):
             ) from None
         return [
             number("topics", "n_components", self.n_components, 1, 1 << 18),
-            Rule(
-                "alpha",
-                self.alpha,
-                _is_prior(self.alpha),
-                f'alpha > 0, between {BOUNDS}, or "learn"',
-            ),
-            Rule(
-                "eta",
-                self.eta,
-                self.eta is None or _is_prior(self.eta),
-                f'eta > 0, between {BOUNDS}, or "learn"',
+            *(
+                Rule(
+                    name,
+                    prior,
+                    is_positive(prior) or (isinstance(prior, str) and prior == LEARN),
+                    f'{name} > 0, between {BOUNDS}, or "learn"',
+                )
+                for name, prior in (("alpha", self.alpha), ("eta", self.eta))
             ),
             Rule("seed-words", seeds, good=True, wanted=""),
             Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from pysgrld.corpus.minibatches import (
     minibatch_words,
 )
 from pysgrld.errors import ConvergenceWarning, UsageError, plural
-from pysgrld.estimators.base import Rule, by_parameters, is_whole, number, sampler_rules, switch
+from pysgrld.estimators.base import Rule, by_parameters, is_whole, number, switch
 from pysgrld.estimators.dataframes import Transformer
 from pysgrld.estimators.fitting import Progress, check_memory, jobs
 from pysgrld.estimators.inputs import column_names, content_keys, new_documents
@@ -33,7 +33,7 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
-from pysgrld.options.option import Facts
+from pysgrld.options.option import Facts, Option
 from pysgrld.train.begin import begin
 from pysgrld.types import Array, Documents, Doubles, Int64s, Key
 
@@ -44,8 +44,11 @@ OBSERVED = 0.8
 class TopicModel(KeptModel, Transformer):
     """Base of topic models that are fitted to a matrix.
 
-    A subclass has a constructor with keyword parameters, and `_rules` for them.
+    A subclass has a constructor with keyword parameters, and `_rules` for them. Those that are options
+    of single samplers, and ``sampler_options``, come from `with_sampler_options`.
     """
+
+    sampler_options: ClassVar[Mapping[str, Option]]
 
     algo: str
     minibatch: int | None
@@ -78,6 +81,17 @@ class TopicModel(KeptModel, Transformer):
             good_steps = 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
         except (TypeError, ValueError):
             good_steps = False
+        of_sampler = []  # as the options are parsed
+        for name, option in self.sampler_options.items():
+            parameter = name.replace("-", "_")
+            value, good = getattr(self, parameter), True
+            if value is not None:
+                parts = value if isinstance(value, tuple | list) else [value]
+                try:
+                    value = option.parse(",".join(map(str, parts)))
+                except UsageError:
+                    good = False
+            of_sampler.append(Rule(name, value, good, option.metavar, parameter))
         return [
             Rule("model", self.model, True, ""),
             Rule("algo", self.algo, self.algo in known, f"algo in {', '.join(known)}"),
@@ -88,7 +102,7 @@ class TopicModel(KeptModel, Transformer):
             number("iterations", "max_iter", self.max_iter, 1, 2**53),
             Rule("step-size", self.step_size, good_steps, "step_size = (A, B, C)"),
             number("seed", "random_state", self.random_state, 0, 2**63 - 1),
-            *sampler_rules(self),
+            *of_sampler,
             Rule(
                 "", share, good_share, "a number of documents >= 0, or a share below 1", "holdout"
             ),

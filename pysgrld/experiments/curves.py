@@ -172,12 +172,13 @@ def run_rows(
         length = length._replace(seconds=setting.seconds)
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(row, seed, data, length) for seed in seeds for row in chosen]
-
-    def write_table(so_far: list[Curve]) -> Path:
-        return write_csv(setting.out / "rows.csv", head, lines(chosen, so_far, tasks, head))
-
+    table = setting.out / "rows.csv"
     found, files = train_rows(
-        tasks, setting, listener, write_table, lambda end: f"{head[1]} {score(end):.1f}"
+        tasks,
+        setting,
+        listener,
+        lambda so_far: write_csv(table, head, lines(chosen, so_far, tasks, head)),
+        lambda end: f"{head[1]} {score(end):.1f}",
     )
     if setting.pictures:
         to = setting.out / "curves.png"

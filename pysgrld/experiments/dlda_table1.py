@@ -94,11 +94,14 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
     data = read(corpus, setting, listener)
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting) for seed in seeds for name in wanted]
-
-    def write_table(so_far: list[Curve]) -> Path:
-        return write_csv(setting.out / "table1.csv", HEAD, rows(wanted, so_far))
-
-    found, files = train_rows(tasks, setting, listener, write_table, describe)
+    table = setting.out / "table1.csv"
+    found, files = train_rows(
+        tasks,
+        setting,
+        listener,
+        lambda so_far: write_csv(table, HEAD, rows(wanted, so_far)),
+        describe,
+    )
     if setting.pictures:
         files.append(draw(setting.out / "curves.png", found, quick=setting.quick))
     shown = rows(wanted, found)

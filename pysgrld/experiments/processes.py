@@ -82,7 +82,8 @@ def in_processes(
             tell(int(100 * sum(c * s for c, s in zip(costs, shares[:], strict=True)) / sum(costs)))
     except BrokenProcessPool:
         raise MemoryLimitError(
-            "a process of the experiment was killed, for want of memory as a rule: use fewer --threads"
+            "a process of the experiment was killed, most often because memory ran out: "
+            "use fewer --threads"
         ) from None
     finally:
         signal.signal(signal.SIGINT, before)  # the next one stops at once

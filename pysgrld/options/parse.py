@@ -20,6 +20,11 @@ SMALLEST = 2.0**-126
 MAX_LAYERS = 8
 
 
+def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
+    """Parse one of some words, which stands for itself, or what else ``parse`` takes."""
+    return lambda text: text if text in words else parse(text)
+
+
 def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
     """Parse an integer in [low, high], or one of ``words`` (which stands for its value)."""
 
@@ -88,11 +93,6 @@ def choice(*values: str) -> Callable[[str], str]:
     return parse
 
 
-def text(value: str) -> str:
-    """Take a value as it is."""
-    return value
-
-
 def duration(value: str) -> float:
     """Parse 0.25s, 15m, 2h30m, 1d: seconds."""
     units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -113,11 +113,6 @@ def every(value: str) -> int | str:
         raise UsageError(f"'{value}' is not a number of iterations of at least 1")
     duration(value)
     return value
-
-
-def time_limit(value: str) -> float | str:
-    """Parse a duration, or auto: what the batch system leaves."""
-    return value if value == "auto" else duration(value)
 
 
 def requeue_code(value: str) -> int:
@@ -201,11 +196,6 @@ def columns(value: str) -> str:
     return value
 
 
-def kept_text(value: str) -> int | str:
-    """Parse auto, all, none, or a size in bytes."""
-    return value if value in ("auto", "all", "none") else size(value)
-
-
 def size(value: str) -> int:
     """Parse a size in bytes: 500M, 2G, 1.5GiB."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGT]?)(i?B)?", value)
@@ -216,3 +206,7 @@ def size(value: str) -> int:
     if not 1.0 <= wanted < 2.0**63:
         raise UsageError(f"'{value}' is not a size from 1 byte to 8388607T")
     return int(wanted)
+
+
+#: Parses auto, all, none, or a size in bytes.
+kept_text = or_word(size, "auto", "all", "none")

@@ -5,7 +5,7 @@ No NumPy here: help must be instant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pysgrld.errors import UsageError
@@ -27,15 +27,6 @@ def usual_alpha(topics: int) -> float:
 def usual_eta(topics: int) -> float:
     """Return the default of LDA's eta: many topics have few tokens each, and want a weak prior."""
     return max(0.01, min(ETA, 5.0 / topics))
-
-
-def or_learn(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Parse "learn", or what else ``parse`` takes."""
-
-    def parsed(text: str) -> Any:
-        return LEARN if text == LEARN else parse(text)
-
-    return parsed
 
 
 def check_one_eta(given: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.options.option import Option
-from pysgrld.options.parse import real, text
+from pysgrld.options.parse import real
 
 
 def read_text(option: str, path: str, largest: int, what: str) -> str:
@@ -46,9 +46,9 @@ def read_text(option: str, path: str, largest: int, what: str) -> str:
             f"{option} {path}: cannot be read: {error.strerror or error}"
         ) from None
     except ValueError:
-        raise MissingInputError(f"{option}: is no name of a file") from None
+        raise MissingInputError(f"{option}: is not the name of a file") from None
     if len(data) > largest:
-        raise CorpusError(f"is larger than {largest >> 20} MB: it is no {what}", path)
+        raise CorpusError(f"is larger than {largest >> 20} MB: it is not a {what}", path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -83,8 +83,25 @@ def read_phrases(path: str) -> tuple[str, ...]:
     data = read_text("--phrases", path, LARGEST, "list of phrases")
     for number, line in enumerate(data.split("\n"), 1):
         text = line.split("\t", 1)[0].strip()
-        if text and not text.startswith("#"):
-            found.add(_phrase(text, path, number))
+        if not text or text.startswith("#"):
+            continue
+        words = unicodedata.normalize("NFC", text).casefold().split()
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        if not 2 <= len(words) <= LONGEST:
+            raise CorpusError(
+                f"{shown!r} has {plural(len(words), 'word')}: a phrase has 2 to {LONGEST}, "
+                "separated by blanks",
+                path,
+                number,
+            )
+        if not all(re.fullmatch(r"\w\w+", word) for word in words):
+            raise CorpusError(
+                f"{shown!r} can never be found: words of a text have two letters or digits or "
+                "more, and no other signs",
+                path,
+                number,
+            )
+        found.add(" ".join(words))
     if not found:
         raise CorpusError("has no phrase; write one a line, as in: new york", path)
     return tuple(sorted(found))
@@ -94,27 +111,6 @@ def spell_phrases(phrases: Sequence[str]) -> str:
     """Write a list of phrases in a line: how many there are, and a digest by which two lists differ."""
     digest = sha256("\n".join(map(str, phrases)).encode()).hexdigest()
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
-
-
-def _phrase(text: str, path: str, number: int) -> str:
-    words = unicodedata.normalize("NFC", text).casefold().split()
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    if not 2 <= len(words) <= LONGEST:
-        raise CorpusError(
-            f"{shown!r} has {len(words):,} word{'s' * (len(words) != 1)}: a phrase has 2 to {LONGEST}, "
-            "separated by blanks",
-            path,
-            number,
-        )
-    for word in words:
-        if not re.fullmatch(r"\w\w+", word):
-            raise CorpusError(
-                f"{shown!r} can never be found: the words of text are two letters or digits and more, "
-                "without signs",
-                path,
-                number,
-            )
-    return " ".join(words)
 
 
 #: A word as a person names it: a word, the beginning of some with * at its end, or a column's number.
@@ -155,7 +151,7 @@ def seed_words(value: Any) -> SeedWords:
             raise UsageError(f"{item!r} is not a name of a topic with its words")
         name, words = item[0], item[1]
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            raise UsageError(f"{name!r} is no name of a topic")
+            raise UsageError(f"{name!r} is not a name of a topic")
         name = " ".join(name.split())
         if len(name) > LONGEST_NAME:
             raise UsageError(
@@ -165,23 +161,22 @@ def seed_words(value: Any) -> SeedWords:
             raise UsageError(f"topic '{name}' is there twice: put all its words together")
         if isinstance(words, str) or not isinstance(words, Sequence) or not words:
             raise UsageError(f"topic '{name}' has no list of words")
-        found[name] = tuple(dict.fromkeys(_pattern(word, name) for word in words))
+        patterns: dict[Pattern, None] = {}
+        for word in words:
+            if isinstance(word, tuple | list) and len(word) == 2:
+                word = word[0]  # with its number, as a run has it
+            if hasattr(word, "__index__") and not isinstance(word, bool):
+                word = int(word)
+            elif not isinstance(word, str) or not word.strip() or not word.isprintable():
+                raise UsageError(f"topic '{name}': {word!r} is not a word")
+            elif "*" in word[:-1] or word == "*":
+                raise UsageError(
+                    f"topic '{name}': '{word}' is not a word: * may stand at the end alone, "
+                    "after the beginning of words, as in game*"
+                )
+            patterns[word] = None
+        found[name] = tuple(patterns)
     return tuple(found.items())
-
-
-def _pattern(word: Any, name: str) -> Pattern:
-    if isinstance(word, tuple | list) and len(word) == 2:
-        word = word[0]  # with its number, as a run has it
-    if hasattr(word, "__index__") and not isinstance(word, bool):
-        return int(word)
-    if not isinstance(word, str) or not word.strip() or not word.isprintable():
-        raise UsageError(f"topic '{name}': {word!r} is no word")
-    if "*" in word[:-1] or word == "*":
-        raise UsageError(
-            f"topic '{name}': '{word}' is no word: * stands at the end of the beginning of words, as "
-            "in game*"
-        )
-    return word
 
 
 def read_seed_words(path: str) -> SeedWords:
@@ -195,65 +190,45 @@ def read_seed_words(path: str) -> SeedWords:
         If it is neither, naming the line.
     """
     said = read_text("--seed-words", path, LARGEST_SEEDS, "list of seed words")
+    found: list[tuple[str, Any]] = []
     try:
-        return seed_words(_json(said) if said.lstrip()[:1] in ("{", "[") else _lines(said))
+        if said.lstrip()[:1] in ("{", "["):
+            try:
+                found = json.loads(said, object_pairs_hook=list)
+            except (ValueError, RecursionError) as error:
+                raise UsageError(f"is not JSON ({error})") from None
+            if said.lstrip()[:1] != "{":
+                raise UsageError("is not a JSON object of topic names, each with its words")
+            return seed_words(found)
+        for number, line in enumerate(said.splitlines(), 1):
+            name, colon, words = line.partition(":")
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            if not colon:
+                raise UsageError(f"line {number} has no colon after a name")
+            if not words.split():
+                raise UsageError(f"line {number} has no word after the colon")
+            found.append((name, words.replace(",", " ").split()))
+        return seed_words(found)
     except UsageError as error:
         raise CorpusError(f"{error}; {_SHAPE}", path) from None
-
-
-def _json(said: str) -> list[tuple[str, Any]]:
-    try:
-        found = json.loads(said, object_pairs_hook=list)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"is not JSON ({error})") from None
-    if said.lstrip()[:1] != "{":
-        raise UsageError("is no object of words by the names of topics")
-    return [(name, words) for name, words in found]
-
-
-def _lines(said: str) -> list[tuple[str, list[str]]]:
-    found = []
-    for number, line in enumerate(said.splitlines(), 1):
-        name, colon, words = line.partition(":")
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if not colon:
-            raise UsageError(f"line {number} has no colon after a name")
-        if not words.split():
-            raise UsageError(f"line {number} has no word after the colon")
-        found.append((name, words.replace(",", " ").split()))
-    return found
-
-
-def spell_seed_words(value: Any) -> str:
-    """Write seed words in a line, as a file has them.
-
-    Raises
-    ------
-    UsageError
-        If they are none.
-    """
-    return "; ".join(f"{topic}: {' '.join(map(str, words))}" for topic, words in seed_words(value))
-
-
-def weight(value: str) -> float:
-    """Parse a share of an average topic: a number from 0 to 1000."""
-    return 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value)
 
 
 #: Of models whose topics are distributions over words that documents mix.
 SEEDS: dict[str, Option] = {
     "seed-words": Option(
-        text,
+        str,
         "none",
         "words that topics are expected to have, which names them: lines 'sport: team game*', or JSON",
         "Model",
         metavar="FILE",
         read=read_seed_words,
-        spell=spell_seed_words,
+        spell=lambda value: "; ".join(
+            f"{topic}: {' '.join(map(str, words))}" for topic, words in seed_words(value)
+        ),
     ),
     "seed-weight": Option(
-        weight,
+        lambda value: 0.0 if value.strip() in ("0", "0.0") else real(0.0, 1e3)(value),
         str(WEIGHT),
         "tokens that a topic's seed words count for together, as a share of an average topic's; 0: names "
         "alone",

@@ -68,7 +68,7 @@ def parse_grid(text: str) -> Axis:
         raise UsageError(f"'{text}' is not NAME=VALUE,VALUE,...")
     option = OPTIONS.get(name)
     if option is None:
-        raise UsageError(f"'{name}' is no option of training: see 'sgmc train --help-all'")
+        raise UsageError(f"'{name}' is not an option of training: see 'sgmc train --help-all'")
     if name == "topics":
         raise UsageError("numbers of topics are given with -k")
     if option.free or option.group in _OF_DOCUMENTS or name in _OF_ALL:

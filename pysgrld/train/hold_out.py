@@ -65,7 +65,8 @@ class Reading(NamedTuple):
         seen = contents(corpus.provenance) & contents(found.provenance)
         if seen and name != "observed-corpus":  # of which more may be known
             self.listener.note(
-                f"warning: --{name} {path}: is trained on too, so its figures are none of new documents"
+                f"warning: --{name} {path}: is trained on too, so its scores are not those of "
+                "new documents"
             )
         return found
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+from functools import partial
 
 from pysgrld.chain.communicator import ALONE, Communicator, Orders
-from pysgrld.chain.posterior import Settled
 from pysgrld.core.restore import counted
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
 from pysgrld.errors import (
@@ -30,9 +30,9 @@ from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
 from pysgrld.train.begin import begin
-from pysgrld.train.events import Reporter
+from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
-from pysgrld.train.ranks_together import Rounds, Waiting, stopping
+from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, raise_if_stopped
 from pysgrld.train.run_writer import RunTotals, RunWriter
 
 logger = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Training:
             p.options,
             p.stream,
             CorpusFacts(p.words, p.tokens),
-            RunOn(count.number, stopping(stop), comm),
+            RunOn(count.number, partial(raise_if_stopped, stop), comm),
             p.held_out,
             keep_mean=p.options.samples > 0,
         )
@@ -101,18 +101,6 @@ class Training:
         self.ended: str | None = None  # why, if the stream has no more
         self._settled = self._save_is_due = False
         self._step_seconds = 0.0
-
-    def _without_samples(self) -> str | None:
-        """Warn of a budget that ends before the first posterior sample; None where none does."""
-        first, budget = self.posterior.first, self.iterations
-        if not self.posterior.draws or not self.chain.step < budget < first:
-            return None
-        burn_in, warm_up = self.posterior.burn_in, self.options.warm_up
-        less = f", or a --burn-in of less than {burn_in}" if burn_in > warm_up else ""
-        return (
-            f"warning: {budget} iterations end before the first posterior sample, at iteration {first}: "
-            f"topics will be one draw, and nothing is averaged; give more --iterations{less}"
-        )
 
     def go(self) -> RunDirectory:
         """Train until the budget is used, the score has settled, or something says stop.
@@ -167,8 +155,20 @@ class Training:
             keeper.measure()
             self._save(last=True)
         stopped = rounds.reason if not ended and not settled else None
-        line = stopped or (self._settled_line(settled) if settled else str(ended))
-        keeper.conclude("interrupted" if stopped else "finished", line)
+        line = stopped or str(ended)
+        if settled and not stopped:
+            now, before = self.score.show(settled.score), self.score.show(settled.at_half)
+            line = (
+                f"held-out {self.score.title} has settled: {now}, and {before} at iteration "
+                f"{settled.half}, half of the sampling ago"
+            )
+            averaged = self.posterior.average() if self.posterior.draws else self.posterior.point()
+            if error := self.score.show(settled.score, averaged.error).partition(" ± ")[2]:
+                line += f"; its standard error is {error}"
+        state, backlog = "interrupted" if stopped else "finished", keeper.backlog
+        backlog.set_status(state, step=chain.step, reason=line)
+        backlog.log_event(state, step=chain.step, reason=line)
+        backlog.finish()  # with all that the disk has refused so far
         self.comm.share(stopped)
         self.comm.leave()
         if stopped:
@@ -181,18 +181,6 @@ class Training:
             self.once.say_left_out(self.tally.tokens)
         self.reporter.finished(self.run, line)
         return self.run
-
-    def _settled_line(self, settled: Settled) -> str:
-        """Say by which two figures held-out documents have shown that a run has settled."""
-        posterior, score = self.posterior, self.score
-        now, before = score.show(settled.score), score.show(settled.at_half)
-        line = (
-            f"held-out {score.title} has settled: {now}, and {before} at iteration {settled.half}, half "
-            "of the sampling ago"
-        )
-        error = (posterior.average() if posterior.draws else posterior.point()).error
-        with_error = score.show(settled.score, error).partition(" ± ")[2]
-        return f"{line}; its standard error is {with_error}" if with_error else line
 
     def _used(self) -> str | None:
         """Say why there is nothing left to do; None while there is."""
@@ -218,7 +206,7 @@ class Training:
         for visit in rounds:
             if visit is None:
                 self._save(last=False)
-                saves.done(chain.step, at.train_seconds)
+                saves.last = chain.step, at.train_seconds
                 self._save_is_due = False
                 self._step_seconds += self.pulse.awake() - began
                 began = self.pulse.awake()
@@ -228,7 +216,8 @@ class Training:
             at.wait_seconds += rounds.waited
             if said := waiting.saw(took - rounds.waited):
                 self.reporter.note(said)
-            at.add(visit)
+            at.documents += visit.documents
+            at.tokens += visit.tokens
             if posterior.due:
                 self.keeper.sample()
                 if self.open_ended and posterior.settled():
@@ -236,13 +225,25 @@ class Training:
                     continue
             if looks.due(chain.step, at.train_seconds):
                 self.keeper.measure()
-                looks.done(chain.step, at.train_seconds)
+                looks.last = chain.step, at.train_seconds
             due = saves.due(chain.step, at.train_seconds)
             self._save_is_due = due or self.stop.take_checkpoint_request()
-            self.reporter.moved(self.keeper.position(visit.step_size, self.iterations))
+            self.reporter.moved(
+                Position(
+                    chain.step,
+                    self.iterations,
+                    chain.step / self.stream.per_epoch,
+                    at.tokens_per_second,
+                    visit.step_size,
+                    posterior.score,
+                    at.train_seconds,
+                    self.score.name,
+                )
+            )
             self._step_seconds = self.pulse.awake() - began
             if gap := round(self.pulse.take_gap(), 1):
-                self.keeper.log_gap(gap)
+                self.keeper.backlog.log_event("gap", step=chain.step, seconds=gap)
+                self.reporter.note(f"stood still for {gap} s: stopped, or the machine suspended")
             began = self.pulse.awake()
         if rounds.exhausted:
             self.ended = f"the stream ended after {plural(at.documents, 'document')}"
@@ -270,14 +271,20 @@ class Training:
                 line += " (no checkpoint was written yet)"
         else:
             self._restore(checkpoint)
-            if isinstance(self.stream, OnePass):
-                self._read_on(self.stream, checkpoint)
             line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
         comm.share(checkpoint and checkpoint.step)
         if checkpoint:
             comm.spread(chain.arrays())
-        if said := self._without_samples():
-            self.reporter.note(said)
+        first, burn_in = self.posterior.first, self.posterior.burn_in
+        if self.posterior.draws and chain.step < self.iterations < first:
+            less = (
+                f", or a --burn-in of less than {burn_in}" if burn_in > self.options.warm_up else ""
+            )
+            self.reporter.note(
+                f"warning: {self.iterations} iterations end before the first posterior sample, at "
+                f"iteration {first}: topics will be one draw, and nothing is averaged; give more "
+                f"--iterations{less}"
+            )
         metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
         run.set_status("running", step=chain.step)  # before what is finished is another budget's
@@ -288,12 +295,16 @@ class Training:
         self.reporter.started(run, line)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint that verifies.
+        """Go on from a checkpoint that verifies, and read a stream again to where it was.
 
         Raises
         ------
         CheckpointError
             If it is no state of this run.
+        MismatchError
+            If the stream gives other documents than those that were trained on.
+        Interrupted
+            If there is a reason to stop while the stream is read again.
         """
         at = self.tally
         try:
@@ -306,37 +317,23 @@ class Training:
             raise CheckpointError(
                 f"{checkpoint.path}: {error}; remove that folder to go on from the one before"
             ) from None
-
-    def _read_on(self, stream: OnePass, checkpoint: Checkpoint) -> None:
-        """Read a stream again, to where it was, and refuse another one.
-
-        Raises
-        ------
-        MismatchError
-            If it gives other documents than those that were trained on.
-        """
+        if not isinstance(self.stream, OnePass):
+            return
         had = FeedPosition(**checkpoint.meta["stream"])
         self.reporter.note(f"reads {plural(had.documents, 'document')} of the stream again")
-        stream.go_to(checkpoint.step, self._check_stop)
-        found = stream.position(checkpoint.step)
+        try:
+            self.stream.go_to(checkpoint.step, partial(raise_if_stopped, self.stop))
+        except Stopped:
+            raise Interrupted(
+                f"{self.stop.reason}: stopped while the stream was read again; run the same "
+                "command again to continue"
+            ) from None
+        found = self.stream.position(checkpoint.step)
         if found != had:
             raise MismatchError(
                 f"the stream gives other documents than those that {checkpoint.path.name} was "
                 f"trained on ({found.documents:,} where {had.documents:,} were read); give the same "
                 "ones from the first on, or start anew with another --out"
-            )
-
-    def _check_stop(self) -> None:
-        """Stop reading a stream again when there is a reason to stop.
-
-        Raises
-        ------
-        Interrupted
-        """
-        if self.stop.should_stop(0.0):
-            raise Interrupted(
-                f"{self.stop.reason}: stopped while the stream was read again; run the same "
-                "command again to continue"
             )
 
 
@@ -351,6 +348,11 @@ class Every:
         Where training stands now.
     least : int
         Iterations that are between two of a clock at least.
+
+    Attributes
+    ----------
+    last : tuple of int and float
+        Iteration and seconds of training at which it was done last.
     """
 
     def __init__(self, interval: int | str, step: int, seconds: float, least: int = 0) -> None:
@@ -363,7 +365,3 @@ class Every:
         if self.steps is not None:
             return step % self.steps == 0 and step != self.last[0]
         return seconds - self.last[1] >= self.seconds and step - self.last[0] >= self.least
-
-    def done(self, step: int, seconds: float) -> None:
-        """Remember that it was done now."""
-        self.last = step, seconds

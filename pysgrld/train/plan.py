@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,8 +109,21 @@ def planned(
         With the exit code of what is wrong; nothing half-made is left behind.
     """
     candidate = request.find(chains=chains > 0)
-    with _beside(candidate.path) as scratch:
-        yield _plan(request, candidate, scratch, listener, max(1, chains), ranks)
+    parent = candidate.path.parent
+    made = not parent.exists()
+    with contextlib.ExitStack() as held:
+        try:
+            make_folder(parent, "parent")
+            scratch = held.enter_context(scratch_folder(parent))
+        except OSError as error:
+            raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
+        try:
+            yield _plan(request, candidate, scratch, listener, max(1, chains), ranks)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+            if made:
+                with contextlib.suppress(OSError):  # a folder that holds a run stays
+                    parent.rmdir()
 
 
 def _plan(
@@ -136,11 +149,8 @@ def _plan(
     options, defaults = resolve(given, facts)
     if line := unknown_seeds(given.get("seed-words"), corpus.vocabulary):
         listener.note(f"warning: {line}")
-    for line in _remarks(options, facts, len(train)):
+    for line in _remarks(options, facts, len(train), held_out):
         listener.note(line)
-    if held_out is not None:
-        for line in too_few(held_out, whole=model.score.whole):
-            listener.note(line)
     longest, row = np.array([totals.longest]), np.array([totals.longest_row])
     check_lengths(longest, options.kept_sweeps, "document", row)
     shared = ranks.all > 1
@@ -148,6 +158,8 @@ def _plan(
     check_memory(options, facts, extent, chains, ranks.here)
     counts = totals.word_counts - count([apart], corpus.words).word_counts
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
+    out = corpus.documents - len(train)
+    chosen = not {"holdout-corpus", "observed-corpus"} & given.keys()  # by sgmc, not by others
     config = config_of(options, defaults) | {
         "command": {
             "inputs": list(request.inputs),
@@ -161,10 +173,10 @@ def _plan(
             "words": corpus.words,
             "tokens": corpus.tokens,
             "training_tokens": tokens,
-            "held_out": corpus.documents - len(train),
+            "held_out": out,
             "held_out_dropped": held_out.dropped if held_out else 0,
             "word_counts": digest_of_counts(counts),
-            "reading": corpus.reading | _held_out(given, corpus.documents - len(train)),
+            "reading": corpus.reading | ({"holdout": out} if chosen else {}),
         },
     }
     return Plan(
@@ -182,12 +194,6 @@ def _plan(
     )
 
 
-def _held_out(given: Mapping[str, Any], documents: int) -> dict[str, int]:
-    """Resolve how many documents are held out; nothing where others made the choice."""
-    elsewhere = {"holdout-corpus", "observed-corpus"} & given.keys()
-    return {} if elsewhere else {"holdout": documents}
-
-
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
     """Return the part of ``config.json`` that does not depend on where documents come from.
 
@@ -200,22 +206,6 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
         "versions": {"pysgrld": version(), "numpy": np.__version__, "compiler": core.compiler},
         "isa": core.isa(),
     }
-
-
-def _remarks(options: Resolved, facts: Facts, documents: int) -> Iterator[str]:
-    """Return what the model has to say of the options, and log how rows of the topics are stepped."""
-    model: Model[Any] = model_of(options.model)
-    if own := options.settings.plain():
-        seen = facts.minibatch_words(options.minibatch, options.seed)
-        about = round(seen, 2 - len(str(seen)))
-        logger.info(
-            "%s; a minibatch holds about %s of %s",
-            ", ".join(f"--{name} {value}" for name, value in own.items()),
-            f"{min(about, facts.words):,}",
-            plural(facts.words, "word"),
-        )
-    yield from model.remarks(options, facts._replace(documents=documents))
-    yield from too_small(options, facts)
 
 
 # ---- the corpus
@@ -240,61 +230,29 @@ def _corpus(
             log=listener.note,
         )
         return once.corpus, once
-    stored = _stored_before(request, reading, candidate, listener)
-    corpus = stored or open_corpus(
-        request.inputs,
-        reading,
-        store=scratch / "corpus",
-        threads=request.threads,
-        notify=listener.reading,
-        log=listener.note,
-    )
-    if corpus.documents < 1 or corpus.tokens < 1:
-        raise CorpusError("there is no document with a known word", request.inputs[0])
-    return corpus, None
-
-
-def _stored_before(
-    request: Request, reading: CorpusOptions, candidate: Candidate, listener: Listener
-) -> Corpus | None:
-    """Find the corpus of the same inputs, read by the same options, in a run or where it was put."""
-    if "-" in request.inputs and not request.as_stored:
-        return None
     places = [folder / "corpus" for folder in candidate.runs]
-    for place in [*places, request.corpus] if request.corpus else places:
+    places += [request.corpus] if request.corpus else []
+    if "-" in request.inputs and not request.as_stored:
+        places = []
+    for place in places:
         if (place / "meta.json").is_file():
             corpus = Corpus.open(place)
             if request.as_stored or stands_for(
                 corpus.provenance, request.inputs, reading, listener.reading
             ):
-                return corpus
-    return None
-
-
-@contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """Make a temporary folder beside the run's, and remove it at the end.
-
-    Raises
-    ------
-    OutputError
-        If nothing can be written there.
-    """
-    parent = path.parent
-    made = not parent.exists()
-    with contextlib.ExitStack() as held:
-        try:
-            make_folder(parent, "parent")
-            scratch = held.enter_context(scratch_folder(parent))
-        except OSError as error:
-            raise OutputError(f"{parent}: cannot be written: {error.strerror}") from None
-        try:
-            yield scratch
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-            if made:
-                with contextlib.suppress(OSError):  # a folder that holds a run stays
-                    parent.rmdir()
+                break
+    else:
+        corpus = open_corpus(
+            request.inputs,
+            reading,
+            store=scratch / "corpus",
+            threads=request.threads,
+            notify=listener.reading,
+            log=listener.note,
+        )
+    if corpus.documents < 1 or corpus.tokens < 1:
+        raise CorpusError("there is no document with a known word", request.inputs[0])
+    return corpus, None
 
 
 #: Tokens for each topic below which what is found is not what is there, and from which it may be:
@@ -304,39 +262,42 @@ TOKENS, BETTER = 300, 1000
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
-def too_small(options: Resolved, facts: Facts) -> Iterator[str]:
-    """Warn of more topics than documents, or than tokens can tell apart.
+def _remarks(
+    options: Resolved, facts: Facts, documents: int, held_out: HeldOut | None
+) -> Iterator[str]:
+    """Return what there is to say of the options, and warn of a corpus that is too small for them.
 
-    Parameters
-    ----------
-    options : Resolved
-    facts : Facts
-        Of the training documents.
+    How rows of the topics are stepped is logged.
     """
-    documents = facts.documents
+    model: Model[Any] = model_of(options.model)
+    if own := options.settings.plain():
+        seen = facts.minibatch_words(options.minibatch, options.seed)
+        about = round(seen, 2 - len(str(seen)))
+        logger.info(
+            "%s; a minibatch holds about %s of %s",
+            ", ".join(f"--{name} {value}" for name, value in own.items()),
+            f"{min(about, facts.words):,}",
+            plural(facts.words, "word"),
+        )
+    yield from model.remarks(options, facts._replace(documents=documents))
     k = max(options.widths, default=0)  # a mixture finds its own number
-    if k <= documents and k * TOKENS <= facts.tokens:
+    if k > facts.documents or k * TOKENS > facts.tokens:
+        most = min(facts.documents, facts.tokens // BETTER)
+        advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"
+        yield (
+            f"warning: {plural(k, 'topic')} for {plural(facts.documents, 'document')} of "
+            f"{plural(facts.tokens, 'token')}, about {plural(facts.tokens // k, 'token')} a topic, too "
+            f"few to find topics that are there: {advice}"
+        )
+    if held_out is None:
         return
-    each = facts.tokens // k
-    most = min(documents, facts.tokens // BETTER)
-    advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"
-    yield (
-        f"warning: {plural(k, 'topic')} for {plural(documents, 'document')} of "
-        f"{plural(facts.tokens, 'token')}, about {plural(each, 'token')} a topic, too few to find topics "
-        f"that are there: {advice}"
-    )
-
-
-def too_few(held_out: HeldOut, *, whole: bool) -> Iterator[str]:
-    """Warn of too few held-out documents or tokens to compare models by."""
-    documents, tokens = len(held_out.held_out), held_out.held_out.tokens
-    if documents >= HELD_OUT_DOCUMENTS and (whole or tokens >= HELD_OUT_TOKENS):
-        return
-    of = plural(tokens, "token" if whole else "held-out token")
-    yield (
-        f"warning: {plural(documents, 'held-out document')} with {of}: too few to compare models by; "
-        "hold more out with --holdout, or give others with --holdout-corpus"
-    )
+    number, tokens, whole = len(held_out.held_out), held_out.held_out.tokens, model.score.whole
+    if number < HELD_OUT_DOCUMENTS or not (whole or tokens >= HELD_OUT_TOKENS):
+        of = plural(tokens, "token" if whole else "held-out token")
+        yield (
+            f"warning: {plural(number, 'held-out document')} with {of}: too few to compare models by; "
+            "hold more out with --holdout, or give others with --holdout-corpus"
+        )
 
 
 #: Bytes of the program and its libraries, whatever the model.

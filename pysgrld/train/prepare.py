@@ -84,13 +84,18 @@ def prepare(
             plan.config,
             plan.corpus.vocabulary,
             locks,
-            resume=request.resume,
+            resume=request.given.get("resume", "auto"),
             break_lock=request.break_lock,
         )
         for note in decision.notes:
             listener.note(note)
         stored = move_corpus(plan, run.path)
-        _store_held_out(plan, run.path)
+        if plan.held_out is not None:
+            parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
+            for name, part in parts.items():
+                place = run.path / "holdout" / name
+                if part.tokens and not place.exists():  # whole documents have nothing observed
+                    store_documents(place, part, plan.corpus.vocabulary, {"part": name})
         store_word_counts(run.path, plan.word_counts)
         return Prepared(
             run,
@@ -114,40 +119,23 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
     corpus that somebody has put elsewhere stays where it is. The same documents, read just now with other
     names or texts, take the place of those that are there.
     """
-    place = folder / "corpus"
-    if plan.elsewhere or plan.corpus.path == place:
+    place, source = folder / "corpus", plan.corpus.path
+    if plan.elsewhere or source == place:
         return plan.corpus
-    if place.exists() and _is_newer(plan, Corpus.open(place)):
-        with writing(place):
-            rename(place, plan.scratch / "replaced", "corpus")
+    just_read = source.is_relative_to(plan.scratch)
+    if just_read and place.exists():
+        stored = Corpus.open(place)
+        read_alike = plan.corpus.provenance.get("options") == stored.provenance.get("options")
+        if plan.corpus.fingerprint == stored.fingerprint and not read_alike:
+            with writing(place):
+                rename(place, plan.scratch / "replaced", "corpus")
     if not place.exists():
         with writing(place):
-            source = plan.corpus.path
-            if not source.is_relative_to(plan.scratch):
+            if not just_read:
                 source = plan.scratch / "linked"
                 copy_parts(plan.corpus.path, source, link=True)
             rename(source, place, "corpus")
     return Corpus.open(place)
-
-
-def _is_newer(plan: Plan, stored: Corpus) -> bool:
-    """Whether the corpus was read just now, by other options, and is the stored one but for its names."""
-    return (
-        plan.corpus.path.is_relative_to(plan.scratch)
-        and plan.corpus.fingerprint == stored.fingerprint
-        and plan.corpus.provenance.get("options") != stored.provenance.get("options")
-    )
-
-
-def _store_held_out(plan: Plan, folder: Path) -> None:
-    """Store the held-out documents in the run, unless an earlier start has."""
-    if plan.held_out is None:
-        return
-    parts = ("observed", plan.held_out.observed), ("held-out", plan.held_out.held_out)
-    for name, part in parts:
-        place = folder / "holdout" / name
-        if part.tokens and not place.exists():  # whole documents have nothing observed
-            store_documents(place, part, plan.corpus.vocabulary, {"part": name})
 
 
 def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:

@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -45,10 +45,6 @@ class Watcher(Listener, Protocol):
 
 class RunsError(SgmcError):
     """Some runs failed; the exit code is that of the first of them."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        self.exit_code = exit_code
-        super().__init__(message)
 
 
 @dataclass
@@ -98,9 +94,7 @@ def run_all(
             running = {run.events: run for run in runs if run.code is None}
             free = (at_a_time or len(tasks)) - len(running)
             if waiting and free > 0 and not asked:
-                with _signals_held(stop):  # a run is to know what to do with them
-                    for number, task in waiting[:free]:
-                        runs.append(_start(number, task))
+                _start(waiting[:free], runs, stop)
                 del waiting[:free]
                 continue
             if not running:
@@ -122,16 +116,29 @@ def run_all(
         raise
 
 
-def _start(number: int, task: Task) -> Ended:
-    """Spawn a process; it is no fork, which may hang in the presence of OpenMP's threads."""
+def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag) -> None:
+    """Spawn a process for each numbered task, and add it to those that run.
+
+    None is a fork, which may hang in the presence of OpenMP's threads. Signals are held back meanwhile,
+    and the processes begin with them held back too, until they know what to do with them.
+    """
     context = mp.get_context("spawn")
-    events, told = context.Pipe(duplex=False)
-    obeys, orders = context.Pipe(duplex=False)
-    process = context.Process(target=in_process, args=(task, told, obeys), name=f"run-{number}")
-    process.start()
-    told.close()  # the other ends are the child's alone: each side sees when the other is gone
-    obeys.close()
-    return Ended(number, process, events, orders)
+    held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
+    resource_tracker.ensure_running()  # starting it would let them through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        for number, task in tasks:
+            events, told = context.Pipe(duplex=False)
+            obeys, orders = context.Pipe(duplex=False)
+            process = context.Process(
+                target=in_process, args=(task, told, obeys), name=f"run-{number}"
+            )
+            process.start()
+            told.close()  # the other ends are the child's alone: each side sees when the other is gone
+            obeys.close()
+            runs.append(Ended(number, process, events, orders))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
@@ -167,7 +174,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
         return
     elif code == -signal.SIGKILL:
         run.code = MemoryLimitError.exit_code
-        why = "was killed by SIGKILL, for want of memory as a rule"
+        why = "was killed by SIGKILL, most often because memory ran out"
     else:
         names = (number.name for number in signal.Signals if number == -code)
         why = f"was ended by {next(names, f'signal {-code}')}"
@@ -182,7 +189,12 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
     for run in runs:
         if run.code is not None:
             continue
-        life = _life(run.process.pid)
+        try:  # the state of the process and the time that it has computed, where the system tells them
+            stat = Path(f"/proc/{run.process.pid}/stat").read_text("utf-8", "replace")
+            fields = stat.rpartition(")")[2].split()
+            life = " ".join([fields[0], *fields[11:13]])
+        except OSError:
+            life = ""
         alive = life != run.life or life.startswith("D")
         run.life, run.silent = life, 0.0 if alive else run.silent + seconds
         if run.silent >= GRACE:
@@ -190,15 +202,6 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
         else:
             with contextlib.suppress(OSError):
                 os.kill(run.process.pid, signal.SIGCONT)  # it may have been suspended
-
-
-def _life(pid: int) -> str:
-    """Return the state of a process and the time that it has computed, where the system tells them."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return " ".join([fields[0], *fields[11:13]])
 
 
 def _tell(runs: Iterable[Ended], what: Callable[[Ended], None]) -> None:
@@ -241,35 +244,20 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
     """
     stopped = [run for run in runs if run.stopped]
     failed = [run for run in runs if run.code and not run.stopped]
-
-    def names(some: Sequence[Ended]) -> str:
-        return named([run.number for run in some])
-
+    early, failing = (named([run.number for run in some]) for some in (stopped, failed))
     if stopped:
-        others = f"; {names(failed)} failed, see above" if failed else ""
+        others = f"; {failing} failed, see above" if failed else ""
         raise Interrupted(
-            f"{stopped[0].stopped}: {names(stopped)} stopped, a checkpoint of each written to "
+            f"{stopped[0].stopped}: {early} stopped, a checkpoint of each written to "
             f"{folder}{others}; run the same command again to continue"
         )
     if failed:
         first = failed[0]
         raise RunsError(
-            f"{folder}: {names(failed)} failed, {len(runs) - len(failed)} of {len(runs)} are "
+            f"{folder}: {failing} failed, {len(runs) - len(failed)} of {len(runs)} are "
             "done; see above, and run the same command again to continue",
             first.code or SgmcError.exit_code,
         )
-
-
-@contextlib.contextmanager
-def _signals_held(stop: StopFlag) -> Iterator[None]:
-    """Hold signals back while processes are started, which begin with them held back too."""
-    held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
-    resource_tracker.ensure_running()  # starting it would let them through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 #: Seconds between two tellings of where the chain stands.
@@ -298,12 +286,15 @@ class Task(NamedTuple):
 
 def in_process(task: Task, told: Connection, orders: Connection) -> None:
     """Train one run, and say how it ended."""
-    relay = _Relay(told)
+    relay, logger = _Relay(told), logging.getLogger("pysgrld")
+    logger.setLevel(logging.INFO)
     given = task.request.given
     stop = StopFlag(task.limit, stop_signal=given.get("stop-signal"), start=task.started)
     code, stopped, text = 0, False, ""
     try:
-        with stop, relay.logging():
+        with stop, contextlib.ExitStack() as ending:
+            logger.addHandler(relay)
+            ending.callback(logger.removeHandler, relay)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             threading.Thread(target=_obey, args=(orders, stop), daemon=True).start()
             train(task.request, relay, stop)
@@ -321,10 +312,11 @@ def _obey(orders: Connection, stop: StopFlag) -> None:
         stop.stop("the command that started the runs has ended")
 
 
-class _Relay:
-    """Sends events to the parent. A `pysgrld.train.events.Reporter`."""
+class _Relay(logging.Handler):
+    """Sends events and the library's log to the parent. A `pysgrld.train.events.Reporter`."""
 
     def __init__(self, told: Connection) -> None:
+        super().__init__()
         self.told, self.last = told, 0.0
 
     def send(self, event: str, *values: Any) -> None:
@@ -352,23 +344,6 @@ class _Relay:
     def finished(self, run: RunDirectory, line: str) -> None:
         self.send("finished", run.path, line)
 
-    @contextlib.contextmanager
-    def logging(self) -> Iterator[None]:
-        """Send the parent the library's log, too."""
-        logger, handler = logging.getLogger("pysgrld"), _Handler(self)
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-        try:
-            yield
-        finally:
-            logger.removeHandler(handler)
-
-
-class _Handler(logging.Handler):
-    def __init__(self, relay: _Relay) -> None:
-        super().__init__()
-        self.relay = relay
-
     def emit(self, record: logging.LogRecord) -> None:
         event = "warn" if record.levelno >= logging.WARNING else "detail"
-        self.relay.send(event, record.getMessage())
+        self.send(event, record.getMessage())

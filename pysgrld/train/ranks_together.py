@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +25,10 @@ from pysgrld.run import StopFlag
 from pysgrld.run.machine import threads, version
 from pysgrld.train.plan import Sharing
 from pysgrld.train.prepare import Prepared
-from pysgrld.types import Array, Positions
+from pysgrld.types import Positions
 
-#: Bytes of an array of the state up to which it is compared before each iteration: sums of topics.
+#: Bytes of an array of the state up to which it is compared before each iteration (sums of topics): it
+#: tells soon where ranks have different ones.
 _SMALL = 1 << 16
 
 
@@ -33,6 +36,7 @@ class Stopped(Exception):
     """Raised to stop while the next minibatch is not there yet."""
 
 
+@dataclass
 class Rounds:
     """The iterations of a chain until somebody gives the order to leave.
 
@@ -59,41 +63,41 @@ class Rounds:
         Why it was stopped early, if it was.
     """
 
-    def __init__(
-        self,
-        chain: Chain,
-        comm: Communicator,
-        stop: StopFlag,
-        wants: Callable[[], Orders],
-        clock: Callable[[], float],
-    ) -> None:
-        self.chain, self.comm, self.stop = chain, comm, stop
-        self._wants, self._clock = wants, clock
-        self.waited = 0.0
-        self.exhausted = False
-        self.reason: str | None = None
+    chain: Chain
+    comm: Communicator
+    stop: StopFlag
+    wants: Callable[[], Orders]
+    clock: Callable[[], float]
+    waited: float = 0.0
+    exhausted: bool = False
+    reason: str | None = None
 
     def __iter__(self) -> Iterator[Visit | None]:
         chain, comm = self.chain, self.comm
         batch = None
         while True:
-            orders = self._wants()
+            orders = self.wants()
             if not orders and batch is None:
-                began = self._clock()
+                began = self.clock()
                 try:
                     batch = chain.next_batch()
                     self.exhausted = batch is None
                     orders = Orders.END if batch is None else orders
                 except Stopped:
                     orders = Orders.STOP
-                self.waited = self._clock() - began
-            met = comm.meet(batch, orders, self._small)
+                self.waited = self.clock() - began
+            met = comm.meet(
+                batch, orders, lambda: (a for a in chain.arrays().values() if a.nbytes <= _SMALL)
+            )
             if met.orders:
                 comm.agree(chain.arrays().values())
             if met.orders & Orders.SAVE:
                 yield None
             elif met.orders:
-                self.reason = self._reason(met.orders)
+                if met.orders & Orders.STOP:
+                    reasons = comm.gather(self.stop.reason)
+                    rank = next(r for r, reason in enumerate(reasons) if reason)
+                    self.reason = reasons[rank] + (f" (rank {rank})" if comm.size > 1 else "")
                 return
             else:
                 assert batch is not None
@@ -102,27 +106,11 @@ class Rounds:
                 batch = None
                 yield Visit(met.documents, met.tokens, visit.step_size)
 
-    def _small(self) -> Iterator[Array]:
-        """Return the small arrays of the state, which tell soon where members have different ones."""
-        return (a for a in self.chain.arrays().values() if a.nbytes <= _SMALL)
 
-    def _reason(self, orders: Orders) -> str | None:
-        """Say why the first member that was told to stop was."""
-        if not orders & Orders.STOP:
-            return None
-        reasons = self.comm.gather(self.stop.reason)
-        rank = next(r for r, reason in enumerate(reasons) if reason)
-        return f"{reasons[rank]} (rank {rank})" if self.comm.size > 1 else reasons[rank]
-
-
-def stopping(stop: StopFlag) -> Callable[[], None]:
-    """Make what a chain calls while it waits for documents: it stops waiting when it is to stop."""
-
-    def waiting() -> None:
-        if stop.should_stop(0.0):
-            raise Stopped
-
-    return waiting
+def raise_if_stopped(stop: StopFlag) -> None:
+    """Raise `Stopped` when training is to stop: called while a chain waits for documents."""
+    if stop.should_stop(0.0):
+        raise Stopped
 
 
 #: Iterations of a start that are looked at, after the first one, which is slower than the others.
@@ -131,6 +119,7 @@ LOOKED_AT = 5
 WASTED = 1 / 3
 
 
+@dataclass
 class Waiting:
     """Looks at the first iterations of a start, and says once if fewer ranks would do.
 
@@ -141,10 +130,12 @@ class Waiting:
         Documents of an iteration, and of the corpus.
     """
 
-    def __init__(self, comm: Communicator, minibatch: int, documents: int) -> None:
-        self._team, self._minibatch, self._documents = comm, minibatch, documents
-        self._seen, self._seconds = 0, 0.0
-        self._before: dict[str, float] = {}
+    comm: Communicator
+    minibatch: int
+    documents: int
+    _seen: int = 0
+    _seconds: float = 0.0
+    _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
         """Count an iteration; give the line after the last that is looked at, if ranks wait.
@@ -154,29 +145,28 @@ class Waiting:
         seconds : float
             Its time, without what the reading of its documents was waited for.
         """
-        if self._team.size == 1 or self._seen > LOOKED_AT:
+        if self.comm.size == 1 or self._seen > LOOKED_AT:
             return None
         self._seen += 1
         if self._seen == 1:
-            self._before = self._team.figures()
+            self._before = self.comm.figures()
             return None
         self._seconds += seconds
-        return self._line() if self._seen > LOOKED_AT else None
-
-    def _line(self) -> str | None:
-        now, before, ranks = self._team.figures(), self._before, self._team.size
+        if self._seen <= LOOKED_AT:
+            return None
+        now, before, ranks = self.comm.figures(), self._before, self.comm.size
         parts = (now[name] - before[name] for name in ("sampling_seconds", "exchange_seconds"))
         cost = Cost.measured(ranks, self._seconds, *parts)
         if cost.share(ranks) > WASTED:
             return None
         share = 100 * cost.share(ranks)
         line = (
-            f"a minibatch of {plural(self._minibatch, 'document')} keeps about "
+            f"a minibatch of {plural(self.minibatch, 'document')} keeps about "
             f"{plural(cost.busy(), 'rank')} busy; more wait: with {ranks}, {share:.0f} % of the time is "
             "sampling; give fewer ranks"
         )
-        wanted = cost.larger(ranks) * self._minibatch
-        if wanted < self._documents:
+        wanted = cost.larger(ranks) * self.minibatch
+        if wanted < self.documents:
             line += f", or a new run --minibatch {float(f'{wanted:.2g}'):.0f} or more"
         return line
 
@@ -312,7 +302,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         options,
         Epochs.of(options, corpus, brief.train, comm.rank, comm.size),
         CorpusFacts(brief.words, brief.tokens),
-        RunOn(number, stopping(stop), comm),
+        RunOn(number, partial(raise_if_stopped, stop), comm),
     )
     try:
         comm.meet()  # all have the corpus, and a chain

@@ -63,12 +63,6 @@ class Request(NamedTuple):
         """Threads that this process may use for the training."""
         return threads(self.given.get("threads")).number
 
-    @property
-    def resume(self) -> str:
-        """Return ``auto``, ``never``, or the run to continue."""
-        resume: str = self.given.get("resume", "auto")
-        return resume
-
     def find(self, *, chains: bool = False) -> Candidate:
         """Look where the run, or the folder of chains, is to go; nothing is read or made.
 
@@ -83,7 +77,7 @@ class Request(NamedTuple):
             out=Path(out) if out else None,
             root=self.root,
             name=f"{corpus_name(self.inputs)}-{sampler.name}",
-            resume=self.resume,
+            resume=self.given.get("resume", "auto"),
             chains=chains,
         )
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.posterior import Posterior, Thinning
-from pysgrld.chain.protocol import Visit
 from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model
 from pysgrld.models.samples import TOP_WORDS, top_word_sample
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.machine import rss_bytes
-from pysgrld.train.events import Position, Reporter
+from pysgrld.train.events import Reporter
 from pysgrld.train.prepare import Prepared
 
 #: Checkpoints that may fail one after the other before the run gives up.
@@ -25,7 +24,7 @@ FAILED_CHECKPOINTS = 3
 
 @dataclass
 class RunTotals:
-    """RunTotals of a run over all its starts: time, documents, tokens.
+    """Totals of a run over all its starts: time, documents, tokens.
 
     Attributes
     ----------
@@ -40,24 +39,10 @@ class RunTotals:
     documents: int = 0
     tokens: int = 0
 
-    def add(self, visit: Visit) -> None:
-        """Count an iteration."""
-        self.documents += visit.documents
-        self.tokens += visit.tokens
-
     @property
     def tokens_per_second(self) -> float:
         """Tokens per second of training; 0 before the first."""
         return self.tokens / self.train_seconds if self.train_seconds else 0.0
-
-    def meta(self) -> dict[str, Any]:
-        """Return the totals as a checkpoint has them beside its arrays."""
-        return {
-            "train_seconds": self.train_seconds,
-            "wait_seconds": self.wait_seconds,
-            "documents": self.documents,
-            "tokens": self.tokens,
-        }
 
 
 class RunWriter:
@@ -119,7 +104,8 @@ class RunWriter:
             if spacing != before:
                 for ordinal in thinning.kept(n - 1):
                     if ordinal % spacing:
-                        self.backlog.remove_sample(self._step_of(ordinal), top_words=slim)
+                        at = self.posterior.burn_in + ordinal * self.posterior.every
+                        self.backlog.remove_sample(at, top_words=slim)
             if n % spacing == 0:
                 due.append(slim)
         sample = self.chain.sample() if due else {}
@@ -129,10 +115,6 @@ class RunWriter:
             self.backlog.write_sample(
                 step, top_word_sample(sample["phi"]), TOP_WORDS, top_words=True
             )
-
-    def _step_of(self, ordinal: int) -> int:
-        """Return the iteration of the posterior sample of this number."""
-        return self.posterior.burn_in + ordinal * self.posterior.every
 
     def measure(self) -> None:
         """Write a line of metrics; never changes the chain."""
@@ -170,7 +152,7 @@ class RunWriter:
         WriteError
             If it is the last one that fails, or the third in a row.
         """
-        meta = self.at.meta()
+        meta = asdict(self.at)
         if isinstance(self.stream, OnePass):
             meta["stream"] = self.stream.position(self.chain.step)._asdict()
         arrays = self.chain.arrays() | self.posterior.arrays()
@@ -189,30 +171,6 @@ class RunWriter:
             return False
         self._failed = 0
         return True
-
-    def position(self, step_size: float, iterations: int) -> Position:
-        """Return where the run stands, for whoever shows progress."""
-        return Position(
-            self.chain.step,
-            iterations,
-            self.chain.step / self.stream.per_epoch,
-            self.at.tokens_per_second,
-            step_size,
-            self.posterior.score,
-            self.at.train_seconds,
-            self.score.name,
-        )
-
-    def log_gap(self, seconds: float) -> None:
-        """Record that the process stood still."""
-        self.backlog.log_event("gap", step=self.chain.step, seconds=seconds)
-        self.reporter.note(f"stood still for {seconds} s: stopped, or the machine suspended")
-
-    def conclude(self, state: str, line: str) -> None:
-        """Record how this start ended, and write all that the disk has refused so far."""
-        self.backlog.set_status(state, step=self.chain.step, reason=line)
-        self.backlog.log_event(state, step=self.chain.step, reason=line)
-        self.backlog.finish()
 
 
 def _number(value: float) -> float | None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from pysgrld.corpus.reading import Listener
 from pysgrld.errors import MismatchError, UsageError
 from pysgrld.models.options import FREE
 from pysgrld.run import (
@@ -31,17 +30,10 @@ from pysgrld.train.request import Request
 from pysgrld.train.start import Stoppable, ending_with
 
 
-class Teller(Watcher, Protocol):
-    """Whoever tells a person of several chains."""
-
-    def all_done(self, folder: Path, number: int) -> None:
-        """Say that all chains are done."""
-
-
 def train_chains(
     request: Request,
     number: int,
-    teller: Teller,
+    watcher: Watcher,
     explain: Callable[[BaseException], tuple[int, str]],
 ) -> Path:
     """Train independent chains of one model at the same time; continue those that are not done.
@@ -52,7 +44,7 @@ def train_chains(
         Threads and memory in it are those of all chains together.
     number : int
         Chains wanted.
-    teller : Teller
+    watcher : Watcher
     explain : callable
         Exit code of an error, and the line that says it; of a module, for other processes.
 
@@ -85,39 +77,21 @@ def train_chains(
     )
     watch = StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"), start=started)
     with watch as stop, ending_with(given.get("requeue-exit-code")):
-        folder, corpus = _folder(each, number, Stoppable(teller, stop))
-        limit = given.get("time-limit")
-        tasks = [
-            Task(_request_of(each, i, folder, corpus), started, explain, limit)
-            for i in range(1, number + 1)
-        ]
-        conclude(run_all(tasks, teller, stop), _named, folder)
-    teller.all_done(folder, number)
+        with planned(each, Stoppable(watcher, stop), number) as plan:
+            if plan.once:
+                plan.once.close()
+            folder = choose_folder(plan.candidate, plan.config, number, free=FREE)
+            make_folder(folder, "chains")
+            stored = None if plan.once else move_corpus(plan, folder).path
+        set_latest(folder, request.root)
+        each = each._replace(corpus=None if str(stored) in each.inputs else stored)
+        tasks = []
+        for i in range(1, number + 1):
+            own = {"chain-id": i, "out": str(chain_path(folder, i)), "resume": "auto"}
+            chain = each._replace(given={**each.given, **own})
+            tasks.append(Task(chain, started, explain, given.get("time-limit")))
+        conclude(run_all(tasks, watcher, stop), _named, folder)
     return folder
-
-
-def _request_of(each: Request, number: int, folder: Path, corpus: Path | None) -> Request:
-    """Return the request of one chain's process."""
-    own = {"chain-id": number, "out": str(chain_path(folder, number)), "resume": "auto"}
-    return each._replace(given={**each.given, **own}, corpus=corpus)
-
-
-# ---- where they go
-
-
-def _folder(request: Request, number: int, listener: Listener) -> tuple[Path, Path | None]:
-    """Read the corpus, and find or make the folder; where the corpus is stored, if in it."""
-    with planned(request, listener, number) as plan:
-        if plan.once:
-            plan.once.close()
-        folder = choose_folder(plan.candidate, plan.config, number, free=FREE)
-        make_folder(folder, "chains")
-        stored = None
-        if plan.once is None:
-            path = move_corpus(plan, folder).path
-            stored = path if str(path) not in request.inputs else None
-    set_latest(folder, request.root)
-    return folder, stored
 
 
 def choose_folder(

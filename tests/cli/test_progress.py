@@ -110,7 +110,7 @@ def test_a_bar_that_breaks_stops_nothing(monkeypatch):
 
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress, "_new_bar", broken)
+    monkeypatch.setattr("tqdm.tqdm", broken)
     with Screen() as screen:
         screen.moved(position(1))
         screen.note("still here")

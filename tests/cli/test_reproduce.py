@@ -379,7 +379,7 @@ def test_a_missing_corpus_is_said_with_what_is_wanted(monkeypatch, tmp_path, nam
         (("--quick",), "name an experiment"),
         (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds has no meaning for dlda-mnist"),
         (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows has no meaning for dlda-mnist"),
-        (("dlda-table1", "--corpus", ".", "--rows", "a,"), "is no list of rows"),
+        (("dlda-table1", "--corpus", ".", "--rows", "a,"), "is not a list of rows"),
         (("mld-tv", "--corpus", "."), "mld-tv, which makes its own data"),
         (("scir-synthetic", "--seeds", "2"), "--seeds has no meaning for scir-synthetic"),
         (("dlda-table1", "--corpus", ".", "--rows", "lda"), "--rows lda: there is no such row"),

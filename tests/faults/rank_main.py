@@ -93,7 +93,7 @@ def before_iteration(act, when):
     rounds = Rounds.__iter__
 
     def watched(self):
-        wants = self._wants
+        wants = self.wants
 
         def acting():
             if self.chain.step == when and not done:
@@ -102,7 +102,7 @@ def before_iteration(act, when):
             return wants()
 
         done = []
-        self._wants = acting
+        self.wants = acting
         return rounds(self)
 
     Rounds.__iter__ = watched

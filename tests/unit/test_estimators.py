@@ -275,7 +275,7 @@ def test_half_precision_is_read_without_a_warning():
 
 
 def test_a_mixture_needs_a_number_of_iterations():
-    with pytest.raises(ValueError, match="max_iter: wanted a whole number, found None"):
+    with pytest.raises(ValueError, match=r"max_iter: wanted a whole number >= 1 .*, found None"):
         DPMixture(max_iter=None).fit(np.eye(5, dtype=int))
 
 

@@ -176,3 +176,11 @@ def test_parameters_by_name():
     assert mixture.set_params(base=0.2).base == 0.2
     with pytest.raises(UsageError, match="invalid parameter 'alpha'"):
         mixture.set_params(alpha=1)
+
+
+@pytest.mark.parametrize("name", ["algo", "base", "max_iter", "burn_in"])
+def test_a_parameter_that_is_none_and_has_to_be_something_is_named(name, counts):
+    """Red with: KeyError: None, and TypeErrors about NoneType."""
+    given = {"max_iter": 3, "burn_in": 1} | {name: None}
+    with pytest.raises(UsageError, match=f"^{name}: wanted .*, found None$"):
+        DPMixture(**given).fit(counts)

@@ -3,6 +3,7 @@
 import dataclasses
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from pysgrld.samplers import lazy_rows as lazy
 from pysgrld.samplers.geodesic import GeodesicSettings
 from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.state import Counts, EnergyGradient
-from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES
+from pysgrld.samplers.table import CONJUGATE_SHAPES, SHAPES, options_of_samplers
 from pysgrld.samplers.tlasgr import ScaledSettings
 from pysgrld.types import Block, Key
 
@@ -194,3 +195,13 @@ def test_the_options_of_a_row_are_the_fields_of_its_settings(name):
         assert sampler.settings_class.of({option: row.default}).plain()[option] == thawed(
             row.default
         )
+
+
+def test_the_docs_have_every_option_of_single_samplers():
+    lines = ["| option | default | what it does |", "|---|---|---|"]
+    for name, option in options_of_samplers(tuple(SAMPLERS)).items():
+        metavar = option.metavar.replace("|", "\\|")
+        lines.append(f"| `--{name} {metavar}` | {option.shown} | {option.help} |")
+    table = "\n".join(lines)
+    page = Path(__file__).parents[2] / "docs" / "choosing-a-sampler.md"
+    assert f"\n\n{table}\n\n" in page.read_text("utf-8"), f"write there:\n{table}"

@@ -40,7 +40,7 @@ def test_every_combination_contends_in_a_folder_with_its_values():
         ("eta", "is not NAME=VALUE"),
         ("eta=", "is not NAME=VALUE"),
         ("eta=0.1,,0.2", "is not NAME=VALUE"),
-        ("etta=0.1", "no option of training"),
+        ("etta=0.1", "not an option of training"),
         ("eta=blue", "is not a number"),
         ("eta=0.1,0.10", "a value twice"),
         ("topics=5", "given with -k"),

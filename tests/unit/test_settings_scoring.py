@@ -48,7 +48,7 @@ def test_a_clock_waits_for_the_least_iterations_and_iterations_for_no_clock():
     assert not clock.due(49, 1000.0)
     assert not clock.due(60, 9.0)
     assert clock.due(50, 10.0)
-    clock.done(50, 10.0)
+    clock.last = 50, 10.0
     assert not clock.due(99, 1000.0)
     assert clock.due(100, 1000.0)
     assert Every(7, 0, 0.0, 50).due(7, 0.0)

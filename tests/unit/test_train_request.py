@@ -48,7 +48,7 @@ def refusal(given):
     """Give the differences for which a start that goes on is refused."""
     request, _ = going_on({"threads": 1} | given)
     with planned(request, Deaf()) as plan, pytest.raises(MismatchError) as refused:
-        decide(request.find(), plan.config, resume=request.resume)
+        decide(request.find(), plan.config, resume=request.given["resume"])
     return str(refused.value)
 
 
