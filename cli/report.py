@@ -46,6 +46,7 @@ Examples:
     "--cluster",
     "each document alone",
     "documents of one value of this column came together",
+    parse=str,
     metavar="COLUMN",
 )
 @plain(

@@ -68,6 +68,7 @@ Examples:
     "--cluster",
     "each document alone",
     "with --by or --along: documents of one value came together",
+    parse=str,
     metavar="COLUMN",
 )
 @as_json
