@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -14,6 +15,23 @@
 
 namespace sgmc {
 namespace {
+
+// What the system has granted or refused this process, so that it is asked once: not a setting, and
+// no result depends on it.
+std::atomic<int> granted{1}, refused{std::numeric_limits<int>::max()};
+std::atomic<bool> had_team{false};
+
+/// In a child: threads of the parent are not there, and the OpenMP library does not know.
+void after_fork() {
+  if (had_team) refused = 2;
+}
+
+void reserve_for_team(int threads) {
+  auto const bytes = (std::size_t{64} << 10) + (static_cast<std::size_t>(threads) << 10);
+  // A volatile pointer, or the compiler removes both lines.
+  void* volatile spare = ::operator new(bytes);
+  ::operator delete(spare);
+}
 
 /// As many threads as can be started at the same time, up to `wanted`, this one included.
 int start_and_join(int wanted) {
@@ -50,9 +68,6 @@ bool address_space_is_limited() {
 }  // namespace
 
 int startable_threads(int wanted) {
-  // What the system has granted or refused this process, so that it is asked once: not a setting,
-  // and no result depends on it.
-  static std::atomic<int> granted{1}, refused{std::numeric_limits<int>::max()};
   wanted = std::min(wanted, refused.load() - 1);
   if (wanted <= granted.load() && !address_space_is_limited()) return wanted;
   int const can = start_and_join(wanted);
@@ -61,11 +76,11 @@ int startable_threads(int wanted) {
   return can;
 }
 
-void reserve_for_team(int threads) {
-  auto const bytes = (std::size_t{64} << 10) + (static_cast<std::size_t>(threads) << 10);
-  // A volatile pointer, or the compiler removes both lines.
-  void* volatile spare = ::operator new(bytes);
-  ::operator delete(spare);
+void begin_team(int threads) {
+  static int const registered = pthread_atfork(nullptr, nullptr, after_fork);
+  static_cast<void>(registered);
+  had_team = true;
+  reserve_for_team(threads);
 }
 
 }  // namespace sgmc

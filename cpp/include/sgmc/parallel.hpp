@@ -41,11 +41,14 @@ class FlushSubnormals {
 
 /// How many threads of `wanted` this process can have, the calling one included; at least 1. It is
 /// found out by starting them, once: the OpenMP library ends the process when it cannot start one.
+/// 1 in a process that was forked from one that had a team: the OpenMP library would wait for ever
+/// for the team's threads, which are not in the child.
 int startable_threads(int wanted);
 
-/// Throws std::bad_alloc unless there is memory for a team of threads: the OpenMP library ends the
-/// process when it gets none, and so does the C library when a thread starts.
-void reserve_for_team(int threads);
+/// Notes that a team of threads is about to be used. Throws std::bad_alloc unless there is memory
+/// for it: the OpenMP library ends the process when it gets none, and so does the C library when a
+/// thread starts.
+void begin_team(int threads);
 
 /// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than asked for where no more can
 /// be started. The first exception is rethrown after the join.
@@ -57,7 +60,7 @@ void parallel_for(std::int64_t n, int threads, F&& fn) {
     for (std::int64_t i = 0; i < n; ++i) fn(i, 0);
     return;
   }
-  reserve_for_team(threads);
+  begin_team(threads);
   std::exception_ptr error = nullptr;
 #pragma omp parallel num_threads(threads) default(none) shared(n, fn, error)
   {
