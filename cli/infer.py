@@ -205,6 +205,11 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
     where = "" if out == "-" else f"{out}: "
     for field in sorted(documents.absent) if done.documents else ():
         screen.note(f"warning: no document has a field {field[:40]!r} (--keep-field)")
+    if done.documents and done.empty == done.documents:
+        screen.note(
+            "warning: no document has a word that the run knows: all rows are the same, those of a "
+            "document without words"
+        )
     screen.note(f"{where}{plural(done.documents, 'document')}{empty}")
 
 

@@ -292,7 +292,7 @@ def layer(function: Decorated) -> Decorated:
 
 
 as_json = flag("--json", "print JSON")
-quiet = flag("-q/--quiet", "print errors only")
+quiet = flag("-q/--quiet", "print errors and warnings only")
 run_argument = click.argument("run", required=False, metavar="[RUN]", shell_complete=runs)
 
 

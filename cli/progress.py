@@ -96,8 +96,8 @@ class Screen(logging.Handler):
             self.detail(line)
 
     def note(self, line: str) -> None:
-        """Say a fact in a line."""
-        self._line("note", line)
+        """Say a fact in a line; quiet does not silence one that begins with "warning: "."""
+        self._line("note", line, always=line.startswith("warning: "))
 
     def warn(self, line: str) -> None:
         """Warn in a line; quiet does not silence it."""

@@ -207,7 +207,7 @@ def test_a_killed_chain_does_not_end_the_others(sgmc, undisturbed_chains):
         os.kill(RunDirectory.open(sgmc.folder / "all/chain-2").status["pid"], signal.SIGKILL)
         said = process.stderr.read()
         assert process.wait(timeout=60) == 87, said
-    assert "chain 2: error: was killed by SIGKILL, for want of memory" in said
+    assert "chain 2: error: was killed by SIGKILL, most often because memory ran out" in said
     assert "chain 2 failed, 2 of 3 are done" in said
     assert states(sgmc.folder / "all")[::2] == ["finished", "finished"]
     done = sgmc(*args)

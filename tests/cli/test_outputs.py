@@ -250,6 +250,25 @@ def test_quiet_training_says_nothing(sgmc):
     assert done.stdout == done.stderr == ""
 
 
+def test_quiet_does_not_silence_warnings(sgmc):
+    """Red with: warnings printed as notes are."""
+    done = sgmc.train("-q", "--holdout", "2", "--iterations", "3", "--burn-in", "50")
+    lines = done.stderr.splitlines()
+    assert any("end before the first posterior sample" in line for line in lines)
+    assert all("warning: " in line for line in lines)
+
+
+def test_documents_without_a_known_word_are_warned_of_even_when_quiet(trained):
+    """Red with: rows of 1/K and nothing said."""
+    (trained.folder / "unknown.txt").write_text("zzz qqq\nxxx\n")
+    done = trained("infer", RUN, "unknown.txt", "-q", "-o", "-")
+    assert done.stderr.splitlines() == [
+        "warning: no document has a word that the run knows: all rows are the same, those of a document "
+        "without words"
+    ]
+    assert len(done.stdout.splitlines()) == 2
+
+
 def test_json_log_is_a_json_object_a_line(sgmc):
     done = sgmc.train("--json-log", "--eval-every", "20")
     events = [json.loads(line) for line in done.stderr.splitlines()]

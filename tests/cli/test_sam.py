@@ -198,7 +198,7 @@ def refused(within, corpus, options, code, said):
     model = () if "--model" in options else ("--model", "sam")
     done = within("train", corpus, *model, *every, *options.split(), code=code)
     assert said in done
-    assert done.count("\n") == 1
+    assert len([line for line in done.splitlines() if " warning: " not in line]) == 1
     assert code == 65 or not (within.folder / "sgmc-runs").exists()
 
 
