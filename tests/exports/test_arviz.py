@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import ExportRequest, export
+from pysgrld.report.exports import ExportRequest, export
 
 
 def opened(folder):

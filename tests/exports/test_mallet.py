@@ -8,8 +8,8 @@ import pytest
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.reading.results import Results
+from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import mallet as module
-from pysgrld.report.exports.formats import ExportRequest, export
 
 
 def state_of(folder):

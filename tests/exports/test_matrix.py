@@ -8,7 +8,7 @@ import pytest
 from pysgrld import LDA
 from pysgrld.errors import MissingInputError, OutputError
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import ExportRequest, export
+from pysgrld.report.exports import ExportRequest, export
 
 VOCABULARY = [f"wörd{i}" for i in range(7)]
 

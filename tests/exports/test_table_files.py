@@ -12,8 +12,8 @@ from pysgrld.evaluate.coherence import coherence
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.results import Results
+from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import table_files as module
-from pysgrld.report.exports.formats import ExportRequest, export
 from pysgrld.run import chains_of
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.evaluate.matching import assign
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell
+from pysgrld.report.exports import Exported, ExportRequest, Tell
 from pysgrld.run.files import whole_file
 from pysgrld.run.machine import version
 from pysgrld.types import Int64s, Key

@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.run import jsonio
 from pysgrld.run.files import whole_file
 from pysgrld.run.tensors import header_of

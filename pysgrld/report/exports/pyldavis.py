@@ -14,7 +14,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.report.document_pass import DOCUMENTS, drawn_blocks, drawn_steps
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes
 from pysgrld.report.topic_words import best, columns
 from pysgrld.run.files import whole_file
