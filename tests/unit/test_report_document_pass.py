@@ -67,8 +67,8 @@ def corpus_of(drawn):
 
 def look(results, drawn):
     """What all visitors find in one pass."""
-    weights = TopicShares(K)
-    topics, correlation = DocumentTopics(N, K), Correlation(K)
+    weights = TopicShares()
+    topics, correlation = DocumentTopics(), Correlation()
     visitors = [weights, topics, correlation]
     draws = read_documents(results, corpus_of(drawn), np.arange(N), 0, visitors)
     return SimpleNamespace(

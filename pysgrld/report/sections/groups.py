@@ -11,7 +11,7 @@ import numpy as np
 
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
-from pysgrld.report.page_file import Packed, share16
+from pysgrld.report.page_file import Packed, steps
 from pysgrld.report.population import GroupOfEach, Population, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import Known
@@ -51,7 +51,7 @@ class GroupShares(Section):
         groups = {} if self._along is None else {"along": self._along}
         groups |= {f"group-{i}": column for i, column in enumerate(self._columns)}
         self._visitors = {
-            name: run.visit_documents(PopulationShares(run.size, found.grouping))
+            name: run.visit_documents(PopulationShares(found.grouping))
             for name, found in groups.items()
         }
 
@@ -81,7 +81,7 @@ class GroupShares(Section):
             packed = found[name] = Packed()
             for kind, each in zip(("", "words-"), shares, strict=True):
                 for part in ("mean", "low", "high"):
-                    packed.add(kind + part, "u16", share16(getattr(each, part)[:, :-1]))
+                    packed.add(kind + part, "u16", steps(getattr(each, part)[:, :-1], "u16"))
                 packed.add(kind + "sign", "i8", each.sign[:, :-1].astype(np.int8))
         return found
 
