@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pysgrld.errors import all_of, plural
 from pysgrld.reading.find_runs import ListedRun, list_runs
 from pysgrld.search.outcome import SearchResult, Tried
-from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
+from pysgrld.search.plan import Contender, SearchPlan, read_plan
 from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
 
 #: Heads of the table, after what was tried and its score.
@@ -53,6 +53,8 @@ class SearchProgress(NamedTuple):
     plan : SearchPlan
     records : sequence of mapping
         Rungs that are decided, as ``rungs.jsonl`` has them.
+    rung : Rung or None
+        The one that is open; None where the last one is decided.
     runs : tuple of ListedRun
         Runs that have begun.
     """
@@ -60,6 +62,7 @@ class SearchProgress(NamedTuple):
     folder: Path
     plan: SearchPlan
     records: Sequence[Mapping[str, Any]]
+    rung: Rung | None
     runs: tuple[ListedRun, ...]
 
     @classmethod
@@ -78,19 +81,14 @@ class SearchProgress(NamedTuple):
             If one of them is not what was written.
         """
         found = tuple(list_runs(folder) if runs is None else runs)
-        return cls(folder, read_plan(folder), read_rungs(folder), found)
-
-    @property
-    def rung(self) -> Rung | None:
-        """The rung that is open; None where the last one is decided."""
-        return next_rung(self.plan, self.records)
+        plan, records = read_plan(folder), read_rungs(folder)
+        return cls(folder, plan, records, next_rung(plan, records), found)
 
     @property
     def state(self) -> str:
         """How many settings are tried, and how far it is."""
-        rung = self.rung
         tried = plural(len(self.plan.contenders), "setting")
-        return f"{tried}, {'finished' if rung is None else f'rung {rung.number}'}"
+        return f"{tried}, {'finished' if self.rung is None else f'rung {self.rung.number}'}"
 
     @property
     def topics(self) -> str:
@@ -138,12 +136,6 @@ class SearchProgress(NamedTuple):
         return rows
 
 
-def search_of(run: Path) -> Path | None:
-    """Return the folder of the search that a run belongs to; None where it belongs to none."""
-    folder = run.parent.parent
-    return folder if is_search(folder) else None
-
-
 # ---- the result
 
 
@@ -159,6 +151,10 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
         if math.isfinite(row.above[1]):
             share, least, most = (100 * part for part in row.above)
             above = f"{share:.1f} % ({least:.1f} to {most:.1f})" if share else "the best"
+        time = f"{row.seconds:.0f} s"
+        if row.seconds >= 120:
+            minutes = row.seconds / 60
+            time = f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
         rows.append(
             (
                 called(row),
@@ -169,7 +165,7 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
                 coherence,
                 "-" if row.found is None else f"{100 * row.found:.0f} %",
                 "-" if row.steady is None else f"{row.steady:.1f} of 10",
-                clock(row.seconds),
+                time,
                 f"{row.memory / 2**20:,.0f} MB",
                 "" if row.dropped is None else f"{row.dropped:g} epochs",
             )
@@ -178,13 +174,6 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
         any(cell not in ("", "-") for cell in column) for column in zip(*rows[1:], strict=True)
     ]
     return [tuple(c for c, keep in zip(row, known, strict=True) if keep) for row in rows]
-
-
-def clock(seconds: float) -> str:
-    """Return a time in the unit that people would take: seconds, minutes or hours."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def sentences(result: SearchResult) -> list[str]:
