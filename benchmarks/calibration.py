@@ -41,7 +41,7 @@ def main() -> None:
             for _ in range(COLUMNS):
                 halves = GroupOfEach(rng.integers(0, 2, len(rows)), 2)
                 visitor = PopulationShares(halves)
-                visitor.begin(len(steps), len(rows), results.layers[0])
+                visitor.begin(len(steps), len(rows), results.fitted.layers[0])
                 for block in blocks:
                     visitor.add(block)
                 for name, e in visitor.shares._asdict().items():

@@ -164,7 +164,7 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
         near = difflib.get_close_matches(fold(word), results.vocabulary, 3)
         hint = f"; it knows {', '.join(near)}" if near else ""
         raise UsageError(f"--word {word[:60]!r}: the run does not know this word{hint}")
-    k = results.layers[at]
+    k = results.fitted.layers[at]
     phi = results.fitted.over_words(results.mean, at)[:, :k]
     weights = results.weights(at)
     even = np.full(k, 1.0 / k) if weights is None else weights

@@ -93,7 +93,7 @@ def read_documents(
         steps = drawn_steps(results)
         draws = max(1, len(steps))
         for visitor in visitors:
-            visitor.begin(draws, len(rows), results.layers[at])
+            visitor.begin(draws, len(rows), results.fitted.layers[at])
         try:
             for block in drawn_blocks(results, corpus, rows, steps, at):
                 for visitor in visitors:
@@ -126,7 +126,7 @@ def drawn_blocks(
     Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
     documents are read under one draw of the topics, by default their mean.
     """
-    k = results.layers[at]
+    k = results.fitted.layers[at]
     cells = max(_CELLS, k * len(results.vocabulary))
     size = max(16, cells // (k * max(1, len(steps))))
     for begin in range(0, len(rows), size):

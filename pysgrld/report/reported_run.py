@@ -174,7 +174,7 @@ class ReportedRun:
         self.chains = open_chains(run, number, missing=self.missing.append)
         self.results: Results = self.chains[0]
         self.at = self.results.at(asked.layer)
-        self.size, self.signed = self.results.layers[self.at], self.results.fitted.signed
+        self.size, self.signed = self.results.fitted.layers[self.at], self.results.fitted.signed
         self.counts: Int64s | None = None
         with contextlib.suppress(MissingInputError):
             self.counts = self.results.word_counts()
@@ -236,7 +236,7 @@ class ReportedRun:
         kept = len(results.word_steps(0)[0])
         if fitted.no_mean:
             self.missing.append(f"{fitted.no_mean}: no intervals")
-        elif results.samples == 0:
+        elif results.fitted.samples == 0:
             self.missing.append(
                 f"{results.no_samples}: no intervals, and {fitted.noun}s are the current ones"
             )

@@ -369,7 +369,7 @@ def seeds_followed(results: Results, at: int = 0) -> dict[int, tuple[SeedWord, .
     if at or not getattr(results.options, "seed_words", None):
         return {}
     seeds = SeedsFollowed(results)
-    read_samples([ChainOfTopics(results, np.arange(results.layers[0]))], 0, [seeds.add])
+    read_samples([ChainOfTopics(results, np.arange(results.fitted.layers[0]))], 0, [seeds.add])
     return seeds.found()
 
 
@@ -420,7 +420,7 @@ def names_of(results: Results, at: int) -> dict[int, str]:
     with contextlib.suppress(MissingInputError):
         counts = results.word_counts()
     signed = results.fitted.signed
-    source = ChainOfTopics(results, np.arange(results.layers[at]))
+    source = ChainOfTopics(results, np.arange(results.fitted.layers[at]))
     tokens = results.run.config["corpus"]["training_tokens"]
     found = terms(phi, weights, tokens, counts, [source], at, signed=signed)
     order = heaviest(results.fitted.shown(at), weights)

@@ -30,7 +30,7 @@ def test_draws_are_the_samples_of_all_chains(exported, chains, name, at):
     assert phi.dtype == np.float32
     assert phi["draw"].values.tolist() == steps
     assert phi["word"].values.tolist() == list(runs[0].vocabulary)
-    k = runs[0].layers[at]
+    k = runs[0].fitted.layers[at]
     means = [r.fitted.over_words(r.mean, at)[:, :k].T for r in runs]
     for c, results in enumerate(runs):
         like = runs[0].fitted.likeness.similarity(means[0], means[c])

@@ -43,9 +43,11 @@ def results_of(drawn, steps=S):
 
     return SimpleNamespace(
         fitted=SimpleNamespace(
-            no_mean=None, draws=True, proportions=lambda draw, documents, ids, at: theta[0, ids]
+            no_mean=None,
+            draws=True,
+            layers=(K,),
+            proportions=lambda draw, documents, ids, at: theta[0, ids],
         ),
-        layers=(K,),
         vocabulary=("w",) * 3,
         mean={},
         draw_steps=lambda most: list(range(steps)),

@@ -248,7 +248,7 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     """The sentence has the first chain's; Method has both where topics are told from all chains."""
     run = ReportedRun(runs("chains"), PageRequest(), 1)
     run.read()
-    page, terms, samples = report(runs("chains"), threads=1), run.terms, run.results.samples
+    page, terms, samples = report(runs("chains"), threads=1), run.terms, run.results.fitted.samples
     found = page.main
     assert f"mean of {samples} draws of the first chain" in found["sentence"]
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)

@@ -107,7 +107,7 @@ def compare(
     tell(4, STEPS)
     notes = []
     for name, run in zip(("left", "right"), runs, strict=True):
-        if not run.samples:
+        if not run.fitted.samples:
             notes.append(f"Of the {name} run the current topics are compared: {run.no_mean}.")
         if run.run.status.get("state") == "running":
             notes.append(
@@ -226,7 +226,7 @@ class _ComparedRun:
             words=len(run.vocabulary),
             documents=run.run.config["corpus"]["training_documents"],
             iteration=run.checkpoint.step,
-            samples=run.samples,
+            samples=run.fitted.samples,
             running=run.run.status.get("state") == "running",
             names={k: names[k] for k in self.ids.tolist()},
             labels=labels,
@@ -270,13 +270,14 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
     ----------
     left, right : Results
     """
-    if left.score != right.score:
-        return f"Documents are scored by other figures: {left.score.title}, {right.score.title}."
+    kind, other = left.fitted.score, right.fitted.score
+    if kind != other:
+        return f"Documents are scored by other figures: {kind.title}, {other.title}."
     try:
         splits = []
         for run in (left, right):
             folder = run.path / "holdout"
-            parts = ("held-out",) if run.score.whole else ("observed", "held-out")
+            parts = ("held-out",) if kind.whole else ("observed", "held-out")
             splits.append(
                 [Corpus.open(folder / part).fingerprint for part in parts]
                 if folder.is_dir()
@@ -291,9 +292,9 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
         return f"How well they predict is not compared: {error}."
     gap = second.average.minus(first.average)
     return PairedScore(
-        name=left.score.name,
-        title=left.score.title,
-        decimals=left.score.decimals,
+        name=kind.name,
+        title=kind.title,
+        decimals=kind.decimals,
         left=float(first.average),
         right=float(second.average),
         difference=float(gap),

@@ -196,6 +196,6 @@ def drawn_from(results: Results, draw: str) -> str:
     """Return which draw topics are of, the mean or the last, in words for a person."""
     if draw == "last":
         return "current topics"
-    if results.samples:
-        return f"mean of {plural(results.samples, 'sample')}"
+    if results.fitted.samples:
+        return f"mean of {plural(results.fitted.samples, 'sample')}"
     return f"{results.no_mean}: the current ones"

@@ -70,7 +70,7 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
 def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
     """Write the tables; topics are those of the first chain, which others are compared with."""
     results, at = chains[0], asked.at
-    draw = None if asked.draw == "mean" else results.current
+    draw = None if asked.draw == "mean" else results.fitted.current
     notes: list[str] = []
     written = "no table of documents"
     weights, low, high = results.weights(at), None, None
@@ -96,7 +96,7 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
     if asked.draw == "mean" and not results.fitted.no_mean:
         diagnosis = diagnosed(chains, at, notes)
         if diagnosis is not None:
-            overlap = np.full(results.layers[at], np.nan)
+            overlap = np.full(results.fitted.layers[at], np.nan)
             for topic in diagnosis.topics:
                 overlap[topic.id] = topic.overlap
     shown = results.fitted.shown(at)
@@ -140,7 +140,7 @@ def _write_documents(
     asked : ExportRequest
     tell : callable
     """
-    k, about = results.layers[asked.at], corpus.about
+    k, about = results.fitted.layers[asked.at], corpus.about
     first = [TableColumn("row", "integer"), TableColumn("id", "string")]
     last = [TableColumn("held_out", "flag"), TableColumn("tokens", "integer")]
     if asked.sparse:
@@ -194,7 +194,7 @@ def _write_words(
 ) -> Doubles | None:
     """Write the table of words; return how many of the ten first each topic keeps, over the draws."""
     at = asked.at
-    shown, v, k = results.fitted.shown(at), len(results.vocabulary), results.layers[at]
+    shown, v, k = results.fitted.shown(at), len(results.vocabulary), results.fitted.layers[at]
     steady: Doubles | None = np.full(k, np.nan)
     draws = max(1, len(results.word_steps(at)[0]))
     size = max(1, _VALUES // (draws * min(max(asked.top, TEN), v)))

@@ -12,7 +12,7 @@ import numpy as np
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
 from pysgrld.report.page_file import Packed, steps
-from pysgrld.report.population import GroupOfEach, Population, PopulationShares
+from pysgrld.report.population import GroupOfEach, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Int64s
@@ -87,7 +87,15 @@ class GroupShares(Section):
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the groups with their shares."""
-        parts = {name: _plain(shares) for name, shares in self._shares.items()}
+        parts: dict[str, dict[str, Any]] = {}
+        for name, shares in self._shares.items():
+            found = {
+                counted: {
+                    part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
+                }
+                for counted, each in shares._asdict().items()  # by documents, and by words
+            }
+            parts[name] = {"shares": found}
         return {
             "along": main["along"] and main["along"] | parts["along"],
             "columns": [c | parts[f"group-{i}"] for i, c in enumerate(main["columns"])],
@@ -108,15 +116,6 @@ class GroupShares(Section):
         )
         source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
         return [Definition("Along the corpus, groups", text, source)]
-
-
-def _plain(shares: Population) -> dict[str, Any]:
-    """Return shares for JSON: those by documents, and those by words."""
-    found = {
-        name: {part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()}
-        for name, each in shares._asdict().items()
-    }
-    return {"shares": found}
 
 
 # ---- documents in groups

@@ -76,9 +76,9 @@ class Overview(Section):
             f"{plural(documents, *run.noun)}, found by {results.options.algo}"
             f"{f' in {len(run.chains)} chains' if several else ''}."
         )
-        if not results.samples:
+        if not results.fitted.samples:
             return f"{told} What you see are the {results.fitted.noun}s of the newest checkpoint."
-        told += f" What you see is the mean of {plural(results.samples, 'draw')}"
+        told += f" What you see is the mean of {plural(results.fitted.samples, 'draw')}"
         told += " of the first chain, and of all chains where they agree" if several else ""
         told += f"; bands are {results.spread().title}." if run.terms.draws else "."
         return f"{told} Documents are told by the first chain alone." if several else told
@@ -196,7 +196,7 @@ class Overview(Section):
 
     def _curve(self) -> dict[str, Any] | None:
         """Return the score against seconds of training: of the average, and of one draw."""
-        results, found, kind = self.run.results, self.run.evaluation, self.run.results.score
+        results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()
         point = [

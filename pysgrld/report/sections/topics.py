@@ -120,7 +120,7 @@ class TopicRecords(Section):
                 )
             )
         else:
-            samples = run.results.samples
+            samples = run.results.fitted.samples
             of = "the newest draw alone."
             if samples:
                 of = f"all {plural(samples, 'posterior draw')}."
