@@ -84,29 +84,26 @@ class SearchProgress(NamedTuple):
         plan, records = read_plan(folder), read_rungs(folder)
         return cls(folder, plan, records, next_rung(plan, records), found)
 
-    @property
-    def state(self) -> str:
-        """How many settings are tried, and how far it is."""
-        tried = plural(len(self.plan.contenders), "setting")
-        return f"{tried}, {'finished' if self.rung is None else f'rung {self.rung.number}'}"
+    def listed(self) -> tuple[str, str, str]:
+        """Return topics, state and score as a list of runs shows them.
 
-    @property
-    def topics(self) -> str:
-        """The numbers of topics that are tried; their range where they are many."""
-        counts = sorted(
-            {c.options["topics"] for c in self.plan.contenders if "topics" in c.options}
-        )
-        listed = ",".join(map(str, counts))
-        return listed if len(listed) <= _LISTED else f"{counts[0]} to {counts[-1]}"
-
-    @property
-    def score(self) -> str:
-        """The score of who leads by the last rung that was decided, and its name; a dash before."""
-        if not self.records:
-            return "-"
-        leader = self.records[-1]["leader"]
-        first = next((run for run in self.runs if run.path.parent.name == leader), None)
-        return f"{first.shown_score} ({leader})" if first and first.score is not None else "-"
+        Topics are the numbers that are tried, or their range where they are many. The state says how many
+        settings are tried, and how far it is. The score is that of who leads by the last rung that was
+        decided, with its name. What there is not is a dash.
+        """
+        contenders = self.plan.contenders
+        counts = sorted({c.options["topics"] for c in contenders if "topics" in c.options})
+        topics = ",".join(map(str, counts)) or "-"
+        if len(topics) > _LISTED:
+            topics = f"{counts[0]} to {counts[-1]}"
+        state = "finished" if self.rung is None else f"rung {self.rung.number}"
+        score = "-"
+        if self.records:
+            leader = self.records[-1]["leader"]
+            first = next((run for run in self.runs if run.path.parent.name == leader), None)
+            if first and first.score is not None:
+                score = f"{first.shown_score} ({leader})"
+        return topics, f"{plural(len(contenders), 'setting')}, {state}", score
 
     def table(self) -> list[tuple[str, ...]]:
         """Return a row for every setting as text, the heads first; nothing where no run has begun."""

@@ -294,8 +294,8 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
             labels.append(None if value is None else cut)
     counts = Counter(label for label in labels if label is not None)
     if ordered:
-        first = {label: i for i, label in enumerate(labels) if label is not None}
-        levels = sorted(counts, key=lambda label: values[first[label]])[-MOST:]
+        last = {label: i for i, label in enumerate(labels) if label is not None}
+        levels = sorted(counts, key=lambda label: values[last[label]])[-MOST:]
     else:
         levels = sorted(counts, key=lambda label: (-counts[label], label))[:LEVELS]
         chosen = set(levels)
