@@ -76,11 +76,11 @@ def _by_search(
     found: list[ListedRun], root: Path, *, all: bool
 ) -> Iterator[tuple[Path | None, list[ListedRun]]]:
     """Put the runs of each search together, unless all are wanted or DIR is the search."""
-    from pysgrld.search.plan import is_search
+    from pysgrld.search.show import search_of
 
     def folder(run: ListedRun) -> Path | None:
-        search = run.path.parent.parent
-        return None if all or search == root or not is_search(search) else search
+        search = None if all else search_of(run.path)
+        return None if search == root else search
 
     for search, runs in groupby(found, folder):
         yield search, list(runs)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pysgrld.errors import all_of, plural
 from pysgrld.reading.find_runs import ListedRun, list_runs
 from pysgrld.search.outcome import SearchResult, Tried
-from pysgrld.search.plan import Contender, SearchPlan, read_plan
+from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
 
 #: Heads of the table, after what was tried and its score.
@@ -131,6 +131,12 @@ class SearchProgress(NamedTuple):
             far = max((run.iteration for run in runs), default=0)
             rows.append((called(contender), score, f"{far:,}", state))
         return rows
+
+
+def search_of(run: Path) -> Path | None:
+    """Return the folder of the search that a run belongs to; None where it belongs to none."""
+    folder = run.parent.parent
+    return folder if is_search(folder) else None
 
 
 # ---- the result
