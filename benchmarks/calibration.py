@@ -40,8 +40,8 @@ def main() -> None:
             found: dict[str, list[list[float]]] = {"documents": [], "words": []}
             for _ in range(COLUMNS):
                 halves = GroupOfEach(rng.integers(0, 2, len(rows)), 2)
-                visitor = PopulationShares(results.layers[0], halves)
-                visitor.begin(len(steps))
+                visitor = PopulationShares(halves)
+                visitor.begin(len(steps), len(rows), results.fitted.layers[0])
                 for block in blocks:
                     visitor.add(block)
                 for name, e in visitor.shares._asdict().items():

@@ -94,7 +94,7 @@ def expect(
 ) -> None:
     core.documents_expected(
         phi=phi,
-        topics=results.layers[0],
+        topics=results.fitted.layers[0],
         indptr=documents.indptr,
         indices=documents.indices,
         counts=documents.counts,
@@ -132,7 +132,7 @@ def beside(run: str, corpus: Path, number: int) -> None:
     results = open_run(run, 1)
     with tempfile.TemporaryDirectory() as folder:
         blocks = list(results.documents(str(head(corpus, number, Path(folder))), Silent()))
-    phi = results.mean["phi"][:, : results.layers[0]].T
+    phi = results.mean["phi"][:, : results.fitted.layers[0]].T
     alpha, (k, v) = results.options.alpha, phi.shape
     tokens = [
         np.repeat(some.indices[a:b], some.counts[a:b])

@@ -17,7 +17,7 @@ from .topics import percent
 from .values import runs
 
 if TYPE_CHECKING:
-    from pysgrld.report.compare.carry_labels import Carried
+    from pysgrld.report.compare import Carried
     from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord
 
 #: Share of a topic's probability on words that the other run lacks, from which on it is told.
@@ -98,7 +98,7 @@ def command(
             _write_page(found, Path(html), screen, open=open)
         carried = None
         if carry_labels or replace_labels:
-            from pysgrld.report.compare.carry_labels import carry_labels as carry
+            from pysgrld.report.compare import carry_labels as carry
 
             carried = carry(found, replace=replace_labels)
             for line in _carried_lines(carried):

@@ -163,7 +163,7 @@ def _score(
 ) -> Evaluation:
     from pysgrld.reading.score import held_out_of, held_out_pair, score, score_own
 
-    if results.score.whole:
+    if results.fitted.score.whole:
         for name in ("observed", "seed"):
             if name in values:
                 raise UsageError(

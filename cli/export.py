@@ -9,7 +9,7 @@ import click
 
 from pysgrld.errors import UsageError
 from pysgrld.options.parse import choice, integer
-from pysgrld.report.exports.formats import FORMATS
+from pysgrld.report.exports import FORMATS
 
 from .options import Described, flag, layer, plain, quiet, run_argument, threads
 
@@ -88,7 +88,7 @@ def command(
             raise UsageError(f"{name}: is for --to {others}; leave it out")
 
     from pysgrld.reading.find_runs import find_folder, open_run
-    from pysgrld.report.exports.formats import ExportRequest, export
+    from pysgrld.report.exports import ExportRequest, export
     from pysgrld.run import chains_of
     from pysgrld.run.machine import threads as count
 

@@ -175,11 +175,11 @@ def command(
         number = count(values["threads"]).number
         results = open_run(run[0] if run else None, number, reading_of(values, "id-field"))
         at = results.at(layer)
-        if results.samples == 0:
+        if results.fitted.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
         steps = interval_steps(results, draws) if draws else None
         if folder:
-            layout = Layout(results.layers[at], steps is not None, top, dense, tuple(fields))
+            layout = Layout(results.fitted.layers[at], steps is not None, top, dense, tuple(fields))
             record = inference_record(results, path, parts, layout, at, steps)
             parts = prepare_parts(parts, record, force=force)
             if parts.there:

@@ -84,17 +84,9 @@ def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
     """Return the cells of a search."""
     from pysgrld.search.show import SearchProgress
 
-    search, first = SearchProgress.read(folder, runs), runs[0]
-    return (
-        folder.name,
-        first.model,
-        first.algo,
-        search.topics or "-",
-        f"{first.documents:,}",
-        "",
-        search.state,
-        search.score,
-    )
+    first = runs[0]
+    topics, state, score = SearchProgress.read(folder, runs).listed()
+    return (folder.name, first.model, first.algo, topics, f"{first.documents:,}", "", state, score)
 
 
 def _row(run: ListedRun, root: Path) -> tuple[str, ...]:

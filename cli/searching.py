@@ -36,10 +36,6 @@ class SearchScreen(SeveralScreen):
         if line not in self._said:
             super().note(line)
 
-    def stopped(self, progress: SearchProgress) -> None:
-        """Keep how far a search was that was stopped: `progress`."""
-        self.progress = progress
-
     def called(self, number: int) -> str:
         """Return the name of a run."""
         return self._names[number - 1]

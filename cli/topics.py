@@ -131,7 +131,7 @@ def command(
             automatic = names_of(results, at)
             topics = [topic._replace(label=topic.label or automatic[topic.id]) for topic in topics]
         followed = seeds_followed(results, at)
-        samples, spread, signed = results.samples, results.spread(), results.fitted.signed
+        samples, spread, signed = results.fitted.samples, results.spread(), results.fitted.signed
         if samples == 0:
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
         if results.training_corpus() is None:
@@ -213,8 +213,8 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
         show_json({"run": results.path, "tree": [node.as_dict() for node in nodes]})
         return
     echo(
-        f"{results.path}, layers of {', '.join(map(str, results.layers))} topics; share of the topic "
-        "above\n"
+        f"{results.path}, layers of {', '.join(map(str, results.fitted.layers))} topics; share of the "
+        "topic above\n"
     )
 
     def show(node: Node, depth: int) -> None:
@@ -231,10 +231,14 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
 def _show(
     results: Results, topics: list[Topic], intervals: str | None, at: int, followed: Followed
 ) -> None:
-    samples, noun = results.samples, results.fitted.noun
+    samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
-    where = f", layer {at + 1} of {len(results.layers)}" if len(results.layers) > 1 else ""
-    beside = results.score.shown_beside(results.fitted.numbers())
+    where = (
+        f", layer {at + 1} of {len(results.fitted.layers)}"
+        if len(results.fitted.layers) > 1
+        else ""
+    )
+    beside = results.fitted.score.shown_beside(results.fitted.numbers())
     echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations{beside}\n")
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")

@@ -287,7 +287,7 @@ def _compare(
         notes=tuple(notes),
         quantities=compared.quantities,
         noun=fitted.noun,
-        unit="document" if first.score.whole else "token",
+        unit="document" if first.fitted.score.whole else "token",
         slim=slim,
         traced=tuple(full),
         faithful=fitted.faithful,
@@ -355,7 +355,7 @@ def _halves(chain: Results, draws: _Draws, at: int) -> Floats:
 
     Rows sum to 1. Of top-word samples it is the average of the words that they have.
     """
-    half, k = len(draws.steps) // 2, chain.layers[at]
+    half, k = len(draws.steps) // 2, chain.fitted.layers[at]
     means = np.empty((2, k, len(chain.vocabulary)), np.float32)
     rows = np.arange(k)[:, None]
     for mean, part in zip(means, (draws.steps[:half], draws.steps[half:]), strict=True):

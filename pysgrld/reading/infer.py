@@ -99,7 +99,7 @@ def infer(
     first : int
         Row of the first document in its corpus.
     """
-    k, fitted = results.layers[at], results.fitted
+    k, fitted = results.fitted.layers[at], results.fitted
     most = max(1, min(DOCUMENTS, ROOM // (4 * len(steps) * k))) if steps else DOCUMENTS
     for block in blocks:
         for begin in range(0, len(block), most):
@@ -123,7 +123,7 @@ def _drawn(
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return the mean of the draws of the proportions, and the bounds of their intervals, (n, K) each."""
     ids = np.arange(first, first + len(documents))
-    shape = (len(ids), results.layers[at])
+    shape = (len(ids), results.fitted.layers[at])
     draws = np.empty((len(steps), *shape), np.float32)
     for s, draw in enumerate(results.each_document_draw(documents, ids, steps, at)):
         draws[s] = draw.theta
@@ -179,7 +179,7 @@ def write_proportions(
     """
     named = blocks if isinstance(blocks, NamedDocuments) else None
     fields = None if named is None else named.fields
-    layout = Layout(results.layers[at], steps is not None, top, dense, fields)
+    layout = Layout(results.fitted.layers[at], steps is not None, top, dense, fields)
     found = infer(results, blocks, at, steps)
     if named is not None:
         found = (block._replace(names=named.names(len(block.lengths))) for block in found)

@@ -26,7 +26,7 @@ from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.steps import Wish
 from pysgrld.corpus.streams import named_documents
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plural
-from pysgrld.evaluate import DocumentDraw, HeldOut, Score, pair, whole
+from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.reader import DocumentDraws
 from pysgrld.models.fitted import Fitted, top_words
@@ -169,17 +169,7 @@ class Results:
         record = run_record.RunRecord(self.run, self.options, lambda: self.checkpoint)
         return self.model.fitted(record, self.threads)
 
-    @property
-    def score(self) -> Score:
-        """The kind of score that held-out documents get."""
-        return self.fitted.score
-
     # ---- topics: their mean, their top words, their weights, their names
-
-    @property
-    def layers(self) -> tuple[int, ...]:
-        """Numbers of topics of each layer."""
-        return self.fitted.layers
 
     def at(self, layer: int | None) -> int:
         """Return the index, from 0, of a layer that a person counts from 1; 0, the lowest, for None.
@@ -197,26 +187,16 @@ class Results:
         return (layer or 1) - 1
 
     @property
-    def current(self) -> Draw:
-        """The draw at the newest checkpoint: topics as documents read them, word-major."""
-        return self.fitted.current
-
-    @property
     def mean(self) -> Draw:
         """The mean of all posterior samples; the current topics where there is none."""
-        return self.fitted.mean or self.current
-
-    @property
-    def samples(self) -> int:
-        """Posterior samples in the `mean`; 0 where it is the current topics."""
-        return self.fitted.samples
+        return self.fitted.mean or self.fitted.current
 
     @property
     def no_samples(self) -> str:
         """The reason why there is no posterior sample: deleted, not yet, or never."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
-        return f"no posterior sample {'is there any more' if self.samples else 'yet'}"
+        return f"no posterior sample {'is there any more' if self.fitted.samples else 'yet'}"
 
     @property
     def no_mean(self) -> str:
@@ -235,7 +215,7 @@ class Results:
             Whose topics; of the `mean` where None.
         """
         phi = self.fitted.over_words(self.mean if draw is None else draw, at)
-        return top_words(phi[:, : self.layers[at]], n)
+        return top_words(phi[:, : self.fitted.layers[at]], n)
 
     def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
         """Measure coherence of topics' top words over training; None where that corpus is gone."""
@@ -273,7 +253,7 @@ class Results:
         CorpusError
             If the file is not what it must be.
         """
-        return labels_of(self.path, self.layers[0])
+        return labels_of(self.path, self.fitted.layers[0])
 
     def seed_names(self, at: int = 0) -> dict[int, str]:
         """Return the names of the topics of a layer that were trained with seed words, by number."""
@@ -380,15 +360,6 @@ class Results:
         self.run.samples.verify(step)
         return sample
 
-    def each_sample(self) -> Iterator[tuple[int, dict[str, Array]]]:
-        """Read iteration and matrices (a row for each topic) of every kept sample.
-
-        One that is dropped meanwhile is left out.
-        """
-        for step in self.kept():
-            with contextlib.suppress(MissingInputError):
-                yield step, self.read_sample(step)
-
     def rows_of(self, step: int, at: int) -> Floats:
         """Return the topics of a layer over the words in a kept sample, (K, V)."""
         return self.fitted.rows_of(self.read_sample(step), at)
@@ -405,7 +376,7 @@ class Results:
         """
         sample = self.run.samples.read(step, TOP_WORDS, top_words=True)
         place, v = str(self.run.samples.path(step, top_words=True)), len(self.vocabulary)
-        shape = (self.layers[0], width(v))
+        shape = (self.fitted.layers[0], width(v))
         run_record.check_shapes(sample, {"words": shape, "phi": shape}, place)
         self.run.samples.verify(step, top_words=True)
         if sample["words"].max(initial=0) >= v:
@@ -496,11 +467,11 @@ class Results:
             raise UsageError(
                 f"{self.path}: this run holds no documents out; give some with --corpus FILE"
             )
-        names = ("held-out",) if self.score.whole else ("observed", "held-out")
+        names = ("held-out",) if self.fitted.score.whole else ("observed", "held-out")
         stored = [Corpus.open(folder / name) for name in names]
         parts = [part.take(np.arange(part.documents)) for part in stored]
         ids = np.arange(len(parts[0]))
-        found = whole(parts[0], ids) if self.score.whole else pair(*parts)
+        found = whole(parts[0], ids) if self.fitted.score.whole else pair(*parts)
         return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
@@ -581,7 +552,7 @@ class Results:
             If one of the samples is not there any more.
         """
         draws = self.each_document_draw(documents, ids, steps, at)
-        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.layers[at]))
+        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.fitted.layers[at]))
 
     def each_document_draw(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0

@@ -12,7 +12,7 @@ import numpy as np
 from pysgrld.core.draws import at_words
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
-from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair
 from pysgrld.evaluate.score import pooled
 from pysgrld.reading.results import Results
@@ -153,7 +153,7 @@ def held_out_pair(
     UsageError
         If the run scores documents whole.
     """
-    if results.score.whole:
+    if results.fitted.score.whole:
         raise UsageError(
             f"{results.path}: {results.fitted.kind} scores documents whole: give them with --corpus FILE"
         )
@@ -232,12 +232,16 @@ def score(
         If there is nothing to score.
     """
     if len(held_out.held_out) == 0:
-        parts = "" if results.score.whole else " in both its parts"
+        parts = "" if results.fitted.score.whole else " in both its parts"
         raise UsageError(f"no document has known words{parts}: nothing to score")
     scorers, done = [], itertools.count(1)
     for chain in (results, *others):
         scorer = chain.fitted.scorer(held_out)
-        for step, sample in chain.each_sample():
+        for step in chain.kept():
+            try:
+                sample = chain.read_sample(step)
+            except MissingInputError:  # it was dropped meanwhile
+                continue
             draw = chain.fitted.draw_of(sample, scorer.words)
             scorer.update(Key(seed, chain.chain, step), draw)
             tell(next(done))
@@ -250,10 +254,10 @@ def _evaluated(
 ) -> Evaluation:
     """Return what the scorers of a run's chains found, the first chain's first."""
     scorer, step = scorers[0], results.checkpoint.step
-    some = at_words(results.current, scorer.words)
+    some = at_words(results.fitted.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), some)
     counts = results.word_counts()
-    parts, kind = scorer.held_out, results.score
+    parts, kind = scorer.held_out, results.fitted.score
     ids = parts.doc_ids
     same = all(s.samples and np.array_equal(s.held_out.doc_ids, ids) for s in scorers)
     tokens = parts.held_out.tokens

@@ -28,11 +28,6 @@ class Between(NamedTuple):
     low: float | None
     high: float | None
 
-    @classmethod
-    def of(cls, mean: float, low: float, high: float, *, known: bool) -> Between:
-        """Make one whose bounds are known, or not."""
-        return cls(mean, low, high) if known else cls(mean, None, None)
-
 
 class InDocument(NamedTuple):
     """A document that surely has a topic: its row in the corpus, from 0, and the topic's share."""
@@ -133,9 +128,9 @@ def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTo
     MissingInputError
         If the training corpus is not there.
     """
-    corpus, k = _corpus(results), results.layers[at]
+    corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
-    weights, found = TopicShares(k), DocumentTopics(len(rows), k)
+    weights, found = TopicShares(), DocumentTopics()
     draws = read_documents(results, corpus, rows, at, [weights, found])
     best = found.representatives(n)
     listed = []
@@ -146,8 +141,8 @@ def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTo
             places.tolist(), about.ids(rows[places]), about.titles(rows[places]), strict=True
         ):
             column = int(np.flatnonzero(found.top[place] == topic)[0])
-            parts = (float(x[place, column]) for x in (found.mean, found.low, found.high))
-            share = Between.of(*parts, known=draws > 1)
+            mean, low, high = (float(x[place, column]) for x in (found.mean, found.low, found.high))
+            share = Between(mean, low, high) if draws > 1 else Between(mean, None, None)
             documents.append(InDocument(int(rows[place]), key, title, share))
         listed.append(DocumentsOfTopic(topic, documents))
     return listed
@@ -169,7 +164,7 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
         near = difflib.get_close_matches(fold(word), results.vocabulary, 3)
         hint = f"; it knows {', '.join(near)}" if near else ""
         raise UsageError(f"--word {word[:60]!r}: the run does not know this word{hint}")
-    k = results.layers[at]
+    k = results.fitted.layers[at]
     phi = results.fitted.over_words(results.mean, at)[:, :k]
     weights = results.weights(at)
     even = np.full(k, 1.0 / k) if weights is None else weights
@@ -218,34 +213,31 @@ def topics_in_groups(
     UsageError
         If there is no such column, or it has no order.
     """
-    corpus, k = _corpus(results), results.layers[at]
+    corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
     wanted = [] if by is None else [by]
     in_order, columns = asked_groups(about, wanted, along, cluster, rows)
     groups = columns[0] if in_order is None else in_order
-    visitor = PopulationShares(k, groups.grouping)
+    visitor = PopulationShares(groups.grouping)
     known = read_documents(results, corpus, rows, at, [visitor]) > 1
     both = visitor.shares
 
-    def between(each: EstimatedShares, topic: int, group: int, more: str = "") -> Between:
-        names = (more or "mean", f"{more}_low".lstrip("_"), f"{more}_high".lstrip("_"))
-        return Between.of(*(float(getattr(each, n)[topic, group]) for n in names), known=known)
-
     def in_group(each: EstimatedShares, topic: int, group: int) -> InGroup:
-        sign = int(each.sign[topic, group]) if known else None
-        return InGroup(between(each, topic, group), between(each, topic, group, "more"), sign)
+        share, *bounds = (float(x[topic, group]) for x in (each.mean, each.low, each.high))
+        more, *ends = (float(x[topic, group]) for x in (each.more, each.more_low, each.more_high))
+        if not known:
+            return InGroup(Between(share, None, None), Between(more, None, None), None)
+        return InGroup(Between(share, *bounds), Between(more, *ends), int(each.sign[topic, group]))
 
-    return groups, [
-        TopicInGroups(
-            topic,
-            AllShares(*(between(each, topic, -1) for each in both)),
-            [
-                SharesInGroup(*(in_group(each, topic, group) for each in both))
-                for group in range(len(groups.levels))
-            ],
-        )
-        for topic in heaviest(results.fitted.shown(at), both.words.mean[:, -1])
-    ]
+    found = []
+    for topic in heaviest(results.fitted.shown(at), both.words.mean[:, -1]):
+        everywhere = AllShares(*(in_group(each, topic, -1).share for each in both))
+        in_each = [
+            SharesInGroup(*(in_group(each, topic, group) for each in both))
+            for group in range(len(groups.levels))
+        ]
+        found.append(TopicInGroups(topic, everywhere, in_each))
+    return groups, found
 
 
 def plain(value: Any) -> Any:

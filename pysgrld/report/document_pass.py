@@ -47,8 +47,16 @@ class DocumentVisitor(ABC):
     """Sums something up over documents, which it is shown a block at a time."""
 
     @abstractmethod
-    def begin(self, draws: int) -> None:
-        """Start, or start again: S draws of each document are to come, 1 where there are no samples."""
+    def begin(self, draws: int, documents: int, topics: int) -> None:
+        """Start, or start again.
+
+        Parameters
+        ----------
+        draws : int
+            S, the draws of each document that are to come; 1 where there are no samples.
+        documents, topics : int
+            n and K.
+        """
 
     @abstractmethod
     def add(self, block: DrawnBlock) -> None:
@@ -85,7 +93,7 @@ def read_documents(
         steps = drawn_steps(results)
         draws = max(1, len(steps))
         for visitor in visitors:
-            visitor.begin(draws)
+            visitor.begin(draws, len(rows), results.fitted.layers[at])
         try:
             for block in drawn_blocks(results, corpus, rows, steps, at):
                 for visitor in visitors:
@@ -118,7 +126,7 @@ def drawn_blocks(
     Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
     documents are read under one draw of the topics, by default their mean.
     """
-    k = results.layers[at]
+    k = results.fitted.layers[at]
     cells = max(_CELLS, k * len(results.vocabulary))
     size = max(16, cells // (k * max(1, len(steps))))
     for begin in range(0, len(rows), size):
@@ -154,20 +162,11 @@ class Shares(NamedTuple):
 
 
 class TopicShares(DocumentVisitor):
-    """Shares of all topics in the tokens of these documents.
+    """Shares of all topics in the tokens of these documents."""
 
-    Parameters
-    ----------
-    topics : int
-        K.
-    """
-
-    def __init__(self, topics: int) -> None:
-        self._topics = topics
-
-    def begin(self, draws: int) -> None:
+    def begin(self, draws: int, documents: int, topics: int) -> None:
         """Start with no tokens."""
-        self._tokens = np.zeros((draws, 1, self._topics))
+        self._tokens = np.zeros((draws, 1, topics))
 
     def add(self, block: DrawnBlock) -> None:
         """Add the tokens of documents."""
@@ -182,11 +181,6 @@ class TopicShares(DocumentVisitor):
 class DocumentTopics(DocumentVisitor):
     """Topics of each document: mean proportions of all, and intervals of the greatest.
 
-    Parameters
-    ----------
-    documents, topics : int
-        n and K.
-
     Attributes
     ----------
     lengths : (n,) int64
@@ -200,18 +194,14 @@ class DocumentTopics(DocumentVisitor):
         Documents with a tenth or more of the topic.
     """
 
-    def __init__(self, documents: int, topics: int) -> None:
-        self._size = documents, topics
-
-    def begin(self, draws: int) -> None:
+    def begin(self, draws: int, documents: int, topics: int) -> None:
         """Make room for all documents."""
-        n, k = self._size
-        wide = n, min(TOPICS, k)
-        self.lengths = np.empty(n, np.int64)
-        self.theta: npt.NDArray[np.float16] = np.empty((n, k), np.float16)
+        wide = documents, min(TOPICS, topics)
+        self.lengths = np.empty(documents, np.int64)
+        self.theta: npt.NDArray[np.float16] = np.empty((documents, topics), np.float16)
         self.top = np.empty(wide, np.int64)
         self.mean, self.low, self.high = (np.empty(wide, np.float32) for _ in range(3))
-        self.counts = np.zeros(k, np.int64)
+        self.counts = np.zeros(topics, np.int64)
 
     def add(self, block: DrawnBlock) -> None:
         """Keep the topics of documents at their places."""
@@ -234,21 +224,18 @@ class DocumentTopics(DocumentVisitor):
         sure = low >= SURE
         place, topic, low = place[sure], topic[sure], low[sure]
         order = np.lexsort((place, -low, topic))
-        ends = np.searchsorted(topic[order], np.arange(self._size[1] + 1))
+        ends = np.searchsorted(topic[order], np.arange(len(self.counts) + 1))
         return [place[order[a:b]][:most].tolist() for a, b in pairwise(ends)]
 
 
 class Correlation(DocumentVisitor):
     """Correlation of the roots of the topics' proportions over documents, in each of some draws."""
 
-    def __init__(self, topics: int) -> None:
-        self._topics = topics
-
-    def begin(self, draws: int) -> None:
+    def begin(self, draws: int, documents: int, topics: int) -> None:
         """Start with no documents; of many topics a few draws are followed, of no samples none."""
-        k = self._topics
-        draws = min(draws, max(2, _PRODUCTS // (k * k))) if draws > 1 else 0
-        self._n, self._sums, self._products = 0, np.zeros((draws, k)), np.zeros((draws, k, k))
+        draws = min(draws, max(2, _PRODUCTS // (topics * topics))) if draws > 1 else 0
+        self._n, self._sums = 0, np.zeros((draws, topics))
+        self._products = np.zeros((draws, topics, topics))
 
     def add(self, block: DrawnBlock) -> None:
         """Add the roots of documents and their products."""

@@ -222,7 +222,10 @@ def average_linkage(distance: Doubles) -> Tree:
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
-        a, b = _root(name, a), _root(name, b)
+        while name[a] < 0:  # what it was joined with has its name
+            a = -1 - name[a]
+        while name[b] < 0:
+            b = -1 - name[b]
         one, other = sorted((name[a], name[b]))
         left, right = leaves.pop(one), leaves.pop(other)
         ways = [(x, y) for x in (left, left[::-1]) for y in (right, right[::-1])]
@@ -231,12 +234,6 @@ def average_linkage(distance: Doubles) -> Tree:
         merges.append((one, other, height, len(left) + len(right)))
         name[a], name[b] = n + i, -1 - a  # b is found through a from now on
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
-
-
-def _root(name: list[int], at: int) -> int:
-    while name[at] < 0:
-        at = -1 - name[at]
-    return at
 
 
 def hues(order: Int64s) -> Int64s:

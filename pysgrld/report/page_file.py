@@ -14,8 +14,9 @@ import math
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +45,8 @@ SPAN = 20.8
 LEAST = 1e-9
 #: A place that nothing is at.
 NONE = 65_535
-_LEVEL = 9
+#: Level of compression of a block, of zlib.
+LEVEL = 9
 _TYPES = {"u8": "<u1", "i8": "<i1", "u16": "<u2", "u32": "<u4"}
 
 
@@ -129,19 +131,16 @@ def linear16(x: npt.ArrayLike) -> Array:
     return (steps + 32768).astype(np.uint16)
 
 
-def share16(x: npt.ArrayLike) -> Array:
-    """Return shares from 0 to 1 as uint16."""
-    return np.round(np.clip(np.asarray(x, np.float64), 0, 1) * 65535).astype(np.uint16)
+def steps(x: npt.ArrayLike, type: Literal["u8", "u16", "i8"]) -> Array:
+    """Return shares from 0 to 1 in steps of an unsigned type, correlations from -1 to 1 of a signed one.
 
-
-def share8(x: npt.ArrayLike) -> Array:
-    """Return shares from 0 to 1 as uint8."""
-    return np.round(np.clip(np.asarray(x, np.float64), 0, 1) * 255).astype(np.uint8)
-
-
-def signed8(x: npt.ArrayLike) -> Array:
-    """Return correlations from -1 to 1 as int8."""
-    return np.round(np.clip(np.asarray(x, np.float64), -1, 1) * 127).astype(np.int8)
+    >>> steps([-0.5, 0.5, 1.0], "i8").tolist()
+    [-64, 64, 127]
+    """
+    kind = np.dtype(_TYPES[type])
+    least = -1 if kind.kind == "i" else 0
+    greatest = np.iinfo(kind).max
+    return np.round(np.clip(np.asarray(x, np.float64), least, 1) * greatest).astype(kind)
 
 
 def finite(value: float | None, digits: int | None = None) -> float | None:
@@ -157,6 +156,7 @@ def compact(value: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
+@dataclass
 class Packed:
     """Parts one after the other, little-endian, each padded to four bytes.
 
@@ -166,9 +166,8 @@ class Packed:
         Name, type and length of each; of text its bytes.
     """
 
-    def __init__(self) -> None:
-        self.parts: list[list[Any]] = []
-        self._bytes: list[bytes] = []
+    parts: list[list[Any]] = field(default_factory=list)
+    _bytes: list[bytes] = field(default_factory=list)
 
     def add(self, name: str, type: str, values: npt.ArrayLike | bytes) -> Packed:
         """Add numbers, of type u8, i8, u16 or u32; or bytes, of type utf8."""
@@ -183,19 +182,5 @@ class Packed:
 
     def packed(self) -> bytes:
         """Return all parts as one zlib stream."""
-        packer = zlib.compressobj(_LEVEL)
+        packer = zlib.compressobj(LEVEL)
         return b"".join([packer.compress(part) for part in self._bytes]) + packer.flush()
-
-
-class Scale:
-    """Sizes of packed text that is still being chosen."""
-
-    def __init__(self) -> None:
-        self._packer = zlib.compressobj(_LEVEL)
-        self.bytes = 0
-
-    def add(self, content: bytes) -> int:
-        """Add text; return about the bytes that all of it takes in a page, in base64."""
-        packed = self._packer.compress(content) + self._packer.flush(zlib.Z_SYNC_FLUSH)
-        self.bytes += len(packed)
-        return self.bytes * 4 // 3

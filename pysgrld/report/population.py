@@ -201,25 +201,23 @@ class PopulationShares(DocumentVisitor):
 
     Parameters
     ----------
-    topics : int
-        K.
     groups : GroupOfEach
     """
 
-    def __init__(self, topics: int, groups: GroupOfEach) -> None:
-        self._topics, self._groups = topics, groups
+    def __init__(self, groups: GroupOfEach) -> None:
+        self._groups = groups
         self._units = np.arange(len(groups.of)) if groups.cluster is None else groups.cluster
 
-    def begin(self, draws: int) -> None:
+    def begin(self, draws: int, documents: int, topics: int) -> None:
         """Start with no documents; without samples there are no weightings and no intervals."""
-        cells = (self._groups.size + 1) * self._topics
+        cells = (self._groups.size + 1) * topics
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
-        shape = draws, number, self._groups.size, self._topics
+        shape = draws, number, self._groups.size, topics
         self._documents, self._words = _Sums(*shape), _Sums(*shape)
         units = int(self._units.max(initial=-1)) + 1
         rng = np.random.default_rng(_SEED)
         self._weights = rng.standard_exponential((units, number), dtype=np.float32)
-        self._lengths = np.zeros(len(self._groups.of))
+        self._lengths = np.zeros(documents)
 
     def add(self, block: DrawnBlock) -> None:
         """Add documents to their groups."""
@@ -242,7 +240,7 @@ class PopulationShares(DocumentVisitor):
 
     def _estimated(self, sums: _Sums, sizes: Doubles) -> EstimatedShares:
         groups, of = self._groups.size, self._groups.of
-        shape = groups + 1, self._topics
+        shape = sums.noise.shape
         mean, low, high, more, more_low, more_high, z = (np.zeros(shape) for _ in range(7))
         for group in range(groups + 1):
             here = of == group if group < groups else np.ones(len(of), bool)

@@ -26,7 +26,6 @@ from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Floats, Int64s
 
 _D = TypeVar("_D", bound=DocumentVisitor)
-_S = TypeVar("_S", bound=SampleVisitor)
 #: Steps of opening and reading a run.
 READ_STEPS = 4
 
@@ -76,22 +75,12 @@ class Noun(NamedTuple):
     one: str
     many: str
 
-    @classmethod
-    def of(cls, many: str) -> Noun:
-        """Find the singular of what a person typed: "chapters", or "child/children"."""
-        one, slash, rest = many.partition("/")
-        if slash:
-            return cls(one.strip(), rest.strip())
-        if many.endswith("ies"):
-            return cls(f"{many[:-3]}y", many)
-        return cls(many.removesuffix("s"), many)
-
 
 class ReportedRun:
     """A run, or the chains of one, and what the sections of its page share.
 
     First it is opened. Then sections ask for passes over documents and samples, by `visit_documents` and
-    `visit_samples`. Then `read` goes over each once, for all who asked.
+    `sample_visitors`. Then `read` goes over each once, for all who asked.
 
     Parameters
     ----------
@@ -127,6 +116,8 @@ class ReportedRun:
         Names of topics that a person gave.
     missing : list of str
         What is left out of the page, and why.
+    sample_visitors : list of callable (KeptSample)
+        Each is called with every kept sample, in the pass that `read` makes.
 
     diagnosis : Diagnosis or None
         The chains compared, or the halves of one. From here on: after `read`.
@@ -168,13 +159,22 @@ class ReportedRun:
         threads: int | None = None,
         added: AddedFiles | None = None,
     ) -> None:
-        self.asked, self.noun = asked, Noun.of(asked.noun)
+        self.asked, many = (
+            asked,
+            asked.noun,
+        )  # as a person typed it: "chapters", or "child/children"
+        one, slash, rest = many.partition("/")
+        if slash:
+            self.noun = Noun(one.strip(), rest.strip())
+        else:
+            one = f"{many[:-3]}y" if many.endswith("ies") else many.removesuffix("s")
+            self.noun = Noun(one, many)
         self.missing: list[str] = []
         number = allowed_threads(threads).number
         self.chains = open_chains(run, number, missing=self.missing.append)
         self.results: Results = self.chains[0]
         self.at = self.results.at(asked.layer)
-        self.size, self.signed = self.results.layers[self.at], self.results.fitted.signed
+        self.size, self.signed = self.results.fitted.layers[self.at], self.results.fitted.signed
         self.counts: Int64s | None = None
         with contextlib.suppress(MissingInputError):
             self.counts = self.results.word_counts()
@@ -199,19 +199,14 @@ class ReportedRun:
         else:
             self.labels = self.results.labels if self.at == 0 else {}
         self._document_visitors: list[DocumentVisitor] = []
-        self._sample_visitors: list[SampleVisitor] = []
-        self.all_documents = self.visit_documents(TopicShares(self.size))
+        self.sample_visitors: list[SampleVisitor] = []
+        self.all_documents = self.visit_documents(TopicShares())
 
     def visit_documents(self, visitor: _D) -> _D | None:
         """Show documents to a visitor, in the pass that `read` makes; None where there are none."""
         if self.corpus is None:
             return None
         self._document_visitors.append(visitor)
-        return visitor
-
-    def visit_samples(self, visitor: _S) -> _S:
-        """Show the kept samples to a visitor, in the pass that `read` makes."""
-        self._sample_visitors.append(visitor)
         return visitor
 
     def read(self, tell: Callable[[int], None] = lambda done: None) -> None:
@@ -241,7 +236,7 @@ class ReportedRun:
         kept = len(results.word_steps(0)[0])
         if fitted.no_mean:
             self.missing.append(f"{fitted.no_mean}: no intervals")
-        elif results.samples == 0:
+        elif results.fitted.samples == 0:
             self.missing.append(
                 f"{results.no_samples}: no intervals, and {fitted.noun}s are the current ones"
             )
@@ -273,7 +268,7 @@ class ReportedRun:
             sources,
             at,
             signed=self.signed,
-            visitors=self._sample_visitors,
+            visitors=self.sample_visitors,
         )
         if self.terms.draws and self.draws == 1:
             self.missing.append(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -36,10 +36,11 @@ class ChainOfTopics(NamedTuple):
     rows: Int64s
 
 
+@dataclass(frozen=True)
 class KeptSample:
     """A kept sample of a chain, full or with the most probable words of each topic alone.
 
-    Parameters
+    Attributes
     ----------
     chain : int
         Place of the chain among those that are read.
@@ -54,18 +55,12 @@ class KeptSample:
         Whether it is a top-word sample: ids in ``words``, probabilities in ``phi``.
     """
 
-    def __init__(
-        self,
-        chain: int,
-        results: Results,
-        at: int,
-        step: int,
-        matrices: dict[str, Array],
-        *,
-        top_words: bool,
-    ) -> None:
-        self.chain, self.results, self.at, self.step = chain, results, at, step
-        self.matrices, self.top_words = matrices, top_words
+    chain: int
+    results: Results
+    at: int
+    step: int
+    matrices: dict[str, Array]
+    top_words: bool
 
     @cached_property
     def phi(self) -> Floats:
@@ -103,12 +98,8 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-class SampleVisitor(ABC):
-    """Sums something up over the kept samples, which it is shown one at a time."""
-
-    @abstractmethod
-    def add(self, sample: KeptSample) -> None:
-        """Take the next sample: those of the first chain in their order, then those of the others."""
+#: Called with one kept sample after the other: those of the first chain in their order, then the others'.
+SampleVisitor = Callable[[KeptSample], None]
 
 
 def read_samples(
@@ -128,9 +119,9 @@ def read_samples(
                 matrices = results.read_slim(step) if top_words else results.read_sample(step)
             except MissingInputError:
                 continue
-            sample = KeptSample(chain, results, at, step, matrices, top_words=top_words)
+            sample = KeptSample(chain, results, at, step, matrices, top_words)
             for visitor in visitors:
-                visitor.add(sample)
+                visitor(sample)
 
 
 def tenth(phi: Floats, rows: Int64s, values: Floats, there: Bools) -> Floats:
@@ -198,7 +189,7 @@ def followed(
         read_samples(sources, at, visitors)
         return none
     drawn = _FollowedWords(sources, words, there)
-    read_samples(sources, at, [drawn, *visitors])
+    read_samples(sources, at, [drawn.add, *visitors])
     own, *others = drawn.values
     found = interval(own)
     if found is None:
@@ -216,7 +207,7 @@ def followed(
     return Followed(found, there * among / draws[:, None], len(own), len(pooled))
 
 
-class _FollowedWords(SampleVisitor):
+class _FollowedWords:
     """Some words of each topic in every sample of some chains.
 
     Attributes

@@ -31,21 +31,17 @@ class AddedFiles(NamedTuple):
         A row a document: ids, titles and columns.
     folder : Path
         Where what is read of them is stored.
-    log : callable
+    note : callable
         Told, a line at a time, what a person should know.
+    reading : callable
+        Told how far reading is. By default nobody is: other steps are shown.
     """
 
     texts: str | None
     metadata: str | None
     folder: Path
-    log: Callable[[str], None]
-
-    def note(self, line: str) -> None:
-        """Say a fact that a person should see."""
-        self.log(line)
-
-    def reading(self, progress: ReadingProgress) -> None:
-        """Show nothing: other steps are shown."""
+    note: Callable[[str], None]
+    reading: Callable[[ReadingProgress], None] = lambda progress: None
 
 
 class AboutWithTexts:

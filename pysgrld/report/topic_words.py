@@ -306,7 +306,7 @@ class SeedWord(NamedTuple):
     ten: float | None
 
 
-class SeedsFollowed(SampleVisitor):
+class SeedsFollowed:
     """The seed words that a person gave, over the samples: how far the data followed them.
 
     Parameters
@@ -369,7 +369,7 @@ def seeds_followed(results: Results, at: int = 0) -> dict[int, tuple[SeedWord, .
     if at or not getattr(results.options, "seed_words", None):
         return {}
     seeds = SeedsFollowed(results)
-    read_samples([ChainOfTopics(results, np.arange(results.layers[0]))], 0, [seeds])
+    read_samples([ChainOfTopics(results, np.arange(results.fitted.layers[0]))], 0, [seeds.add])
     return seeds.found()
 
 
@@ -420,7 +420,7 @@ def names_of(results: Results, at: int) -> dict[int, str]:
     with contextlib.suppress(MissingInputError):
         counts = results.word_counts()
     signed = results.fitted.signed
-    source = ChainOfTopics(results, np.arange(results.layers[at]))
+    source = ChainOfTopics(results, np.arange(results.fitted.layers[at]))
     tokens = results.run.config["corpus"]["training_tokens"]
     found = terms(phi, weights, tokens, counts, [source], at, signed=signed)
     order = heaviest(results.fitted.shown(at), weights)

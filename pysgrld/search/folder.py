@@ -18,6 +18,7 @@ from pysgrld.errors import (
     UsageError,
     plural,
 )
+from pysgrld.models.options import FREE
 from pysgrld.options.option import Resolved
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
@@ -33,7 +34,6 @@ from pysgrld.search.plan import (
     contenders_of,
     first_epochs,
     is_search,
-    lasting,
     read_plan,
 )
 from pysgrld.search.rungs import Cell, Rung
@@ -159,8 +159,9 @@ def _draft(request: SearchRequest) -> SearchPlan:
             f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare: give -k "
             "several numbers, or train it with 'sgmc train'"
         )
-    inputs = tuple(request.inputs)
-    return SearchPlan(inputs, lasting(given), contenders, chains, 0, given.get("epochs"), {})
+    inputs, epochs = tuple(request.inputs), given.get("epochs")
+    lasting = {name: value for name, value in given.items() if name not in FREE}
+    return SearchPlan(inputs, lasting, contenders, chains, 0, epochs, {})
 
 
 @contextlib.contextmanager
@@ -216,7 +217,7 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
 
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
     """Raise an error if options are given that would make it another search: it has its own."""
-    other = [f"--{name}" for name in lasting(request.given)]
+    other = [f"--{name}" for name in request.given if name not in FREE]
     other += ["--epochs"] if "epochs" in request.given else []
     other += ["--out"] if "out" in request.given else []
     other += ["-k"] if request.topics else []

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import Interrupted, SgmcError, UsageError
 from pysgrld.reading.results import Results
-from pysgrld.run import RunDirectory, StopFlag, process_start
+from pysgrld.run import RunDirectory, StopFlag, jsonio, process_start
+from pysgrld.run.files import replace_file
 from pysgrld.run.machine import threads
 from pysgrld.search.folder import ReadySearch, SearchRequest, find, prepared, reopened
 from pysgrld.search.outcome import read_standing
 from pysgrld.search.plan import SearchPlan
-from pysgrld.search.rungs import Rung, decision, judge, next_rung, read_rungs, write_rungs
+from pysgrld.search.rungs import RUNGS, Rung, decision, judge, next_rung, read_rungs
 from pysgrld.search.show import SearchProgress
 from pysgrld.train.events import Reporter
 from pysgrld.train.processes import Task, Watcher, conclude, run_all
@@ -28,16 +29,21 @@ Explain = Callable[[BaseException], tuple[int, str]]
 
 
 class SearchTeller(Watcher, Protocol):
-    """Shows a person how far a search is."""
+    """Shows a person how far a search is.
+
+    Attributes
+    ----------
+    progress : SearchProgress or None
+        Set when the search is stopped: how far it was.
+    """
+
+    progress: SearchProgress | None
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
         """Show which rung begins: names of its runs, the first of which has number 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
         """Show a decision: a line of ``rungs.jsonl``."""
-
-    def stopped(self, progress: SearchProgress) -> None:
-        """Show how far a search was when it was stopped."""
 
 
 class DecidedSearch(NamedTuple):
@@ -80,7 +86,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
                 records = _decide(ready, rung, records, teller)
         except Interrupted:
             with contextlib.suppress(SgmcError):  # that it was stopped matters more
-                teller.stopped(SearchProgress.read(ready.folder))
+                teller.progress = SearchProgress.read(ready.folder)
             raise
         return DecidedSearch(ready.folder, ready.plan, records)
 
@@ -185,6 +191,6 @@ def _decide(
             widths = chains[0].options.widths
             sizes[contender.name] = widths[0] if widths else 0
     found = [*records, decision(ready.plan, rung, judge(standings), sizes)]
-    write_rungs(ready.folder, found)
+    replace_file(ready.folder / RUNGS, [jsonio.line(record) for record in found], "search")
     teller.decided(found[-1])
     return found

@@ -54,7 +54,7 @@ def read_standing(
             scores.append(scorer.average())
         else:
             key = Key(results.seed, results.chain, results.checkpoint.step)
-            scores.append(scorer.point(key, at_words(results.current, scorer.words)))
+            scores.append(scorer.point(key, at_words(results.fitted.current, scorer.words)))
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = history_in(first.checkpoint.arrays).tolist()
@@ -253,7 +253,7 @@ def result_of(
                 memory=memory,
             )
         )
-        kind, documents = first.score, len(standing.score.influence)
+        kind, documents = first.fitted.score, len(standing.score.influence)
         tell(number)
     assert kind is not None
     end = records[-1]
@@ -273,7 +273,9 @@ def share_found_by_all(chains: Sequence[Results]) -> float | None:
     likeness = chains[0].fitted.likeness
     if len(chains) < 2 or likeness is None:
         return None
-    means = (chain.fitted.over_words(chain.mean, 0)[:, : chain.layers[0]] for chain in chains)
+    means = (
+        chain.fitted.over_words(chain.mean, 0)[:, : chain.fitted.layers[0]] for chain in chains
+    )
     each = (np.ascontiguousarray(phi.T) for phi in means)
     first = next(each)
     found = np.ones(len(first), bool)

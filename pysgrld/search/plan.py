@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.models.options import FREE, OPTIONS, kind_of
+from pysgrld.models.options import OPTIONS, kind_of
 from pysgrld.options.option import Resolved
 from pysgrld.run import jsonio
 from pysgrld.run.files import read_small, replace_file
@@ -217,11 +217,6 @@ def read_plan(folder: Path) -> SearchPlan:
 def as_given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of JSON as the command line has them: tuples for lists."""
     return {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
-
-
-def lasting(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that stay for the whole search, without those of one start."""
-    return {name: value for name, value in given.items() if name not in FREE}
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:

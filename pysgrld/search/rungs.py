@@ -17,7 +17,7 @@ import numpy as np
 from pysgrld.errors import CheckpointError, SgmcError
 from pysgrld.evaluate import Estimate
 from pysgrld.run import RunDirectory, chain_path, jsonio
-from pysgrld.run.files import read_small, replace_file
+from pysgrld.run.files import read_small
 from pysgrld.run.layout import is_run
 from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.types import Doubles
@@ -118,11 +118,6 @@ def read_rungs(folder: Path) -> list[dict[str, Any]]:
     except (ValueError, TypeError, KeyError) as error:
         raise CheckpointError(f"{path}: is damaged ({error}); restore it") from None
     return found
-
-
-def write_rungs(folder: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Write all decisions, whole or not at all."""
-    replace_file(folder / RUNGS, [jsonio.line(record) for record in records], "search")
 
 
 # ---- how a rung is judged

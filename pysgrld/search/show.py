@@ -53,6 +53,8 @@ class SearchProgress(NamedTuple):
     plan : SearchPlan
     records : sequence of mapping
         Rungs that are decided, as ``rungs.jsonl`` has them.
+    rung : Rung or None
+        The one that is open; None where the last one is decided.
     runs : tuple of ListedRun
         Runs that have begun.
     """
@@ -60,6 +62,7 @@ class SearchProgress(NamedTuple):
     folder: Path
     plan: SearchPlan
     records: Sequence[Mapping[str, Any]]
+    rung: Rung | None
     runs: tuple[ListedRun, ...]
 
     @classmethod
@@ -78,37 +81,29 @@ class SearchProgress(NamedTuple):
             If one of them is not what was written.
         """
         found = tuple(list_runs(folder) if runs is None else runs)
-        return cls(folder, read_plan(folder), read_rungs(folder), found)
+        plan, records = read_plan(folder), read_rungs(folder)
+        return cls(folder, plan, records, next_rung(plan, records), found)
 
-    @property
-    def rung(self) -> Rung | None:
-        """The rung that is open; None where the last one is decided."""
-        return next_rung(self.plan, self.records)
+    def listed(self) -> tuple[str, str, str]:
+        """Return topics, state and score as a list of runs shows them.
 
-    @property
-    def state(self) -> str:
-        """How many settings are tried, and how far it is."""
-        rung = self.rung
-        tried = plural(len(self.plan.contenders), "setting")
-        return f"{tried}, {'finished' if rung is None else f'rung {rung.number}'}"
-
-    @property
-    def topics(self) -> str:
-        """The numbers of topics that are tried; their range where they are many."""
-        counts = sorted(
-            {c.options["topics"] for c in self.plan.contenders if "topics" in c.options}
-        )
-        listed = ",".join(map(str, counts))
-        return listed if len(listed) <= _LISTED else f"{counts[0]} to {counts[-1]}"
-
-    @property
-    def score(self) -> str:
-        """The score of who leads by the last rung that was decided, and its name; a dash before."""
-        if not self.records:
-            return "-"
-        leader = self.records[-1]["leader"]
-        first = next((run for run in self.runs if run.path.parent.name == leader), None)
-        return f"{first.shown_score} ({leader})" if first and first.score is not None else "-"
+        Topics are the numbers that are tried, or their range where they are many. The state says how many
+        settings are tried, and how far it is. The score is that of who leads by the last rung that was
+        decided, with its name. What there is not is a dash.
+        """
+        contenders = self.plan.contenders
+        counts = sorted({c.options["topics"] for c in contenders if "topics" in c.options})
+        topics = ",".join(map(str, counts)) or "-"
+        if len(topics) > _LISTED:
+            topics = f"{counts[0]} to {counts[-1]}"
+        state = "finished" if self.rung is None else f"rung {self.rung.number}"
+        score = "-"
+        if self.records:
+            leader = self.records[-1]["leader"]
+            first = next((run for run in self.runs if run.path.parent.name == leader), None)
+            if first and first.score is not None:
+                score = f"{first.shown_score} ({leader})"
+        return topics, f"{plural(len(contenders), 'setting')}, {state}", score
 
     def table(self) -> list[tuple[str, ...]]:
         """Return a row for every setting as text, the heads first; nothing where no run has begun."""
@@ -159,6 +154,10 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
         if math.isfinite(row.above[1]):
             share, least, most = (100 * part for part in row.above)
             above = f"{share:.1f} % ({least:.1f} to {most:.1f})" if share else "the best"
+        time = f"{row.seconds:.0f} s"
+        if row.seconds >= 120:
+            minutes = row.seconds / 60
+            time = f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
         rows.append(
             (
                 called(row),
@@ -169,7 +168,7 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
                 coherence,
                 "-" if row.found is None else f"{100 * row.found:.0f} %",
                 "-" if row.steady is None else f"{row.steady:.1f} of 10",
-                clock(row.seconds),
+                time,
                 f"{row.memory / 2**20:,.0f} MB",
                 "" if row.dropped is None else f"{row.dropped:g} epochs",
             )
@@ -178,13 +177,6 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
         any(cell not in ("", "-") for cell in column) for column in zip(*rows[1:], strict=True)
     ]
     return [tuple(c for c, keep in zip(row, known, strict=True) if keep) for row in rows]
-
-
-def clock(seconds: float) -> str:
-    """Return a time in the unit that people would take: seconds, minutes or hours."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def sentences(result: SearchResult) -> list[str]:

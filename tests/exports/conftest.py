@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import FORMATS, ExportRequest, export
+from pysgrld.report.exports import FORMATS, ExportRequest, export
 from pysgrld.run import chains_of
 
 FAMILIES = {

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import ExportRequest, export
+from pysgrld.report.exports import ExportRequest, export
 
 
 def opened(folder):
@@ -30,7 +30,7 @@ def test_draws_are_the_samples_of_all_chains(exported, chains, name, at):
     assert phi.dtype == np.float32
     assert phi["draw"].values.tolist() == steps
     assert phi["word"].values.tolist() == list(runs[0].vocabulary)
-    k = runs[0].layers[at]
+    k = runs[0].fitted.layers[at]
     means = [r.fitted.over_words(r.mean, at)[:, :k].T for r in runs]
     for c, results in enumerate(runs):
         like = runs[0].fitted.likeness.similarity(means[0], means[c])

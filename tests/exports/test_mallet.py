@@ -8,8 +8,8 @@ import pytest
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.reading.results import Results
+from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import mallet as module
-from pysgrld.report.exports.formats import ExportRequest, export
 
 
 def state_of(folder):
@@ -29,7 +29,7 @@ def test_all_files_tell_of_one_draw_of_the_tokens_topics(exported, chains, name,
     """Red with: held-out documents; weights without beta; shares without alpha; keys by probability."""
     results, folder = chains(name)[0], exported(name, "mallet", at=at, top=4)
     alpha, beta, rows = state_of(folder)
-    corpus, k, v = results.training_corpus(), results.layers[at], len(results.vocabulary)
+    corpus, k, v = results.training_corpus(), results.fitted.layers[at], len(results.vocabulary)
     trained = results.training_documents(corpus)
     documents = corpus.take(trained)
     doc, pos, word, z = (np.array([row[i] for row in rows], int) for i in (0, 2, 3, 5))

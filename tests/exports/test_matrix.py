@@ -8,7 +8,7 @@ import pytest
 from pysgrld import LDA
 from pysgrld.errors import MissingInputError, OutputError
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import ExportRequest, export
+from pysgrld.report.exports import ExportRequest, export
 
 VOCABULARY = [f"wörd{i}" for i in range(7)]
 
@@ -49,12 +49,12 @@ def test_what_is_returned_is_what_was_written(topics, tmp_path, draw):
     """Red with: the padding of topics written; the current topics for the mean."""
     done = export([topics], ExportRequest("npy", tmp_path / "new", draw), force=False)
     found = np.load(done.path)
-    expected = topics.mean if draw == "mean" else topics.current
+    expected = topics.mean if draw == "mean" else topics.fitted.current
     assert done.path == tmp_path / "new" / "topics.npy"
-    said = f"mean of {topics.samples} samples" if draw == "mean" else "current topics"
+    said = f"mean of {topics.fitted.samples} samples" if draw == "mean" else "current topics"
     assert done.what == f"3 x 7, {said}"
     assert found.shape == (3, 7)
-    assert topics.samples > 1
+    assert topics.fitted.samples > 1
     np.testing.assert_array_equal(found, expected["phi"][:, :3].T)
     assert done.path.stat().st_size == 128 + found.nbytes
 
@@ -68,5 +68,5 @@ def test_the_header_of_safetensors_is_padded_and_says_where_the_topics_lie(topic
     header, body = json.loads(data[8 : 8 + length]), data[8 + length :]
     assert header == {"topics": {"dtype": "F32", "shape": [3, 7], "data_offsets": [0, 4 * 21]}}
     np.testing.assert_array_equal(
-        np.frombuffer(body, "<f4").reshape(3, 7), topics.current["phi"].T[:3]
+        np.frombuffer(body, "<f4").reshape(3, 7), topics.fitted.current["phi"].T[:3]
     )

@@ -19,7 +19,7 @@ def test_arguments_are_those_of_the_run(exported, chains, name, at):
     """Red with: held-out documents among them; words by count."""
     results = chains(name)[0]
     found = np.load(exported(name, "pyldavis", at=at) / "pyldavis.npz")
-    corpus, k = results.training_corpus(), results.layers[at]
+    corpus, k = results.training_corpus(), results.fitted.layers[at]
     rows = results.training_documents(corpus)
     phi = results.fitted.over_words(results.mean, at)[:, :k].T
     np.testing.assert_allclose(found["topic_term_dists"], phi, atol=1e-6)

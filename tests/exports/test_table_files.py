@@ -12,8 +12,8 @@ from pysgrld.evaluate.coherence import coherence
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.results import Results
+from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import table_files as module
-from pysgrld.report.exports.formats import ExportRequest, export
 from pysgrld.run import chains_of
 
 
@@ -39,7 +39,7 @@ def test_figures_are_those_of_the_run(exported, chains, name, at, format):
     results = chains(name)[0]
     found = read(exported(name, format, at=at, top=7), format)
     theta, tokens = draws_of(results, at)
-    k = results.layers[at]
+    k = results.fitted.layers[at]
     documents = found["documents"]
     shares = documents[[f"topic_{i}" for i in range(k)]].to_numpy()
     np.testing.assert_allclose(shares, theta.mean(axis=0), atol=1e-6)
@@ -171,7 +171,7 @@ def test_current_topics_have_no_intervals(exported, chains):
     results = chains("lda")[0]
     found = read(exported("lda", "csv", draw="last", top=2), "csv")
     p = found["topic-words"].query("rank == 1")["p"]
-    np.testing.assert_allclose(p, results.current["phi"][:, :4].max(axis=0), atol=1e-6)
+    np.testing.assert_allclose(p, results.fitted.current["phi"][:, :4].max(axis=0), atol=1e-6)
     assert found["topic-words"][["low", "high", "in_ten"]].isna().all(axis=None)
     assert found["topics"][["low", "high", "steady", "overlap"]].isna().all(axis=None)
 
@@ -184,7 +184,7 @@ def test_a_mixture_has_its_components(exported, chains):
     assert topics["topic"].tolist() == results.fitted.shown(0).tolist()
     np.testing.assert_allclose(topics["share"], results.weights(0)[topics["topic"]], atol=1e-6)
     shares = found["documents"].filter(regex=r"^topic_\d+$").to_numpy()
-    assert shares.shape == (60, results.layers[0])
+    assert shares.shape == (60, results.fitted.layers[0])
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
     assert topics["low"].isna().all()
 

@@ -12,7 +12,6 @@ from pysgrld.cli import main
 from pysgrld.report import report
 from pysgrld.report.document_pass import DocumentVisitor
 from pysgrld.report.reported_run import Definition, Section
-from pysgrld.report.sample_pass import SampleVisitor
 from pysgrld.report.sections import SECTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -46,10 +45,10 @@ def test_the_files_of_the_program_that_know_the_section_are_those_of_the_table()
     assert {f"{p.stem}" for p in (ROOT / "pysgrld/report/page/views").iterdir()} == set(SECTIONS)
 
 
-class Counting(DocumentVisitor, SampleVisitor):
+class Counting(DocumentVisitor):
     """A visitor of both passes that counts what it is shown."""
 
-    def begin(self, draws):
+    def begin(self, draws, documents, topics):
         self.documents = 0
 
     def add(self, shown):
@@ -66,7 +65,7 @@ class Skeleton(Section):
         super().__init__(run)
         self.seen = Counting()
         run.visit_documents(self.seen)
-        run.visit_samples(self.seen)
+        run.sample_visitors.append(self.seen.add)
 
     def main(self):
         return {"skeleton": [self.seen.documents, self.seen.samples]}

@@ -63,7 +63,7 @@ def test_every_family_draws_the_topics_of_documents(opened, name, at):
     documents, steps = some(results), results.draw_steps(5)
     ids = np.arange(100, 112)
     found = results.document_draws(documents, ids, steps, at)
-    assert found.theta.shape == found.tokens.shape == (5, 12, results.layers[at])
+    assert found.theta.shape == found.tokens.shape == (5, 12, results.fitted.layers[at])
     assert found.theta.dtype == found.tokens.dtype == np.float32
     np.testing.assert_allclose(found.theta.sum(axis=2), 1, atol=1e-5)
     lengths = np.broadcast_to(documents.lengths, (5, 12))
@@ -82,7 +82,7 @@ def test_a_document_of_a_mixture_has_one_component_drawn_from_its_probabilities(
     steps = results.draw_steps(40)
     found = results.document_draws(documents, ids, steps).theta
     assert set(np.unique(found)) == {0.0, 1.0}
-    p = results.fitted.proportions(results.current, documents, ids, 0).astype(float)
+    p = results.fitted.proportions(results.fitted.current, documents, ids, 0).astype(float)
     p = np.clip(p, 1e-7, 1 - 1e-7)  # of single precision
     times, n = found.sum(axis=0), len(steps)
     tail = np.minimum(stats.binom.cdf(times, n, p), stats.binom.sf(times - 1, n, p))
@@ -119,7 +119,7 @@ def test_topics_of_tokens_have_the_law_of_the_documents_draws(opened, name, at):
     results = opened(name)
     documents, copies = some(results), np.repeat(np.arange(12), 300)
     ids, step = np.arange(len(copies)), results.checkpoint.step
-    copied, k = documents.take(copies), results.layers[at]
+    copied, k = documents.take(copies), results.fitted.layers[at]
     z = results.fitted.token_topics(copied, ids, at)
     assert z.dtype == np.int32
     assert z.shape == (copied.lengths.sum(),)

@@ -87,12 +87,12 @@ def saved(tmp_path_factory):
 
 def test_mean_topics_are_the_estimators(saved):
     model, results, _ = saved
-    assert results.samples > 0
+    assert results.fitted.samples > 0
     np.testing.assert_allclose(results.mean["phi"][:, :3].T, model.components_, atol=1e-6)
 
 
 def test_current_topics_sum_to_one(saved):
-    phi = saved[1].current["phi"]
+    phi = saved[1].fitted.current["phi"]
     np.testing.assert_allclose(phi[:, :3].sum(axis=0), 1, atol=1e-5)
     assert not phi[:, 3:].any()
 

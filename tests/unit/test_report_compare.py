@@ -10,7 +10,7 @@ import pytest
 
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS
-from pysgrld.report.compare.carry_labels import carry_labels
+from pysgrld.report.compare import carry_labels
 from pysgrld.report.compare.comparison import (
     ComparedTopics,
     Comparison,

@@ -43,9 +43,11 @@ def results_of(drawn, steps=S):
 
     return SimpleNamespace(
         fitted=SimpleNamespace(
-            no_mean=None, draws=True, proportions=lambda draw, documents, ids, at: theta[0, ids]
+            no_mean=None,
+            draws=True,
+            layers=(K,),
+            proportions=lambda draw, documents, ids, at: theta[0, ids],
         ),
-        layers=(K,),
         vocabulary=("w",) * 3,
         mean={},
         draw_steps=lambda most: list(range(steps)),
@@ -67,8 +69,8 @@ def corpus_of(drawn):
 
 def look(results, drawn):
     """What all visitors find in one pass."""
-    weights = TopicShares(K)
-    topics, correlation = DocumentTopics(N, K), Correlation(K)
+    weights = TopicShares()
+    topics, correlation = DocumentTopics(), Correlation()
     visitors = [weights, topics, correlation]
     draws = read_documents(results, corpus_of(drawn), np.arange(N), 0, visitors)
     return SimpleNamespace(

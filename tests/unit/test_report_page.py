@@ -15,6 +15,7 @@ from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, Usag
 from pysgrld.reading.results import Results
 from pysgrld.report.making import report
 from pysgrld.report.reported_run import PageRequest, ReportedRun
+from pysgrld.report.sections import documents
 from pysgrld.report.sections.topics import TopicRecords
 
 SAMPLES = ("--burn-in", "5", "--sample-every", "1")
@@ -191,6 +192,15 @@ def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
     assert all(0 <= place < 7 for t in found["topics"] for place in t["rep"])
 
 
+def test_documents_are_shown_as_long_as_they_have_room(runs, monkeypatch):
+    """Red with: bytes before base64; sizes of each document packed alone."""
+    full = report(runs("texts"), threads=1)
+    monkeypatch.setattr(documents, "ROOM", 4000)
+    page = report(runs("texts"), threads=1)
+    assert 4 < len(page.main["docs"]["row"]) < len(full.main["docs"]["row"])
+    assert 2600 < len(base64.b64encode(page._sections[6].blocks()["docs"].packed())) < 4050
+
+
 def test_layers_of_a_deep_model(runs):
     found, blocks = main_and_blocks(runs("deep"), layer=2)
     assert found["layer"] == {"at": 2, "of": 2}
@@ -238,7 +248,7 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     """The sentence has the first chain's; Method has both where topics are told from all chains."""
     run = ReportedRun(runs("chains"), PageRequest(), 1)
     run.read()
-    page, terms, samples = report(runs("chains"), threads=1), run.terms, run.results.samples
+    page, terms, samples = report(runs("chains"), threads=1), run.terms, run.results.fitted.samples
     found = page.main
     assert f"mean of {samples} draws of the first chain" in found["sentence"]
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)

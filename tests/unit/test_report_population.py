@@ -18,8 +18,8 @@ def seen(theta, groups, lengths=None, draws=None, blocks=1):
     lengths = np.full(n, 100) if lengths is None else lengths
     if draws is None:
         draws = np.repeat(theta[None], S, axis=0)
-    visitor = PopulationShares(k, groups)
-    visitor.begin(len(draws))
+    visitor = PopulationShares(groups)
+    visitor.begin(len(draws), n, k)
     for places in np.array_split(np.arange(n), blocks):
         here = slice(places[0], places[-1] + 1)
         values = draws[:, here].astype(np.float32)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from pysgrld.errors import MissingInputError
-from pysgrld.report.sample_pass import ChainOfTopics, SampleVisitor, followed, read_samples, tenth
+from pysgrld.report.sample_pass import ChainOfTopics, followed, read_samples, tenth
 
 
 def test_the_tenth_greatest_is_exact_even_of_words_nobody_expected():
@@ -23,7 +23,7 @@ def test_the_tenth_greatest_is_exact_even_of_words_nobody_expected():
     np.testing.assert_array_equal(found, -np.sort(-phi[rows], axis=1)[:, 9])
 
 
-class Steps(SampleVisitor):
+class Steps:
     def __init__(self):
         self.seen = []
 
@@ -50,7 +50,9 @@ def chain(number, read, gone=(), no_mean=None):
 def test_all_visitors_share_one_pass_in_which_a_dropped_sample_is_left_out():
     """Red with: a pass for each visitor; a dropped sample that ends it."""
     read, visitors = [], (Steps(), Steps())
-    read_samples([chain(0, read), chain(1, read, gone=(2,))], 0, visitors)
+    read_samples(
+        [chain(0, read), chain(1, read, gone=(2,))], 0, [visitor.add for visitor in visitors]
+    )
     assert read == [(n, step) for n in range(2) for step in (1, 2, 3)]
     expected = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 3)]
     for visitor in visitors:
@@ -65,7 +67,7 @@ def test_words_are_followed_in_the_pass_of_the_others_and_of_means_alone():
     words, there = np.zeros((2, 12), np.int64), np.ones((2, 12), bool)
     for no_mean in (None, "components differ"):
         read, visitor = [], Steps()
-        found = followed([chain(0, read, no_mean=no_mean)], words, there, 0, [visitor])
+        found = followed([chain(0, read, no_mean=no_mean)], words, there, 0, [visitor.add])
         assert found.interval is None  # of three samples
         assert read == [(0, 1), (0, 2), (0, 3)]
         assert len(visitor.seen) == 3

@@ -4,8 +4,9 @@ import pytest
 from unit.test_search_rungs_judged import standing
 
 from pysgrld.errors import CheckpointError
+from pysgrld.run import jsonio
 from pysgrld.search.plan import SearchPlan, axes_of, contenders_of
-from pysgrld.search.rungs import RUNGS, decision, judge, next_rung, read_rungs, write_rungs
+from pysgrld.search.rungs import RUNGS, decision, judge, next_rung, read_rungs
 
 
 def plan(topics=(10, 20, 40, 80), epochs=None, first=4):
@@ -90,7 +91,7 @@ def test_nobody_is_dropped_in_the_last_rung():
 def test_decisions_come_back_as_they_were_written(tmp_path):
     assert read_rungs(tmp_path) == []
     records = [decision(plan(), next_rung(plan(), []), judged(700, 702, 701, 800), {})]
-    write_rungs(tmp_path, records)
+    (tmp_path / RUNGS).write_bytes(b"".join(map(jsonio.line, records)))
     assert read_rungs(tmp_path) == records
 
 

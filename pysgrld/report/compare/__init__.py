@@ -1,22 +1,30 @@
-"""Any two runs compared: which topics they share, and which were split, merged, are gone or new."""
+"""Any two runs compared: which topics they share, and which were split, merged, are gone or new.
+
+Names of topics can be carried from one of them to the other.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.corpus import Corpus
-from pysgrld.errors import MismatchError, SgmcError, UsageError
+from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS
+from pysgrld.reading.diagnosis import SAME
 from pysgrld.reading.find_runs import open_run
+from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, PairedScore, Side
 from pysgrld.report.compare.partners import Group, Likening, Topics, group
 from pysgrld.report.topic_words import names_of
+from pysgrld.run import jsonio
+from pysgrld.run.files import whole_file
 from pysgrld.run.machine import threads as allowed_threads
 
 #: Top words of a topic that are compared.
@@ -99,7 +107,7 @@ def compare(
     tell(4, STEPS)
     notes = []
     for name, run in zip(("left", "right"), runs, strict=True):
-        if not run.samples:
+        if not run.fitted.samples:
             notes.append(f"Of the {name} run the current topics are compared: {run.no_mean}.")
         if run.run.status.get("state") == "running":
             notes.append(
@@ -218,7 +226,7 @@ class _ComparedRun:
             words=len(run.vocabulary),
             documents=run.run.config["corpus"]["training_documents"],
             iteration=run.checkpoint.step,
-            samples=run.samples,
+            samples=run.fitted.samples,
             running=run.run.status.get("state") == "running",
             names={k: names[k] for k in self.ids.tolist()},
             labels=labels,
@@ -262,13 +270,14 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
     ----------
     left, right : Results
     """
-    if left.score != right.score:
-        return f"Documents are scored by other figures: {left.score.title}, {right.score.title}."
+    kind, other = left.fitted.score, right.fitted.score
+    if kind != other:
+        return f"Documents are scored by other figures: {kind.title}, {other.title}."
     try:
         splits = []
         for run in (left, right):
             folder = run.path / "holdout"
-            parts = ("held-out",) if run.score.whole else ("observed", "held-out")
+            parts = ("held-out",) if kind.whole else ("observed", "held-out")
             splits.append(
                 [Corpus.open(folder / part).fingerprint for part in parts]
                 if folder.is_dir()
@@ -283,12 +292,80 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
         return f"How well they predict is not compared: {error}."
     gap = second.average.minus(first.average)
     return PairedScore(
-        name=left.score.name,
-        title=left.score.title,
-        decimals=left.score.decimals,
+        name=kind.name,
+        title=kind.title,
+        decimals=kind.decimals,
         left=float(first.average),
         right=float(second.average),
         difference=float(gap),
         error=gap.error,
         documents=first.documents,
     )
+
+
+# ---- names of topics that are carried from one run to the other
+
+
+class Carried(NamedTuple):
+    """Names that a person gave to topics of the left run: which went on to the right, and which did not.
+
+    Attributes
+    ----------
+    path : Path
+        The file of names of the right run.
+    new : dict of int to str
+        Names that were written.
+    kept : dict of int to str
+        Names that the right run had already, and keeps.
+    lost : dict of int to str
+        Names of topics of the left, by their number there, without a partner of 0.7 or more.
+    """
+
+    path: Path
+    new: dict[int, str]
+    kept: dict[int, str]
+    lost: dict[int, str]
+
+
+def carry_labels(found: Comparison, *, replace: bool = False) -> Carried:
+    """Write the names of the left run's topics into ``labels.json`` of the right run.
+
+    A name goes to the one partner of its topic, where they have an overlap of 0.7 or more and less than
+    half of either is on words that the other vocabulary lacks. A name that a person gave on the right
+    stays, unless ``replace``.
+
+    Parameters
+    ----------
+    found : Comparison
+    replace : bool
+
+    Raises
+    ------
+    MissingInputError
+        If no topic of the left run has a name.
+    WriteError
+        If the file cannot be written.
+    """
+    left, right = found.left, found.right
+    if not left.labels:
+        raise MissingInputError(
+            f'{left.path / LABELS}: no topic has a name to carry; write some there, {{"4": "sacrifice"}}'
+        )
+    partners = {
+        topic.left[0]: topic.right[0]
+        for topic in found.topics
+        if topic.kind == "one to one"
+        and topic.overlap >= SAME
+        and max(topic.outside_left or 0.0, topic.outside_right or 0.0) < 0.5
+    }
+    wanted = {partners[k]: name for k, name in left.labels.items() if k in partners}
+    stays = {} if replace else right.labels
+    new = {k: name for k, name in sorted(wanted.items()) if k not in stays}
+    path = right.path / LABELS
+    if new:
+        labels = {str(k): name for k, name in sorted((right.labels | new).items())}
+        with whole_file(path) as file:
+            file.write(jsonio.pretty(labels))
+    kept = {k: stays[k] for k in sorted(wanted) if k in stays}
+    lost = {k: name for k, name in left.labels.items() if k not in partners}
+    return Carried(path, new, kept, lost)

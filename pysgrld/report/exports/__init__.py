@@ -1,1 +1,201 @@
-"""Results of a run as files of other programs: a format is a row of `table.FORMATS` and a module."""
+"""Results of a run as files of other programs: the list of formats, and the export in one of them.
+
+A format is a row of `FORMATS` and a module beside this one. That has two functions of the chains, whose
+first one's topics most take, and of the `ExportRequest`: ``files`` returns the names of the files that
+will be written, or raises an error if they cannot be; ``write``, which gets a `Tell` too, writes each by
+a rename when it is complete, and returns what was `Exported`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pysgrld.errors import MissingInputError, plural
+
+if TYPE_CHECKING:  # the command line reads the list without loading what reads a run
+    from pysgrld.reading.results import Results
+
+#: Told what is being done, how much of it is, and of how much.
+Tell = Callable[[str, int, int], None]
+
+
+class ExportRequest(NamedTuple):
+    """The wishes of a person for an export.
+
+    Attributes
+    ----------
+    format : str
+        A key of `FORMATS`.
+    folder : Path
+        Made if it is not there.
+    draw : {"mean", "last", "all"}
+    top : int
+        Words of each topic; 0: all.
+    sparse : bool
+        Whether documents list the topics that they have, and not all of them.
+    align : bool
+        Whether topics of other chains are put in the order of the first one's.
+    mallet_old : bool
+        Whether MALLET's documents are written as before its version 2.0.8.
+    at : int
+        The layer, counted from 0.
+    """
+
+    format: str
+    folder: Path
+    draw: str
+    top: int = 0
+    sparse: bool = False
+    align: bool = True
+    mallet_old: bool = False
+    at: int = 0
+
+
+class Exported(NamedTuple):
+    """The files that were written.
+
+    Attributes
+    ----------
+    path : Path
+        The first of them.
+    what : str
+        Their content in words, for a person.
+    notes : tuple of str
+        Reasons why something is left out.
+    """
+
+    path: Path
+    what: str
+    notes: tuple[str, ...] = ()
+
+
+class ExportFormat(NamedTuple):
+    """A format, and what may be asked of it.
+
+    Attributes
+    ----------
+    phrase : str
+        Its content in words, for a person.
+    module : str
+        Name of the module in this folder that writes it.
+    draws : tuple of str
+        Values of ``--draw`` that it can write; the first is the default.
+    top : int or None
+        Words of each topic where ``--top`` is not given; 0 for all, None where that makes no sense.
+    options : frozenset of str
+        Further options that it knows.
+    sometimes : tuple of str
+        Names of files that it writes for some runs only: those of another run do not stay beside it.
+    """
+
+    phrase: str
+    module: str
+    draws: tuple[str, ...]
+    top: int | None = None
+    options: frozenset[str] = frozenset()
+    sometimes: tuple[str, ...] = ()
+
+
+_MATRIX, _TABLES, _SPARSE = ("mean", "last", "all"), ("mean", "last"), frozenset({"--sparse"})
+
+FORMATS: dict[str, ExportFormat] = {
+    "npy": ExportFormat(
+        "NumPy: the topics as a matrix", "matrix", _MATRIX, sometimes=("labels.json", "weights.npy")
+    ),
+    "safetensors": ExportFormat(
+        "the same as one file of tensors", "matrix", _MATRIX, sometimes=("labels.json",)
+    ),
+    "csv": ExportFormat(
+        "tables of topics, their words, and documents",
+        "table_files",
+        _TABLES,
+        30,
+        _SPARSE,
+        ("documents.csv",),
+    ),
+    "parquet": ExportFormat(
+        "the same tables with types, for pandas, R, DuckDB",
+        "table_files",
+        _TABLES,
+        30,
+        _SPARSE,
+        ("documents.parquet",),
+    ),
+    "arviz": ExportFormat(
+        "all kept draws of all chains, for xarray and ArviZ",
+        "arviz",
+        ("all",),
+        0,
+        frozenset({"--align"}),
+    ),
+    "pyldavis": ExportFormat("pages of LDAvis and pyLDAvis", "pyldavis", ("mean", "last"), 30),
+    "mallet": ExportFormat(
+        "MALLET's files, for dfr-browser and R",
+        "mallet",
+        ("last",),
+        20,
+        frozenset({"--mallet-old"}),
+    ),
+}
+
+
+def export(
+    chains: Sequence[Results],
+    asked: ExportRequest,
+    *,
+    force: bool = False,
+    tell: Tell = lambda what, done, total: None,
+) -> Exported:
+    """Write what a run found as files that other programs read, each by a rename when it is complete.
+
+    Parameters
+    ----------
+    chains : sequence of Results
+        The run, or the chains of one.
+    asked : ExportRequest
+    force : bool
+        Whether files that are there may be replaced; those of another run that this one has no like of
+        are removed.
+    tell : callable (what, done, total)
+        Told how far it is.
+
+    Raises
+    ------
+    UsageError
+        If the model has nothing of that kind.
+    MissingInputError
+        If no sample is kept, the corpus is gone, or a library is not installed.
+    OutputError
+        If a file is there already, or the folder cannot be made.
+    WriteError
+        If the disk is full.
+    """
+    from pysgrld.run.layout import check_outputs
+
+    row = FORMATS[asked.format]
+    writer = import_module(f"{__package__}.{row.module}")
+    names: list[str] = writer.files(chains, asked)
+    others = [asked.folder / name for name in row.sometimes if name not in names]
+    check_outputs([*(asked.folder / name for name in names), *others], force=force)
+    while True:
+        kept = [results.kept() for results in chains]
+        try:
+            done: Exported = writer.write(chains, asked, tell)
+            for other in others:
+                other.unlink(missing_ok=True)
+            return done
+        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+            if [results.kept() for results in chains] == kept:
+                raise
+
+
+def drawn_from(results: Results, draw: str) -> str:
+    """Return which draw topics are of, the mean or the last, in words for a person."""
+    if draw == "last":
+        return "current topics"
+    if results.fitted.samples:
+        return f"mean of {plural(results.fitted.samples, 'sample')}"
+    return f"{results.no_mean}: the current ones"

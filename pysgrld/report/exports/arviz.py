@@ -12,7 +12,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.evaluate.matching import assign
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell
+from pysgrld.report.exports import Exported, ExportRequest, Tell
 from pysgrld.run.files import whole_file
 from pysgrld.run.machine import version
 from pysgrld.types import Int64s, Key
@@ -122,13 +122,13 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
                 group.create_variable("word_counts", ("word",), data=counts[ids])
         sink.check()
     shape = f"{plural(len(chains), 'chain')} of {plural(len(steps), 'draw')}"
-    if first.samples > len(steps):
-        of = plural(first.samples, "sample")
+    if first.fitted.samples > len(steps):
+        of = plural(first.fitted.samples, "sample")
         shape += f" (of {of} these are kept; --samples of training says how many)"
     if first.fitted.no_mean:
         shape += f", quantities alone: {first.fitted.no_mean}"
     else:
-        topics = plural(first.layers[asked.at], "topic")
+        topics = plural(first.fitted.layers[asked.at], "topic")
         shape += f", {topics}, {plural(len(words), 'word')}"
     return Exported(target, shape, tuple(notes))
 
@@ -153,7 +153,7 @@ def _topics_and_words(
     """Return the topics of each chain in the order of the first one's, and the words that are written."""
     likeness, at = chains[0].fitted.likeness, asked.at
     assert likeness is not None
-    k, v = chains[0].layers[at], len(chains[0].vocabulary)
+    k, v = chains[0].fitted.layers[at], len(chains[0].vocabulary)
     own, order, top = None, [], []
     for results in chains:
         phi = results.fitted.over_words(results.mean, at)
@@ -188,7 +188,7 @@ def _write_draws(
     phi = None
     quantities = {name: np.full(size, np.nan) for name in first.fitted.titles}
     if order:
-        k, w = first.layers[asked.at], len(words)
+        k, w = first.fitted.layers[asked.at], len(words)
         _set_coordinates(posterior, {"topic": list(range(k))})
         _set_words(posterior, first, words)
         topics = max(1, min(k, _CHUNK // (4 * w)))
@@ -219,7 +219,7 @@ def _write_draws(
         (posterior, name, part, first.fitted.titles[name]) for name, part in quantities.items()
     ]
     if not np.isnan(values).all():
-        unit = "document" if first.score.whole else "token"
+        unit = "document" if first.fitted.score.whole else "token"
         variables.append((statistics, "log_probability", values, f"mean of a held-out {unit}"))
         if unit == "token":
             said = "of held-out tokens, under this draw"

@@ -15,7 +15,7 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell
+from pysgrld.report.exports import Exported, ExportRequest, Tell
 from pysgrld.run.files import whole_file
 from pysgrld.types import Documents, Int32s, Int64s
 
@@ -71,7 +71,7 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
     results, folder, at = chains[0], asked.folder, asked.at
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
-    k, v = results.layers[at], len(vocabulary)
+    k, v = results.fitted.layers[at], len(vocabulary)
     # the model's Dirichlet parameters; of one without them the topics' shares stand for alpha
     beta, alpha = results.fitted.word_prior(), results.fitted.document_prior(at)
     if alpha is None:

@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.run import jsonio
 from pysgrld.run.files import whole_file
 from pysgrld.run.tensors import header_of
@@ -55,7 +55,7 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
     fitted, one_file = results.fitted, asked.format == "safetensors"
     target = folder / f"topics.{asked.format}"
     beside = {name: array.astype("<f4") for name, array in fitted.beside().items()}
-    k, v = results.layers[at], len(results.vocabulary)
+    k, v = results.fitted.layers[at], len(results.vocabulary)
     if asked.draw == "all":
         steps = results.kept()
         shape: tuple[int, ...] = (len(steps), k, v)
@@ -63,7 +63,9 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
         rows: Iterator[Floats] = (results.rows_of(step, at) for step in steps)
     else:
         shape, what = (k, v), drawn_from(results, asked.draw)
-        phi = fitted.over_words(results.mean if asked.draw == "mean" else results.current, at)
+        phi = fitted.over_words(
+            results.mean if asked.draw == "mean" else results.fitted.current, at
+        )
         rows = (np.ascontiguousarray(column) for column in phi.T[:k])
     shapes = {"topics": shape} | {name: array.shape for name, array in beside.items()}
     described = {name: {"dtype": "F32", "shape": size} for name, size in shapes.items()}

@@ -14,7 +14,7 @@ import numpy as np
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.report.document_pass import DOCUMENTS, drawn_blocks, drawn_steps
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes
 from pysgrld.report.topic_words import best, columns
 from pysgrld.run.files import whole_file
@@ -77,8 +77,8 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     trained = results.training_documents(corpus)
-    rows, k = evenly_spaced(trained, DOCUMENTS), results.layers[at]
-    steps, draw = (drawn_steps(results), None) if mean else ([], results.current)
+    rows, k = evenly_spaced(trained, DOCUMENTS), results.fitted.layers[at]
+    steps, draw = (drawn_steps(results), None) if mean else ([], results.fitted.current)
     theta, lengths = np.empty((len(rows), k), np.float32), np.empty(len(rows), np.int64)
     for block in drawn_blocks(results, corpus, rows, steps, at, draw):
         theta[block.at] = block.theta.mean(axis=0, dtype=np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,7 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
 from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import Shares, drawn_blocks, drawn_steps
-from pysgrld.report.exports.formats import Exported, ExportRequest, Tell, drawn_from
+from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.reported_run import diagnosed
 from pysgrld.report.sample_pass import TEN, ChainOfTopics, Followed, followed
 from pysgrld.report.topic_words import best, names_of
@@ -71,7 +70,7 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
 def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
     """Write the tables; topics are those of the first chain, which others are compared with."""
     results, at = chains[0], asked.at
-    draw = None if asked.draw == "mean" else results.current
+    draw = None if asked.draw == "mean" else results.fitted.current
     notes: list[str] = []
     written = "no table of documents"
     weights, low, high = results.weights(at), None, None
@@ -97,7 +96,7 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
     if asked.draw == "mean" and not results.fitted.no_mean:
         diagnosis = diagnosed(chains, at, notes)
         if diagnosis is not None:
-            overlap = np.full(results.layers[at], np.nan)
+            overlap = np.full(results.fitted.layers[at], np.nan)
             for topic in diagnosis.topics:
                 overlap[topic.id] = topic.overlap
     shown = results.fitted.shown(at)
@@ -141,7 +140,7 @@ def _write_documents(
     asked : ExportRequest
     tell : callable
     """
-    k, about = results.layers[asked.at], corpus.about
+    k, about = results.fitted.layers[asked.at], corpus.about
     first = [TableColumn("row", "integer"), TableColumn("id", "string")]
     last = [TableColumn("held_out", "flag"), TableColumn("tokens", "integer")]
     if asked.sparse:
@@ -195,7 +194,7 @@ def _write_words(
 ) -> Doubles | None:
     """Write the table of words; return how many of the ten first each topic keeps, over the draws."""
     at = asked.at
-    shown, v, k = results.fitted.shown(at), len(results.vocabulary), results.layers[at]
+    shown, v, k = results.fitted.shown(at), len(results.vocabulary), results.fitted.layers[at]
     steady: Doubles | None = np.full(k, np.nan)
     draws = max(1, len(results.word_steps(at)[0]))
     size = max(1, _VALUES // (draws * min(max(asked.top, TEN), v)))
@@ -236,29 +235,15 @@ def _write_words(
 # ---- tables that are written a block of rows at a time
 
 
-class TableWriter(abc.ABC):
-    """Writes blocks of rows to an open file, as they come."""
-
-    def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
-        self.file, self.columns = file, columns
-
-    @abc.abstractmethod
-    def write(self, values: Sequence[Any]) -> None:
-        """Write some rows: a sequence of values for each column, None where there is none."""
-
-    def end(self) -> None:  # noqa: B027 - CSV has nothing to add
-        """Complete the file."""
-
-
-class CsvTable(TableWriter):
+class CsvTable:
     """One header, then a line for each row; numbers that are not whole have seven digits."""
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
-        super().__init__(file, columns)
+        self._file = file
         file.writelines(csv_lines([[column.name for column in columns]]))
 
     def write(self, values: Sequence[Any]) -> None:
-        """Write some rows; NaN is no value."""
+        """Write some rows: a sequence of values for each column, None or NaN where there is none."""
         plain = []
         for part in values:
             cells = part.tolist() if isinstance(part, np.ndarray) else part
@@ -268,16 +253,18 @@ class CsvTable(TableWriter):
                     for v in cells
                 ]
             )
-        self.file.writelines(csv_lines(zip(*plain, strict=True)))
+        self._file.writelines(csv_lines(zip(*plain, strict=True)))
+
+    def end(self) -> None:
+        """Do nothing: CSV has no foot."""
 
 
-class ParquetTable(TableWriter):
+class ParquetTable:
     """A table of Parquet whose columns have types; categories are dictionaries, times are UTC."""
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
-        super().__init__(file, columns)
         pa, pq = require_pyarrow()
-        self._pa = pa
+        self._pa, self._columns = pa, columns
         types = {
             "string": pa.string(),
             "category": pa.dictionary(pa.int32(), pa.string()),
@@ -295,9 +282,9 @@ class ParquetTable(TableWriter):
         self._bytes = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        """Take some rows; full row groups are written."""
+        """Take some rows, as `CsvTable.write` does; full row groups are written."""
         arrays = []
-        for part, column, field in zip(values, self.columns, self._schema, strict=True):
+        for part, column, field in zip(values, self._columns, self._schema, strict=True):
             plain = part
             if column.kind == "time":
                 plain = np.array(["NaT" if v is None else v for v in part], "datetime64[us]")
@@ -320,11 +307,13 @@ class ParquetTable(TableWriter):
         self._writer.write_table(table, row_group_size=max(1, len(table)))
 
 
-TABLES: dict[str, type[TableWriter]] = {"csv": CsvTable, "parquet": ParquetTable}
+TABLES: dict[str, type[CsvTable | ParquetTable]] = {"csv": CsvTable, "parquet": ParquetTable}
 
 
 @contextlib.contextmanager
-def whole_table(path: Path, format: str, columns: Sequence[TableColumn]) -> Iterator[TableWriter]:
+def whole_table(
+    path: Path, format: str, columns: Sequence[TableColumn]
+) -> Iterator[CsvTable | ParquetTable]:
     """Open a table that has its name when it is complete.
 
     Raises

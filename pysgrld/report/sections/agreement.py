@@ -30,7 +30,7 @@ class Agreement(Section):
             traces = {
                 "iterations": list(diagnosis.iterations),
                 "values": np.round(np.exp(-log) if token else -log, 4).tolist(),
-                "name": f"{run.results.score.title} of one draw",
+                "name": f"{run.results.fitted.score.title} of one draw",
             }
         chains = {
             "count": diagnosis.chains,

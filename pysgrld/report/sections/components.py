@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from pysgrld.report.reported_run import ReportedRun, Section
-from pysgrld.report.sample_pass import KeptSample, SampleVisitor
+from pysgrld.report.sample_pass import KeptSample
 
 
-class ComponentsInUse(Section, SampleVisitor):
+class ComponentsInUse(Section):
     """The number of components in each sample of the first chain, of models that choose it."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
         self._iterations, self._numbers = list[int](), list[int]()
         if run.results.fitted.titles:
-            run.visit_samples(self)
+            run.sample_visitors.append(self.add)
 
     def add(self, sample: KeptSample) -> None:
         """Count the components of a sample."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -14,7 +15,7 @@ from pysgrld.corpus.characters import Role, normal, role
 from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
 from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, DocumentTopics
-from pysgrld.report.page_file import Packed, Scale, compact
+from pysgrld.report.page_file import LEVEL, Packed, compact
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles, Floats, Int64s
 
@@ -41,7 +42,7 @@ class ShownDocuments(Section):
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
-        self._topics = run.visit_documents(DocumentTopics(len(run.rows), run.size))
+        self._topics = run.visit_documents(DocumentTopics())
 
     def main(self) -> dict[str, Any]:
         """Choose documents while there is room, and return who they are and their first topics."""
@@ -56,11 +57,14 @@ class ShownDocuments(Section):
         best = found.representatives()
         turn = in_turn(best, run.shown, len(run.rows))
         most = len(turn) if run.asked.documents is None else run.asked.documents
-        scale, chosen = Scale(), {}
+        packer, size, chosen = zlib.compressobj(LEVEL), 0, {}
         for begin in range(0, min(most, len(turn)), _TOGETHER):
             some = turn[begin : min(begin + _TOGETHER, most)]
             for place, record in zip(some, self._written(some), strict=True):
-                if run.asked.documents is not None or scale.add(compact(record)) <= ROOM:
+                if run.asked.documents is None:  # as long as they have room, in base64
+                    packed = packer.compress(compact(record)) + packer.flush(zlib.Z_SYNC_FLUSH)
+                    size += len(packed)
+                if size * 4 // 3 <= ROOM:
                     chosen[place] = record
         places = sorted(chosen)
         index = {place: i for i, place in enumerate(places)}

@@ -11,8 +11,8 @@ import numpy as np
 
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
-from pysgrld.report.page_file import Packed, share16
-from pysgrld.report.population import GroupOfEach, Population, PopulationShares
+from pysgrld.report.page_file import Packed, steps
+from pysgrld.report.population import GroupOfEach, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Int64s
@@ -51,7 +51,7 @@ class GroupShares(Section):
         groups = {} if self._along is None else {"along": self._along}
         groups |= {f"group-{i}": column for i, column in enumerate(self._columns)}
         self._visitors = {
-            name: run.visit_documents(PopulationShares(run.size, found.grouping))
+            name: run.visit_documents(PopulationShares(found.grouping))
             for name, found in groups.items()
         }
 
@@ -81,13 +81,21 @@ class GroupShares(Section):
             packed = found[name] = Packed()
             for kind, each in zip(("", "words-"), shares, strict=True):
                 for part in ("mean", "low", "high"):
-                    packed.add(kind + part, "u16", share16(getattr(each, part)[:, :-1]))
+                    packed.add(kind + part, "u16", steps(getattr(each, part)[:, :-1], "u16"))
                 packed.add(kind + "sign", "i8", each.sign[:, :-1].astype(np.int8))
         return found
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the groups with their shares."""
-        parts = {name: _plain(shares) for name, shares in self._shares.items()}
+        parts: dict[str, dict[str, Any]] = {}
+        for name, shares in self._shares.items():
+            found = {
+                counted: {
+                    part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()
+                }
+                for counted, each in shares._asdict().items()  # by documents, and by words
+            }
+            parts[name] = {"shares": found}
         return {
             "along": main["along"] and main["along"] | parts["along"],
             "columns": [c | parts[f"group-{i}"] for i, c in enumerate(main["columns"])],
@@ -108,15 +116,6 @@ class GroupShares(Section):
         )
         source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
         return [Definition("Along the corpus, groups", text, source)]
-
-
-def _plain(shares: Population) -> dict[str, Any]:
-    """Return shares for JSON: those by documents, and those by words."""
-    found = {
-        name: {part: np.round(x[:, :-1], 6).tolist() for part, x in each._asdict().items()}
-        for name, each in shares._asdict().items()
-    }
-    return {"shares": found}
 
 
 # ---- documents in groups
@@ -295,8 +294,8 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
             labels.append(None if value is None else cut)
     counts = Counter(label for label in labels if label is not None)
     if ordered:
-        first = {label: i for i, label in enumerate(labels) if label is not None}
-        levels = sorted(counts, key=lambda label: values[first[label]])[-MOST:]
+        last = {label: i for i, label in enumerate(labels) if label is not None}
+        levels = sorted(counts, key=lambda label: values[last[label]])[-MOST:]
     else:
         levels = sorted(counts, key=lambda label: (-counts[label], label))[:LEVELS]
         chosen = set(levels)

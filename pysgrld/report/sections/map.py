@@ -9,7 +9,7 @@ import numpy as np
 
 from pysgrld.report.document_pass import AGREE, Correlation
 from pysgrld.report.geometry import FEWEST, KEPT, average_linkage, distances, hues, laid_out
-from pysgrld.report.page_file import NONE, Packed, share8, signed8
+from pysgrld.report.page_file import NONE, Packed, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles
 
@@ -22,7 +22,7 @@ class TopicMap(Section):
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
-        self._met = run.visit_documents(Correlation(run.size))
+        self._met = run.visit_documents(Correlation())
 
     def main(self) -> dict[str, Any]:
         """Return the tree of topics, and how the map was made."""
@@ -77,12 +77,12 @@ class TopicMap(Section):
             met = met[correlation[row, met] > 0]
             friend[row, : len(met)] = met
             meet[row, : len(met)] = correlation[row, met]
-        packed = Packed().add("topic", "u16", near).add("distance", "u8", share8(far))
-        packed.add("friend", "u16", friend).add("correlation", "i8", signed8(meet))
+        packed = Packed().add("topic", "u16", near).add("distance", "u8", steps(far, "u8"))
+        packed.add("friend", "u16", friend).add("correlation", "i8", steps(meet, "i8"))
         found = {"near": packed}
         if len(distance) <= PAIRS:
-            pairs = Packed().add("distance", "u8", share8(distance))
-            found["pairs"] = pairs.add("correlation", "i8", signed8(correlation))
+            pairs = Packed().add("distance", "u8", steps(distance, "u8"))
+            found["pairs"] = pairs.add("correlation", "i8", steps(correlation, "i8"))
         return found
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:

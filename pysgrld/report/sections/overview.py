@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +44,20 @@ class Overview(Section):
 
     def main(self) -> dict[str, Any]:
         """Return a sentence on the run, four figures, verdicts, and the score against seconds."""
+        self._metrics: list[dict[str, Any]] = []  # the lines that have seconds of training
+        with contextlib.suppress(MissingInputError):
+            self._metrics = [
+                line
+                for line in self.run.results.run.read_metrics()
+                if isinstance(line.get("train_seconds"), int | float)
+            ]
+        known = [
+            (line["iteration"], float(line["train_seconds"]))
+            for line in self._metrics
+            if isinstance(line.get("iteration"), int)
+        ]
+        # iterations, and the seconds of training at each; they begin at 0
+        self._clock = [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
         verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
         return {
             "sentence": self._sentence(),
@@ -52,24 +65,6 @@ class Overview(Section):
             "verdicts": [verdict._asdict() for verdict in verdicts],
             "curve": self._curve(),
         }
-
-    @cached_property
-    def _metrics(self) -> list[dict[str, Any]]:
-        """Lines of metrics that have seconds of training."""
-        with contextlib.suppress(MissingInputError):
-            lines = self.run.results.run.read_metrics()
-            return [line for line in lines if isinstance(line.get("train_seconds"), int | float)]
-        return []
-
-    @cached_property
-    def _clock(self) -> tuple[list[int], list[float]]:
-        """Iterations, and the seconds of training at each; they begin at 0."""
-        known = [
-            (line["iteration"], float(line["train_seconds"]))
-            for line in self._metrics
-            if isinstance(line.get("iteration"), int)
-        ]
-        return [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
 
     def _sentence(self) -> str:
         run, results = self.run, self.run.results
@@ -81,9 +76,9 @@ class Overview(Section):
             f"{plural(documents, *run.noun)}, found by {results.options.algo}"
             f"{f' in {len(run.chains)} chains' if several else ''}."
         )
-        if not results.samples:
+        if not results.fitted.samples:
             return f"{told} What you see are the {results.fitted.noun}s of the newest checkpoint."
-        told += f" What you see is the mean of {plural(results.samples, 'draw')}"
+        told += f" What you see is the mean of {plural(results.fitted.samples, 'draw')}"
         told += " of the first chain, and of all chains where they agree" if several else ""
         told += f"; bands are {results.spread().title}." if run.terms.draws else "."
         return f"{told} Documents are told by the first chain alone." if several else told
@@ -201,7 +196,7 @@ class Overview(Section):
 
     def _curve(self) -> dict[str, Any] | None:
         """Return the score against seconds of training: of the average, and of one draw."""
-        results, found, kind = self.run.results, self.run.evaluation, self.run.results.score
+        results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()
         point = [

@@ -10,7 +10,7 @@ import numpy as np
 from pysgrld.errors import plural
 from pysgrld.reading.results import WEIGHT_DOCUMENTS
 from pysgrld.report.document_pass import DOCUMENTS, DRAWS
-from pysgrld.report.page_file import Packed, finite, linear16, log16, share8
+from pysgrld.report.page_file import Packed, finite, linear16, log16, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.sample_pass import TEN
 from pysgrld.report.topic_words import USES, SeedsFollowed
@@ -26,7 +26,8 @@ class TopicRecords(Section):
         super().__init__(run)
         self._seeds: SeedsFollowed | None = None
         if run.at == 0 and getattr(run.results.options, "seed_words", None):
-            self._seeds = run.visit_samples(SeedsFollowed(run.results))
+            self._seeds = SeedsFollowed(run.results)
+            run.sample_visitors.append(self._seeds.add)
 
     def main(self) -> dict[str, Any]:
         """Return how many topics the layer has, which layer it is, and what their intervals are."""
@@ -87,7 +88,7 @@ class TopicRecords(Section):
             packed.add(name, "u16", scale(values[there]))
         packed.add("open", "u8", terms.open[there])
         for name, values in (("ten", terms.ten), ("share", terms.share)):
-            packed.add(name, "u8", share8(values[there]))
+            packed.add(name, "u8", steps(values[there], "u8"))
         return {"terms": packed}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class TopicRecords(Section):
                 )
             )
         else:
-            samples = run.results.samples
+            samples = run.results.fitted.samples
             of = "the newest draw alone."
             if samples:
                 of = f"all {plural(samples, 'posterior draw')}."

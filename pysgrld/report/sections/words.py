@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.report.page_file import Packed, share8
+from pysgrld.report.page_file import Packed, steps
 from pysgrld.report.reported_run import Section
 
 
@@ -28,7 +28,7 @@ class WordList(Section):
         text = "\n".join(vocabulary[w] for w in words.ids.tolist())
         packed = Packed().add("text", "utf8", text.encode("utf-8", "replace"))
         packed.add("count", "u32", np.minimum(words.counts, 2**32 - 1)).add("n", "u8", words.n)
-        packed.add("topic", "u16", words.topics).add("share", "u8", share8(words.shares))
+        packed.add("topic", "u16", words.topics).add("share", "u8", steps(words.shares, "u8"))
         return {"words": packed}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
