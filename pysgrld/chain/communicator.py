@@ -99,7 +99,7 @@ class Communicator:
             Documents of this rank; none where nothing is to be sampled.
         orders : Orders
         same : callable
-            Returns small arrays of the state, which must be the same everywhere.
+            Returns arrays of the state, which must be the same everywhere.
 
         Raises
         ------
@@ -151,15 +151,6 @@ class Communicator:
             What is wrong with the first rank that has failed.
         """
         return dict(arrays or {})
-
-    def agree(self, arrays: Iterable[Array]) -> None:
-        """Refuse to go on from arrays that are not the same everywhere.
-
-        Raises
-        ------
-        DisagreementError
-        """
-        del arrays
 
     def figures(self) -> dict[str, float]:
         """Return figures of the exchange for a line of metrics, by name."""

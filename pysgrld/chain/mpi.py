@@ -67,15 +67,13 @@ class Ranks(Communicator):
         self.library = " ".join(MPI.Get_library_version().split("\n")[0].split()[:3]).rstrip(",")
         check_launch(launch(), self.size, self.library)
         self.host = socket.gethostname()
-        self.hosts: list[str] = self.comm.allgather(self.host)
-        self.watch = Watch(self.called(self.rank), timeout)
+        hosts = self.comm.allgather(self.host)
+        #: What messages call each member: its number and its host.
+        self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
+        self.watch = Watch(self.names[self.rank], timeout)
         self.sampling = 0.0  # seconds
         self._over = False  # all members know how it ends
         self._room: Int64s = np.zeros(0, np.int64)
-
-    def called(self, rank: int) -> str:
-        """Return the name of a member: its number and its host."""
-        return f"rank {rank} on {self.hosts[rank]}"
 
     # ---- before an iteration
 
@@ -97,7 +95,14 @@ class Ranks(Communicator):
         if met.orders & Orders.FAIL:
             self._raise_first(None)
         if differ:
-            self._disagree(mine)
+            digests = self._gather(mine)
+            other = [self.names[r] for r in range(self.size) if digests[r] != digests[0]]
+            self._over = True
+            raise DisagreementError(
+                f"{', '.join(other)} {'have' if len(other) > 1 else 'has'} other topics than rank 0: a "
+                "fault of memory or of a processor; the last checkpoint is good: leave that node out, "
+                "and run the same command again"
+            )
         return met
 
     def _exchange(
@@ -124,28 +129,6 @@ class Ranks(Communicator):
         of_all = np.flatnonzero(found).astype(np.int32)
         met = Meeting(of_all, Orders(int(bits[-3])), documents, tokens)
         return met, bool(bits[-2] & bits[-1])
-
-    def _disagree(self, digest: int) -> None:
-        """Name the members whose state is another than the first one's, if there are any."""
-        digests = self._gather(digest)
-        other = [self.called(r) for r in range(self.size) if digests[r] != digests[0]]
-        if not other:
-            return
-        self._over = True
-        raise DisagreementError(
-            f"{', '.join(other)} {'have' if len(other) > 1 else 'has'} other topics than rank 0: a "
-            "fault of memory or of a processor; the last checkpoint is good: leave that node out, and "
-            "run the same command again"
-        )
-
-    def agree(self, arrays: Iterable[Array]) -> None:
-        """Refuse to go on from arrays that are not the same everywhere.
-
-        Raises
-        ------
-        DisagreementError
-        """
-        self._disagree(_digest(arrays))
 
     # ---- within one
 
@@ -303,7 +286,7 @@ class Ranks(Communicator):
         if mine is not None and rank == self.rank == 0:
             raise mine
         text, code = told[rank]
-        raise RankError(f"{self.called(rank)}: {text}", code)
+        raise RankError(f"{self.names[rank]}: {text}", code)
 
     def abort(self, code: int) -> NoReturn:
         """End the processes of all members at once."""

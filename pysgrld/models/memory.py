@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pysgrld.core import padded
 from pysgrld.models.protocol import Extent
-from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.option import Facts
+from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers.log_rows import FLOAT_ETA
 
 
 def of_topics(
-    options: Resolved, facts: Facts, extent: Extent, widths: tuple[int, ...]
+    options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
     """Count the bytes of topics, of a minibatch, of documents in hand, and of held-out documents.
 
@@ -24,7 +27,7 @@ def of_topics(
     waits, k = options.settings.rows_wait, padded(widths[0])
     cells = facts.words * k
     seen = facts.minibatch_words(options.minibatch, options.seed)
-    state = (4 if options.lowest_eta >= FLOAT_ETA else 8) * cells
+    state = (4 if lowest_eta(options.eta) >= FLOAT_ETA else 8) * cells
     batch = (4 + 8) * seen * k
     if waits:
         state += 8 * facts.words

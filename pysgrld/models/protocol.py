@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pysgrld.evaluate import HeldOut, Scorer
     from pysgrld.evaluate.score import Score
     from pysgrld.models.fitted import Fitted
-    from pysgrld.types import Documents, Int64s, Invariant
+    from pysgrld.types import Documents, Int64s
 
 #: A model's own class of resolved options.
 R = TypeVar("R", bound=Resolved)
@@ -138,16 +138,6 @@ class Model(ABC, Generic[R]):
     def score(self) -> Score:
         """The score of held-out documents."""
         return self.fitted.score
-
-    @property
-    def sample_invariants(self) -> Mapping[str, Invariant]:
-        """Invariants of the arrays of a kept sample, by patterns of their names."""
-        return self.fitted.sample_invariants
-
-    @property
-    def state_invariants(self) -> Mapping[str, Invariant]:
-        """Invariants of the arrays of a checkpoint, by patterns of their names."""
-        return self.fitted.state_invariants
 
     # ---- options
 

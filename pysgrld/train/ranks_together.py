@@ -89,7 +89,7 @@ class Rounds:
                 self.waited = self._clock() - began
             met = comm.meet(batch, orders, self._small)
             if met.orders:
-                comm.agree(chain.arrays().values())
+                comm.meet(same=lambda: chain.arrays().values())
             if met.orders & Orders.SAVE:
                 yield None
             elif met.orders:

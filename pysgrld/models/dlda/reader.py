@@ -20,7 +20,6 @@ from pysgrld.evaluate.reader import (
     Reader,
     Readers,
     Visiting,
-    longest_counted,
     sweeps_of,
     sweeps_of_draw,
     sweeps_of_new,
@@ -42,7 +41,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
 
 def deep_readers(options: DeepLDAOptions) -> Readers:
     """Return the maker of readers of documents for deep LDA with resolved options."""
-    longest = longest_counted(DeepReader.NEW)
+    longest = core.MAX_COLLECTED // (DeepReader.NEW // 2)
     return Readers(tuple(options.layers), longest, partial(DeepReader, options))
 
 

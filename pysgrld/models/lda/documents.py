@@ -26,7 +26,7 @@ from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.seeds import seeds_of
-from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, usual_alpha
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, usual_alpha
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import (
@@ -54,7 +54,7 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
     Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
     """
-    k, eta = options.topics, options.lowest_eta
+    k, eta = options.topics, lowest_eta(options.eta)
     mass = 0.0 if options.preset else float(tokens)
     parts = [
         Block(
