@@ -150,7 +150,7 @@ class Ranks(Communicator):
             wrong = error
         self.sampling += time.monotonic() - began
         failed = np.array([wrong is not None], np.int64)
-        self._sum(failed)
+        self._add_up(failed)
         if failed[0]:
             self._raise_first(wrong)
         small = [counts for counts in sums if counts.size <= SMALL]
@@ -160,7 +160,7 @@ class Ranks(Communicator):
                 self._add_up(flat[at : at + MOST])
         if small:
             together = np.concatenate([counts.reshape(-1) for counts in small])
-            self._sum(together)
+            self._add_up(together)
             ends = np.cumsum([counts.size for counts in small])
             for counts, found in zip(small, np.split(together, ends[:-1]), strict=True):
                 counts[:] = found.reshape(counts.shape)
@@ -169,15 +169,11 @@ class Ranks(Communicator):
                 values = np.concatenate(self.comm.allgather(values))
         return Collected(sums, values)
 
-    def _sum(self, counts: Int64s) -> None:
-        """Add up a few counts in place."""
-        with self.watch.waiting():
-            self.comm.Allreduce(MPI.IN_PLACE, counts, op=MPI.SUM)
-
     def _add_up(self, flat: Int64s) -> None:
-        """Add up counts in place: each member a share of them, which all then get."""
+        """Add up counts in place: the library few of them, else each member a share, which all get."""
         if len(flat) < FEW or self.size == 1:
-            self._sum(flat)
+            with self.watch.waiting():
+                self.comm.Allreduce(MPI.IN_PLACE, flat, op=MPI.SUM)
             return
         begins = [rank * len(flat) // self.size for rank in range(self.size + 1)]
         counts, places = np.diff(begins), np.array(begins[:-1])

@@ -107,6 +107,8 @@ class Model(ABC, Generic[R]):
         Iterations between posterior samples, at least.
     learns : frozenset of str
         Options of priors that may be learned along with the topics.
+    expected_topics : int or None
+        Topics that memory, samples on disk and steps are planned for; None: those that are asked for.
     adds_up : bool
         Whether what is found in documents is integers that ranks add up, so that several processes may
         train one chain.
@@ -126,6 +128,7 @@ class Model(ABC, Generic[R]):
     spacing: int = 5
     adds_up: bool = False
     learns: frozenset[str] = frozenset()
+    expected_topics: int | None = None
 
     @property
     def fitted(self) -> type[Fitted]:
@@ -168,10 +171,6 @@ class Model(ABC, Generic[R]):
         whole_corpus : bool
             Whether every iteration sees all documents.
         """
-
-    def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Return the number of topics that memory, samples on disk and steps are planned for: K."""
-        return int(value["topics"])
 
     def remarks(self, options: R, facts: Facts) -> Iterator[str]:
         """Say what a person should know of these options on this corpus, before training starts."""

@@ -64,7 +64,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     value |= {**preset, **given, "algo": sampler.name, "model": model.name}
     said = frozenset({*preset, *given})
     model.resolve(value, said, facts, whole_corpus=sampler.whole_corpus)
-    k = model.expected_topics(value)
+    k = model.expected_topics or int(value["topics"])
 
     def default(name: str, rule: Any) -> None:
         if value[name] is None:

@@ -26,14 +26,7 @@ from pysgrld.evaluate.reader import (
     topics_given,
 )
 from pysgrld.models.admixture import AdmixtureFitted
-from pysgrld.models.dlda.documents import (
-    blocks,
-    hyper_of,
-    name_of,
-    prior_mean,
-    projection,
-    topic_arguments,
-)
+from pysgrld.models.dlda.documents import blocks, hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.fitted import Node, Record, top_words
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
@@ -324,8 +317,11 @@ class DeepFitted(AdmixtureFitted):
         del at
 
     def over_words(self, draw: Draw, at: int) -> Floats:
-        """Return the topics of a layer over the words, through the layers below, (V, Kp) float32."""
-        return projection(draw, self.layers, at)
+        """Return Phi1 Phi2 ... Phi_l, a layer's topics over the words through those below, (V, Kp)."""
+        phi = draw["phi"]
+        for i in range(1, at + 1):
+            phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
+        return phi
 
     def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
         """Draw up the topics of the top layer in use, each with those below it and its top words."""
