@@ -124,11 +124,6 @@ class BlockFitted(Fitted):
 
     # ---- priors
 
-    def word_prior(self) -> float:
-        """Return eta: its posterior mean where it is learned."""
-        learned = self.learned()
-        return float(learned[ETA_BLOCK][0]) if ETA_BLOCK in learned else super().word_prior()
-
     def learned(self) -> dict[str, Doubles]:
         """Return the priors that were learned, by option: posterior means, or else as they stand."""
         draw = self.mean or self.current

@@ -17,7 +17,7 @@ from pysgrld.errors import UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.samples import SAMPLE, STATE
-from pysgrld.options.priors import lowest_eta
+from pysgrld.options.priors import ETA_BLOCK, lowest_eta
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import (
     Array,
@@ -252,7 +252,10 @@ class Fitted(ABC):
         return None
 
     def word_prior(self) -> float:
-        """Return the Dirichlet parameter of the words of a topic."""
+        """Return the Dirichlet parameter of a topic's words: eta, or its mean where it is learned."""
+        learned = self.learned()
+        if ETA_BLOCK in learned:
+            return float(learned[ETA_BLOCK][0])
         return lowest_eta(self.record.options.eta)
 
     def learned(self) -> dict[str, Doubles]:

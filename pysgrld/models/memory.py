@@ -37,7 +37,7 @@ def of_topics(
     if held_out is not None:
         across = sum(padded(width) for width in widths)
         scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * across
-    return {
+    need = {
         "topics": state,
         "a minibatch's topics and counts": batch,
         "counts of other ranks": 8 * seen * k if extent.shared else 0,
@@ -45,3 +45,6 @@ def of_topics(
         "posterior mean": (8 + 4) * cells if options.samples else 0,
         "held-out documents": scored,
     }
+    if getattr(options, "seed_weight", None):
+        need["counts with those of seeds"] = 8 * 2 * seen * k
+    return need

@@ -125,11 +125,3 @@ def seeds_of(options: Any, tokens: float) -> Seeds | None:
         share = options.seed_weight * tokens / options.topics
         counts[place, k] = share / len(options.seed_words[k][1])
     return Seeds(rows.astype(np.int32), counts)
-
-
-def memory_of_seeds(options: Any, facts: Facts, topics: int) -> dict[str, int]:
-    """Count the bytes of a minibatch's counts with those of seeds among them; none without."""
-    if not options.seed_weight:
-        return {}
-    seen = facts.minibatch_words(options.minibatch, options.seed)
-    return {"counts with those of seeds": 8 * 2 * seen * topics}

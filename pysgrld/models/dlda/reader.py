@@ -312,10 +312,6 @@ class DeepFitted(AdmixtureFitted):
         parts = blocks(options, record.words, record.tokens)
         super().__init__(record, threads, parts, deep_readers(options))
 
-    def document_prior(self, at: int) -> None:
-        """Return None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
-        del at
-
     def over_words(self, draw: Draw, at: int) -> Floats:
         """Return Phi1 Phi2 ... Phi_l, a layer's topics over the words through those below, (V, Kp)."""
         phi = draw["phi"]

@@ -285,9 +285,5 @@ class LDAFitted(AdmixtureFitted):
     def __init__(self, record: Record, threads: int) -> None:
         options: LDAOptions = record.options
         parts = blocks(options, record.words, record.tokens)
-        super().__init__(record, threads, parts, readers_of(options))
-
-
-def readers_of(options: LDAOptions) -> Readers:
-    """Return the maker of readers, which fit or sample documents as training does."""
-    return lda_readers(options.topics, options.fixed_alpha, mean_field=options.algo == "ovb")
+        readers = lda_readers(options.topics, options.fixed_alpha, mean_field=options.algo == "ovb")
+        super().__init__(record, threads, parts, readers)
