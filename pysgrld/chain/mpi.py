@@ -132,8 +132,8 @@ class Ranks(Communicator):
 
     # ---- within one
 
-    def add(self, parts: Iterable[Collected]) -> Collected:
-        """Add up what all members have found, in the order of the minibatch.
+    def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
+        """Sample the documents of this member, and add up what all have found, in their order.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class Ranks(Communicator):
         values: Doubles | None = None
         began = time.monotonic()
         try:
-            ((sums, values),) = parts  # which are sampled now
+            sums, values = sample(batch)
         except SgmcError as error:
             wrong = error
         self.sampling += time.monotonic() - began

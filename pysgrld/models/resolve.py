@@ -171,10 +171,6 @@ class Work(NamedTuple):
     visits: float
     cells: float
 
-    def nanoseconds(self, topics: int, unit: UnitTimes) -> float:
-        """Estimate the time on one thread, at least 1."""
-        return max(1.0, self.visits * (VISIT + unit.topic * topics) + self.cells * unit.cell)
-
 
 def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> int:
     """Return the iterations from one posterior sample to the next.
@@ -187,8 +183,11 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         The spacing where a sample costs nothing.
     """
-    share = sample.nanoseconds(topics, SAMPLE) / iteration.nanoseconds(topics, TRAINING)
-    return max(least, math.ceil(BETWEEN_SAMPLES * share))
+    taken, between = (  # nanoseconds on one thread
+        max(1.0, work.visits * (VISIT + unit.topic * topics) + work.cells * unit.cell)
+        for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
+    )
+    return max(least, math.ceil(BETWEEN_SAMPLES * (taken / between)))
 
 
 def look_spacing(held_out: HeldOut | None, training: float) -> int:

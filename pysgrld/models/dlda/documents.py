@@ -136,7 +136,7 @@ class DeepDocuments(DocumentSampler):
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
         topics = topic_arguments(draw, self.layers, flat=self.flat)
-        found = comm.add(self._sampled(key, topics, part) for part in comm.parts(batch))
+        found = comm.collect(lambda part: self._sampled(key, topics, part), batch)
         self._visited += 1
         words, *above, tables = found.sums
         assert found.values is not None

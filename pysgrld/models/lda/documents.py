@@ -182,7 +182,7 @@ class GibbsDocuments(TokenTopics):
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
         phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
-        found = comm.add(self._sampled(key, phi, alpha, part) for part in comm.parts(batch))
+        found = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
         counts, tokens, *others = found.sums
         if self.active:
             core.spread(
