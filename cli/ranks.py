@@ -64,6 +64,6 @@ def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
             raise
         code, text = explain(error)
         with contextlib.suppress(OSError):
-            lines = "".join(f"[{comm.called(comm.rank)}] {line}\n" for line in text.splitlines())
+            lines = "".join(f"[{comm.names[comm.rank]}] {line}\n" for line in text.splitlines())
             os.write(2, lines.encode())
         comm.abort(code)

@@ -20,7 +20,21 @@ class InTurn(Communicator):
     def __init__(self, ranks):
         self.ranks = ranks
 
-    def parts(self, batch):
+    def collect(self, sample, batch):
+        """Sample the parts of a minibatch, and add up as ranks do; a kernel lends its arrays: copies."""
+        sums, values = None, []
+        for found in map(sample, self._parts(batch)):
+            assert all(a.dtype.kind == "i" for a in found.sums)
+            sums = (
+                [a.copy() for a in found.sums]
+                if sums is None
+                else list(map(sum_of, sums, found.sums))
+            )
+            if found.values is not None:
+                values.append(found.values)
+        return Collected(tuple(sums), np.concatenate(values) if values else None)
+
+    def _parts(self, batch):
         """Cut the minibatch as ranks do."""
         for rank in range(self.ranks):
             cut = slice_of(range(len(batch.doc_ids)), rank, self.ranks)
@@ -32,20 +46,6 @@ class InTurn(Communicator):
                 counts=batch.counts[entries].copy(),
                 doc_ids=batch.doc_ids[cut.start : cut.stop].copy(),
             )
-
-    def add(self, parts):
-        """Add up as ranks do; arrays of a kernel are copied, as it lends them."""
-        sums, values = None, []
-        for found in parts:
-            assert all(a.dtype.kind == "i" for a in found.sums)
-            sums = (
-                [a.copy() for a in found.sums]
-                if sums is None
-                else list(map(sum_of, sums, found.sums))
-            )
-            if found.values is not None:
-                values.append(found.values)
-        return Collected(tuple(sums), np.concatenate(values) if values else None)
 
 
 def sum_of(a, b):

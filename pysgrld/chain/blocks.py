@@ -203,10 +203,7 @@ class BlockChain(Chain):
         topics.catch_up(key, words)
         weights = topics.weights(words)
         draw = {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
-        return draw | self._above()
-
-    def _above(self) -> Draw:
-        return {b.name: self.states[b.name].rows() for b in self.upper}
+        return draw | {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
         """Return the current draw: phi of some words, of all where None, and the other blocks."""
@@ -215,7 +212,7 @@ class BlockChain(Chain):
         weights = topics.weights(words)
         if weights is not None:
             draw[WEIGHTS] = weights
-        return draw | self._above()
+        return draw | {b.name: self.states[b.name].rows() for b in self.upper}
 
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: a row for each topic."""

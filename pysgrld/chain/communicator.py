@@ -99,7 +99,7 @@ class Communicator:
             Documents of this rank; none where nothing is to be sampled.
         orders : Orders
         same : callable
-            Returns small arrays of the state, which must be the same everywhere.
+            Returns arrays of the state, which must be the same everywhere.
 
         Raises
         ------
@@ -113,14 +113,17 @@ class Communicator:
             return Meeting(None, orders)
         return Meeting(batch.words, orders, len(batch.doc_ids), batch.tokens)
 
-    def parts(self, batch: Minibatch) -> Iterable[Minibatch]:
-        """Return the parts of the documents at hand that are sampled one after the other."""
-        return (batch,)
+    def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
+        """Sample the documents of this rank, and add up what all ranks have found, in their order.
 
-    def add(self, parts: Iterable[Collected]) -> Collected:
-        """Add up what all ranks have found, in the order of the minibatch."""
-        (found,) = parts
-        return found
+        Parameters
+        ----------
+        sample : callable
+            Samples some documents.
+        batch : Minibatch
+            Those of this rank.
+        """
+        return sample(batch)
 
     def gather(self, value: Any) -> list[Any]:
         """Return a plain value of each rank, in their order.
@@ -151,15 +154,6 @@ class Communicator:
             What is wrong with the first rank that has failed.
         """
         return dict(arrays or {})
-
-    def agree(self, arrays: Iterable[Array]) -> None:
-        """Refuse to go on from arrays that are not the same everywhere.
-
-        Raises
-        ------
-        DisagreementError
-        """
-        del arrays
 
     def figures(self) -> dict[str, float]:
         """Return figures of the exchange for a line of metrics, by name."""

@@ -67,15 +67,13 @@ class Ranks(Communicator):
         self.library = " ".join(MPI.Get_library_version().split("\n")[0].split()[:3]).rstrip(",")
         check_launch(launch(), self.size, self.library)
         self.host = socket.gethostname()
-        self.hosts: list[str] = self.comm.allgather(self.host)
-        self.watch = Watch(self.called(self.rank), timeout)
+        hosts = self.comm.allgather(self.host)
+        #: What messages call each member: its number and its host.
+        self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
+        self.watch = Watch(self.names[self.rank], timeout)
         self.sampling = 0.0  # seconds
         self._over = False  # all members know how it ends
         self._room: Int64s = np.zeros(0, np.int64)
-
-    def called(self, rank: int) -> str:
-        """Return the name of a member: its number and its host."""
-        return f"rank {rank} on {self.hosts[rank]}"
 
     # ---- before an iteration
 
@@ -97,7 +95,14 @@ class Ranks(Communicator):
         if met.orders & Orders.FAIL:
             self._raise_first(None)
         if differ:
-            self._disagree(mine)
+            digests = self._gather(mine)
+            other = [self.names[r] for r in range(self.size) if digests[r] != digests[0]]
+            self._over = True
+            raise DisagreementError(
+                f"{', '.join(other)} {'have' if len(other) > 1 else 'has'} other topics than rank 0: a "
+                "fault of memory or of a processor; the last checkpoint is good: leave that node out, "
+                "and run the same command again"
+            )
         return met
 
     def _exchange(
@@ -125,32 +130,10 @@ class Ranks(Communicator):
         met = Meeting(of_all, Orders(int(bits[-3])), documents, tokens)
         return met, bool(bits[-2] & bits[-1])
 
-    def _disagree(self, digest: int) -> None:
-        """Name the members whose state is another than the first one's, if there are any."""
-        digests = self._gather(digest)
-        other = [self.called(r) for r in range(self.size) if digests[r] != digests[0]]
-        if not other:
-            return
-        self._over = True
-        raise DisagreementError(
-            f"{', '.join(other)} {'have' if len(other) > 1 else 'has'} other topics than rank 0: a "
-            "fault of memory or of a processor; the last checkpoint is good: leave that node out, and "
-            "run the same command again"
-        )
-
-    def agree(self, arrays: Iterable[Array]) -> None:
-        """Refuse to go on from arrays that are not the same everywhere.
-
-        Raises
-        ------
-        DisagreementError
-        """
-        self._disagree(_digest(arrays))
-
     # ---- within one
 
-    def add(self, parts: Iterable[Collected]) -> Collected:
-        """Add up what all members have found, in the order of the minibatch.
+    def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
+        """Sample the documents of this member, and add up what all have found, in their order.
 
         Raises
         ------
@@ -162,12 +145,12 @@ class Ranks(Communicator):
         values: Doubles | None = None
         began = time.monotonic()
         try:
-            ((sums, values),) = parts  # which are sampled now
+            sums, values = sample(batch)
         except SgmcError as error:
             wrong = error
         self.sampling += time.monotonic() - began
         failed = np.array([wrong is not None], np.int64)
-        self._sum(failed)
+        self._add_up(failed)
         if failed[0]:
             self._raise_first(wrong)
         small = [counts for counts in sums if counts.size <= SMALL]
@@ -177,7 +160,7 @@ class Ranks(Communicator):
                 self._add_up(flat[at : at + MOST])
         if small:
             together = np.concatenate([counts.reshape(-1) for counts in small])
-            self._sum(together)
+            self._add_up(together)
             ends = np.cumsum([counts.size for counts in small])
             for counts, found in zip(small, np.split(together, ends[:-1]), strict=True):
                 counts[:] = found.reshape(counts.shape)
@@ -186,15 +169,11 @@ class Ranks(Communicator):
                 values = np.concatenate(self.comm.allgather(values))
         return Collected(sums, values)
 
-    def _sum(self, counts: Int64s) -> None:
-        """Add up a few counts in place."""
-        with self.watch.waiting():
-            self.comm.Allreduce(MPI.IN_PLACE, counts, op=MPI.SUM)
-
     def _add_up(self, flat: Int64s) -> None:
-        """Add up counts in place: each member a share of them, which all then get."""
+        """Add up counts in place: the library few of them, else each member a share, which all get."""
         if len(flat) < FEW or self.size == 1:
-            self._sum(flat)
+            with self.watch.waiting():
+                self.comm.Allreduce(MPI.IN_PLACE, flat, op=MPI.SUM)
             return
         begins = [rank * len(flat) // self.size for rank in range(self.size + 1)]
         counts, places = np.diff(begins), np.array(begins[:-1])
@@ -303,7 +282,7 @@ class Ranks(Communicator):
         if mine is not None and rank == self.rank == 0:
             raise mine
         text, code = told[rank]
-        raise RankError(f"{self.called(rank)}: {text}", code)
+        raise RankError(f"{self.names[rank]}: {text}", code)
 
     def abort(self, code: int) -> NoReturn:
         """End the processes of all members at once."""

@@ -22,38 +22,34 @@ SETTLED = 0.005
 SETTLED_SAMPLES = 50
 
 #: Names of arrays in a checkpoint: the number of samples, averaged scores, and a block's sum of them.
-_PREFIX = "posterior."
-_SAMPLES, _HISTORY, _SUM = f"{_PREFIX}samples", f"{_PREFIX}history", f"{_PREFIX}sum."
+PREFIX = "posterior."
+_SAMPLES, HISTORY, _SUM = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 
 
-def samples_in(arrays: Mapping[str, Array]) -> int:
-    """Return the number of posterior samples that a checkpoint's arrays are averages of."""
-    return int(arrays[_SAMPLES][0]) if _SAMPLES in arrays else 0
+class Averages(NamedTuple):
+    """The running averages that a checkpoint has.
+
+    Attributes
+    ----------
+    samples : int
+        Posterior samples that they are averages of.
+    history : (n,) float64
+        Averaged score after each posterior sample.
+    sums : dict of array
+        Sums of the samples by block; empty where no mean is kept.
+    """
+
+    samples: int
+    history: Doubles
+    sums: dict[str, Array]
 
 
-def history_in(arrays: Mapping[str, Array]) -> Doubles:
-    """Return the averaged score after each posterior sample that a checkpoint's arrays have."""
-    return arrays.get(_HISTORY, np.empty(0)).astype(np.float64)
-
-
-def sums_in(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the sums of posterior samples in a checkpoint, by block; none where no mean is kept."""
-    return {n.removeprefix(_SUM): total for n, total in arrays.items() if n.startswith(_SUM)}
-
-
-def score_in(arrays: Mapping[str, Array]) -> float:
-    """Return the averaged score at the last sample of a checkpoint; NaN where there is none."""
-    history = arrays.get(_HISTORY, np.empty(0))
-    return float(history[-1]) if len(history) else math.nan
-
-
-def without_scores(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return a checkpoint's arrays for a chain that goes on where nothing is scored any more."""
-    return dict(arrays) | {_HISTORY: np.empty(0)}
-
-
-#: A score of no documents.
-_NOTHING = Estimate(math.nan, np.empty(0))
+def averages_in(arrays: Mapping[str, Array]) -> Averages:
+    """Return the running averages among the arrays of a checkpoint."""
+    samples = int(arrays[_SAMPLES][0]) if _SAMPLES in arrays else 0
+    history = arrays.get(HISTORY, np.empty(0)).astype(np.float64)
+    sums = {n.removeprefix(_SUM): total for n, total in arrays.items() if n.startswith(_SUM)}
+    return Averages(samples, history, sums)
 
 
 class Settled(NamedTuple):
@@ -105,6 +101,9 @@ class Posterior:
     ----------
     first : int
         Iteration of the first posterior sample.
+    score : float
+        Averaged score at the last sample; NaN before the first. Of an approximation, which has none,
+        that of its topics when last observed.
     """
 
     def __init__(
@@ -115,6 +114,7 @@ class Posterior:
         self.first = burn_in + every
         self.draws, self.samples = chain.draws, 0
         self._sums: dict[str, Doubles] = chain.totals() if keep_mean else {}
+        self.score = math.nan
         self._history = array("d")  # averaged score after each sample: runs are long
 
     @property
@@ -130,33 +130,24 @@ class Posterior:
         less noise for the same mean. Held-out documents are scored by a draw of their words.
         """
         chain = self.chain
-        if not self.draws:
-            if self.scorer is not None:
-                self._history.append(self.point())
-            return
-        if self._sums:
+        if self.draws and self._sums:
             chain.add_to(self._sums)
         if self.scorer is not None:
             draw = chain.draw(self.scorer.words)
-            self._history.append(self.scorer.update(chain.key, draw))
-        self.samples += 1
-
-    @property
-    def score(self) -> float:
-        """Averaged score at the last sample; NaN before the first.
-
-        Of an approximation, which has none, that of its topics when last observed.
-        """
-        return self._history[-1] if self._history else math.nan
+            add = self.scorer.update if self.draws else self.scorer.point
+            self.score = float(add(chain.key, draw))
+            self._history.append(self.score)
+        if self.draws:
+            self.samples += 1
 
     def average(self) -> Estimate:
         """Compute the averaged score, with its standard error; NaN where there is none."""
-        return _NOTHING if self.scorer is None else self.scorer.average()
+        return Estimate(math.nan) if self.scorer is None else self.scorer.average()
 
     def point(self) -> Estimate:
         """Compute the score of the current topics; NaN without held-out documents."""
         if self.scorer is None:
-            return _NOTHING
+            return Estimate(math.nan)
         return self.scorer.point(self.chain.key, self.chain.draw(self.scorer.words))
 
     def settled(self) -> Settled | None:
@@ -176,19 +167,11 @@ class Posterior:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
 
-    def figures(self) -> dict[str, float]:
-        """Return further figures of the samples so far, as the model's paper defines them."""
-        return self.scorer.figures() if self.scorer is not None else {}
-
-    def averages(self) -> dict[str, Array]:
-        """Return `arrays` without the scorer's, whose documents may be gone."""
-        return {n: a for n, a in self.arrays().items() if n.startswith(_PREFIX)}
-
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which all averages and the scorer go on exactly."""
         arrays: dict[str, Array] = {
             _SAMPLES: np.array([self.samples]),
-            _HISTORY: np.array(self._history, np.float64),
+            HISTORY: np.array(self._history, np.float64),
         }
         arrays |= {_SUM + name: total for name, total in self._sums.items()}
         if self.scorer is not None:
@@ -203,16 +186,17 @@ class Posterior:
         CheckpointError
             If they are not what `arrays` gives of this run.
         """
-        history = arrays.get(_HISTORY, np.empty(0))
-        own = {n: a for n, a in self.arrays().items() if n.startswith(_PREFIX)}
-        own[_HISTORY] = np.empty(len(history))
+        history = arrays.get(HISTORY, np.empty(0))
+        own = {n: a for n, a in self.arrays().items() if n.startswith(PREFIX)}
+        own[HISTORY] = np.empty(len(history))
         put_back(own, arrays)
         self.samples = int(own[_SAMPLES][0])
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
                 f"the checkpoint has {self.samples} samples and a history of {len(history)}"
             )
-        self._history = array("d", own[_HISTORY].tolist())
+        self._history = array("d", own[HISTORY].tolist())
+        self.score = self._history[-1] if self._history else math.nan
         if self.scorer is not None:
             prefix = self.scorer.prefix
             self.scorer.restore(
@@ -220,22 +204,14 @@ class Posterior:
             )
 
 
-class Thinning(NamedTuple):
-    """The rule by which samples are kept: every one until there are ``limit``, then every second, ...
+def thinned(samples: int, limit: int) -> range:
+    """Return the ordinals (from 1) of the samples that are kept when ``samples`` were taken.
 
-    A pure function of the number of samples, so that a resumed run keeps the same ones.
+    Every sample is kept until there are ``limit``, then every second one, then every fourth, and so on:
+    the step of the range. It depends on the number of samples alone, so that a resumed run keeps the
+    same ones.
     """
-
-    limit: int
-
-    def spacing(self, samples: int) -> int:
-        """Return the spacing of the kept samples when ``samples`` were taken."""
-        spacing = 1
-        while samples // spacing > self.limit:
-            spacing *= 2
-        return spacing
-
-    def kept(self, samples: int) -> list[int]:
-        """Return the ordinals (from 1) of the samples that are kept when ``samples`` were taken."""
-        s = self.spacing(samples)
-        return list(range(s, samples + 1, s))
+    spacing = 1
+    while samples // spacing > limit:
+        spacing *= 2
+    return range(spacing, samples + 1, spacing)

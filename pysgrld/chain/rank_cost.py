@@ -53,7 +53,8 @@ class Cost(NamedTuple):
         latency : float
             Seconds of a message that has no length.
         """
-        sent = max(0.0, exchange - latency * _messages(ranks))
+        without_length = cls(0.0, 0.0, 0.0, latency).exchange(ranks)
+        sent = max(0.0, exchange - without_length)
         own = max(0.0, whole - sampling - exchange)
         return cls(ranks * sampling, own, sent * ranks / (2 * (ranks - 1)), latency)
 
@@ -61,7 +62,9 @@ class Cost(NamedTuple):
         """Return the seconds of messages and additions with so many ranks; none with one."""
         if ranks == 1:
             return 0.0
-        return 2 * (ranks - 1) / ranks * self.added + _messages(ranks) * self.latency
+        # two reductions, and two messages to each of the others
+        messages = 2 * math.ceil(math.log2(ranks)) + 2 * (ranks - 1)
+        return 2 * (ranks - 1) / ranks * self.added + messages * self.latency
 
     def seconds(self, ranks: int) -> float:
         """Return the seconds of an iteration with so many ranks."""
@@ -81,8 +84,3 @@ class Cost(NamedTuple):
         """Return how many times the minibatch keeps so many ranks busy, if its words were the same."""
         waits = self.own + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.sampling if self.sampling else math.inf
-
-
-def _messages(ranks: int) -> float:
-    """Return the latencies of an iteration: two reductions, and two messages to each of the others."""
-    return 2 * math.ceil(math.log2(ranks)) + 2 * (ranks - 1)

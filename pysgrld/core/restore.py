@@ -6,7 +6,7 @@ here, before anything is changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,20 +34,6 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
             )
     for name, array in own.items():
         array[...] = arrays[name]
-
-
-def picked(arrays: Mapping[str, Array], names: Iterable[str], prefix: str = "") -> dict[str, Array]:
-    """Return the arrays of some names; messages put `prefix` before a name.
-
-    Raises
-    ------
-    CheckpointError
-        If one is missing.
-    """
-    for name in names:
-        if name not in arrays:
-            raise CheckpointError(f"the checkpoint lacks array {prefix + name!r}")
-    return {name: arrays[name] for name in names}
 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from pysgrld.chain.posterior import Posterior, score_in, sums_in, without_scores
+from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CheckpointError, OutputError, UsageError
@@ -73,7 +73,7 @@ class StoredSamples(Mapping[int, Sample]):
 
     def __getitem__(self, step: int) -> Sample:
         model = model_of(self.record.options.model)
-        sample = self.run.samples.read(step, model.sample_invariants)
+        sample = self.run.samples.read(step, model.fitted.sample_invariants)
         shapes = model.fitted(self.record, 1).sample_shapes(sample)
         check_shapes(sample, shapes, str(self.run.samples.path(step)))
         self.run.samples.verify(step)
@@ -121,7 +121,9 @@ class KeptModel(Framed):
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
-        arrays, documents = chain.arrays() | self._posterior.averages(), chain.stream.documents
+        # without the scorer's, whose documents may be gone
+        averages = {n: a for n, a in self._posterior.arrays().items() if n.startswith(PREFIX)}
+        arrays, documents = chain.arrays() | averages, chain.stream.documents
         words = self.n_features_in_
         return MatrixRecord(self._options, words, documents, chain.tokens, chain.step, arrays)
 
@@ -140,10 +142,11 @@ class KeptModel(Framed):
             Epochs.of(record.options, nobody, np.arange(record.documents)),
             CorpusFacts(record.words, record.tokens),
             RunOn(jobs(self.n_jobs)),
-            keep_mean=bool(sums_in(record.arrays)),
+            keep_mean=bool(averages_in(record.arrays).sums),
         )
         posterior.chain.restore(record.step, record.arrays)
-        posterior.restore(without_scores(record.arrays))
+        # nothing is scored any more
+        posterior.restore({**record.arrays, HISTORY: np.empty(0)})
         self._posterior = posterior
         del self._kept
 
@@ -154,7 +157,9 @@ class KeptModel(Framed):
         phi = fitted.over_words(self._draw, 0)
         self.components_ = as_rows(phi, fitted.layers[0], self.of_counts)
         self.n_iter_, self.n_samples_ = record.step, fitted.samples
-        name, score = f"{model_of(self.model).score.name}_", score_in(record.arrays)
+        history = averages_in(record.arrays).history
+        name = f"{model_of(self.model).score.name}_"
+        score = float(history[-1]) if len(history) else math.nan
         if math.isnan(score) and hasattr(self, "_posterior"):
             score = float(self._posterior.point())
         vars(self).pop(name, None)
@@ -271,8 +276,8 @@ class KeptModel(Framed):
             raise OutputError(str(error).removesuffix(" with --out")) from None
         with run.lock():
             for step, sample in self._samples.items():
-                run.samples.write(step, sample, model.sample_invariants)
-            invariants = model.state_invariants
+                run.samples.write(step, sample, model.fitted.sample_invariants)
+            invariants = model.fitted.state_invariants
             run.save_checkpoint(record.step, record.arrays, own, keep=1, invariants=invariants)
             run.set_status("finished", step=record.step)
 
@@ -310,7 +315,7 @@ class KeptModel(Framed):
         if parameters is None:
             parameters = {own: plain.get(option) for own, option in cls.options_of.items()}
             parameters["total_samples"] = corpus["training_documents"]
-        checkpoint = run.load_checkpoint(required=True, invariants=model.state_invariants)
+        checkpoint = run.load_checkpoint(required=True, invariants=model.fitted.state_invariants)
         if checkpoint is None:
             raise CheckpointError(f"{path}: has no checkpoint")
         words, known = run.vocabulary, cls._parameters()

@@ -10,7 +10,7 @@ from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_sampler_options
 from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.lda.resolved import LDAOptions
-from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta
 from pysgrld.options.word_files import seed_words
 
 __all__ = ["LDA"]
@@ -210,4 +210,4 @@ class LDA(CountModel):
         self.alpha_ = np.array(
             draw[ALPHA_BLOCK][:k] if alpha is None else np.full(k, alpha), np.float64
         )
-        self.eta_ = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else options.lowest_eta
+        self.eta_ = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else lowest_eta(options.eta)

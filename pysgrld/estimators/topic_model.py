@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pysgrld.chain.posterior import Thinning
+from pysgrld.chain.posterior import thinned
 from pysgrld.core import check_lengths
 from pysgrld.core.arithmetic import log
 from pysgrld.core.draws import at_words
@@ -279,7 +279,7 @@ class TopicModel(KeptModel, Transformer):
             return
         posterior.take_sample()
         if self.keep_samples and posterior.draws:
-            spread = Thinning(self.keep_samples).kept(posterior.samples)
+            spread = thinned(posterior.samples, self.keep_samples)
             kept = {posterior.burn_in + n * posterior.every for n in spread}
             self._samples = {step: one for step, one in self._samples.items() if step in kept}
             if chain.step in kept:

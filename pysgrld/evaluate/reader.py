@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
@@ -70,11 +70,6 @@ class Sweeps(NamedTuple):
     go_on: bool
 
 
-def longest_counted(sweeps: int) -> int:
-    """Return the most tokens of a document that can be counted over the second half of some sweeps."""
-    return core.MAX_COLLECTED // (sweeps // 2)
-
-
 def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
     """Return the sweeps of new documents, whose proportions are wanted; the second half is kept.
 
@@ -85,7 +80,8 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
         Tokens of the longest document: of one that is too long for all kept sweeps to be counted, the
         last sweep alone is kept.
     """
-    kept = number // 2 if longest <= longest_counted(number) else 1
+    half = number // 2
+    kept = half if longest <= core.MAX_COLLECTED // half else 1
     return Sweeps(core.Purpose.infer, number, kept, go_on=False)
 
 
@@ -153,14 +149,6 @@ class DocumentDraws(NamedTuple):
 
     theta: Floats
     tokens: Floats
-
-    @classmethod
-    def stacked(cls, draws: Iterable[DocumentDraw], shape: tuple[int, int, int]) -> DocumentDraws:
-        """Stack S draws one after the other."""
-        found = cls(np.empty(shape, np.float32), np.empty(shape, np.float32))
-        for s, (theta, tokens) in enumerate(draws):
-            found.theta[s], found.tokens[s] = theta, tokens
-        return found
 
 
 class Reader(ABC):

@@ -79,6 +79,9 @@ class Score:
         return "".join(f", {figures[name]:,} {what}" for name, what in self.beside)
 
 
+_NO_DOCUMENTS: Doubles = np.empty(0)
+
+
 class Estimate(float):
     """A score of held-out documents with its standard error: a float that knows what each document adds.
 
@@ -99,18 +102,15 @@ class Estimate(float):
     ratio: tuple[Doubles, Doubles] | None
 
     def __new__(
-        cls, value: float, influence: Doubles, ratio: tuple[Doubles, Doubles] | None = None
+        cls,
+        value: float,
+        influence: Doubles = _NO_DOCUMENTS,
+        ratio: tuple[Doubles, Doubles] | None = None,
     ) -> Self:
         """Make an estimate of its value and the influences of its documents."""
         estimate = super().__new__(cls, value)
         estimate.influence, estimate.ratio = influence, ratio
         return estimate
-
-    def __reduce__(
-        self,
-    ) -> tuple[type[Self], tuple[float, Doubles, tuple[Doubles, Doubles] | None]]:
-        """Return what a copy is made of, for pickling."""
-        return type(self), (float(self), self.influence, self.ratio)
 
     @classmethod
     def mean(cls, value: float, values: Doubles) -> Self:
@@ -269,9 +269,8 @@ class Scorer(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the average goes on exactly."""
+        """Return the arrays from which the average goes on exactly: its own, and ``samples``, a copy."""
 
-    @abstractmethod
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Go on from `arrays`.
 
@@ -280,6 +279,9 @@ class Scorer(ABC):
         CheckpointError
             If they are not those of these documents.
         """
+        own = self.arrays()
+        put_back(own, arrays, self.prefix)
+        self.samples = int(own["samples"].flat[0])
 
 
 class DensityScorer(Scorer):
@@ -321,19 +323,7 @@ class DensityScorer(Scorer):
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which the average goes on exactly."""
-        return {"total": self._total.copy(), "samples": np.array([self.samples])}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`.
-
-        Raises
-        ------
-        CheckpointError
-            If they are not those of these documents.
-        """
-        own = self.arrays()
-        put_back(own, arrays, self.prefix)
-        self._total, self.samples = own["total"], int(own["samples"][0])
+        return {"total": self._total, "samples": np.array([self.samples])}
 
 
 def pooled(scorers: Sequence[Scorer]) -> Estimate:

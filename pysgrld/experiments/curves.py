@@ -340,7 +340,7 @@ def look(posterior: Posterior, seconds: float) -> CurvePoint:
     The further score of documents that are scored whole is that of the topics where there are no samples.
     """
     scorer, chain, point = posterior.scorer, posterior.chain, posterior.point()
-    found = list(posterior.figures().values())
+    found = [] if scorer is None else list(scorer.figures().values())
     further = found[0] if found else math.nan
     if not (found or posterior.draws or scorer is None or scorer.held_out.observed.tokens):
         key = Key(chain.seed, chain.chain, chain.step)

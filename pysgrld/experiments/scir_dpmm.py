@@ -33,8 +33,7 @@ from pysgrld.experiments.frame import (
     write_csv,
 )
 from pysgrld.experiments.processes import in_processes
-from pysgrld.models.dpmm.settings import Settings
-from pysgrld.models.dpmm.slice_sampling import Mixture
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Documents, Doubles, Int32s, Int64s
 

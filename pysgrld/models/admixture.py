@@ -139,8 +139,11 @@ class AdmixtureFitted(BlockFitted):
     def document_prior(self, at: int) -> Doubles | None:
         """Return the parameters of the Dirichlet prior of documents' proportions, (K,).
 
-        Where they are learned their posterior mean, or else the current ones.
+        Where they are learned their posterior mean, or else the current ones; None where the model has no
+        alpha, as that prior is no Dirichlet, and nothing of it is taken off the weights.
         """
+        if not hasattr(self.record.options, "alpha"):
+            return None
         k, draw = self.layers[at], self.mean or self.current
         if ALPHA_BLOCK in draw:
             return draw[ALPHA_BLOCK][:k].astype(np.float64)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pysgrld.chain.blocks import arrays_of, take_priors
-from pysgrld.chain.posterior import samples_in, sums_in
+from pysgrld.chain.posterior import averages_in
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_word
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
@@ -77,7 +77,8 @@ class BlockFitted(Fitted):
     @cached_property
     def samples(self) -> int:
         """Posterior samples in the `mean`; 0 where there is none."""
-        return samples_in(self.record.arrays) if sums_in(self.record.arrays) else 0
+        found = averages_in(self.record.arrays)
+        return found.samples if found.sums else 0
 
     @cached_property
     def mean(self) -> Draw | None:
@@ -86,7 +87,7 @@ class BlockFitted(Fitted):
         if samples == 0:
             return None
         mean: Draw = {}
-        for name, total in sums_in(self.record.arrays).items():
+        for name, total in averages_in(self.record.arrays).sums.items():
             if total.ndim == 1:
                 mean[name] = (total / samples).astype(np.float32)
             else:
@@ -122,11 +123,6 @@ class BlockFitted(Fitted):
         return draw[self.blocks[0].name]
 
     # ---- priors
-
-    def word_prior(self) -> float:
-        """Return eta: its posterior mean where it is learned."""
-        learned = self.learned()
-        return float(learned[ETA_BLOCK][0]) if ETA_BLOCK in learned else super().word_prior()
 
     def learned(self) -> dict[str, Doubles]:
         """Return the priors that were learned, by option: posterior means, or else as they stand."""

@@ -17,6 +17,7 @@ from pysgrld.errors import UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.samples import SAMPLE, STATE
+from pysgrld.options.priors import ETA_BLOCK, lowest_eta
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import (
     Array,
@@ -251,9 +252,11 @@ class Fitted(ABC):
         return None
 
     def word_prior(self) -> float:
-        """Return the Dirichlet parameter of the words of a topic."""
-        fixed: float = self.record.options.lowest_eta
-        return fixed
+        """Return the Dirichlet parameter of a topic's words: eta, or its mean where it is learned."""
+        learned = self.learned()
+        if ETA_BLOCK in learned:
+            return float(learned[ETA_BLOCK][0])
+        return lowest_eta(self.record.options.eta)
 
     def learned(self) -> dict[str, Doubles]:
         """Return the priors that were learned, by option: posterior means, or else as they stand."""
@@ -297,11 +300,6 @@ class Fitted(ABC):
         """Rate of an average topic's process, which multiplies the step size."""
         return 1.0
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether an iteration sees all documents, each where the last one left it."""
-        return self.sampler.whole_corpus or self.record.options.keep_documents is not None
-
     def step_size(self, step: int) -> float:
         """Return the step size of the sampling iteration after ``step``."""
         options = self.record.options
@@ -314,9 +312,9 @@ class Fitted(ABC):
         """
         if not (self.sampler.inflates or self.sampler.whole_corpus):
             return None
-        if self.goes_on:
-            return 1.0
         record = self.record
+        if self.sampler.whole_corpus or record.options.keep_documents is not None:
+            return 1.0  # an iteration sees all documents, each where the last one left it
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)
 

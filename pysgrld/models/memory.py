@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pysgrld.core import padded
 from pysgrld.models.protocol import Extent
-from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.option import Facts
+from pysgrld.options.priors import lowest_eta
 from pysgrld.samplers.log_rows import FLOAT_ETA
 
 
 def of_topics(
-    options: Resolved, facts: Facts, extent: Extent, widths: tuple[int, ...]
+    options: Any, facts: Facts, extent: Extent, widths: tuple[int, ...]
 ) -> dict[str, int]:
     """Count the bytes of topics, of a minibatch, of documents in hand, and of held-out documents.
 
@@ -24,7 +27,7 @@ def of_topics(
     waits, k = options.settings.rows_wait, padded(widths[0])
     cells = facts.words * k
     seen = facts.minibatch_words(options.minibatch, options.seed)
-    state = (4 if options.lowest_eta >= FLOAT_ETA else 8) * cells
+    state = (4 if lowest_eta(options.eta) >= FLOAT_ETA else 8) * cells
     batch = (4 + 8) * seen * k
     if waits:
         state += 8 * facts.words
@@ -34,7 +37,7 @@ def of_topics(
     if held_out is not None:
         across = sum(padded(width) for width in widths)
         scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * across
-    return {
+    need = {
         "topics": state,
         "a minibatch's topics and counts": batch,
         "counts of other ranks": 8 * seen * k if extent.shared else 0,
@@ -42,3 +45,6 @@ def of_topics(
         "posterior mean": (8 + 4) * cells if options.samples else 0,
         "held-out documents": scored,
     }
+    if getattr(options, "seed_weight", None):
+        need["counts with those of seeds"] = 8 * 2 * seen * k
+    return need

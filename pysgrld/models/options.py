@@ -144,8 +144,15 @@ def check_usage(given: Mapping[str, Any]) -> None:
         Naming the first that is wrong.
     """
     sampler, model = kind_of(given)
+    # what would only shape the steps of other samplers
+    owned = {name for other in SAMPLERS.values() for name in other.options}
+    unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
+    if sampler.whole_corpus:
+        unused |= _OF_MINIBATCHES - sampler.takes
+    if not sampler.draws:
+        unused |= _OF_DRAWS
     for name in given:
-        if name in _unused(sampler, model):
+        if name in unused:
             raise UsageError(f"--{name} has no meaning for --algo {sampler.name}: leave it out")
     for name in given:
         own = {*model.options, *sampler.options}
@@ -211,17 +218,6 @@ def check_shared(given: Mapping[str, Any]) -> None:
             "--mpi: --corpus-size reads a stream, which one process does: build the corpus first, with "
             "'sgmc corpus build', and train on what it writes"
         )
-
-
-def _unused(sampler: Sampler, model: Model[Any]) -> set[str]:
-    """Name the options that would only shape the steps of other samplers."""
-    owned = {name for other in SAMPLERS.values() for name in other.options}
-    unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
-    if sampler.whole_corpus:
-        unused |= _OF_MINIBATCHES - sampler.takes
-    if not sampler.draws:
-        unused |= _OF_DRAWS
-    return unused
 
 
 def _contradictions(given: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:

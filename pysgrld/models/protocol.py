@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pysgrld.evaluate import HeldOut, Scorer
     from pysgrld.evaluate.score import Score
     from pysgrld.models.fitted import Fitted
-    from pysgrld.types import Documents, Int64s, Invariant
+    from pysgrld.types import Documents, Int64s
 
 #: A model's own class of resolved options.
 R = TypeVar("R", bound=Resolved)
@@ -107,6 +107,8 @@ class Model(ABC, Generic[R]):
         Iterations between posterior samples, at least.
     learns : frozenset of str
         Options of priors that may be learned along with the topics.
+    expected_topics : int or None
+        Topics that memory, samples on disk and steps are planned for; None: those that are asked for.
     adds_up : bool
         Whether what is found in documents is integers that ranks add up, so that several processes may
         train one chain.
@@ -126,6 +128,7 @@ class Model(ABC, Generic[R]):
     spacing: int = 5
     adds_up: bool = False
     learns: frozenset[str] = frozenset()
+    expected_topics: int | None = None
 
     @property
     def fitted(self) -> type[Fitted]:
@@ -138,16 +141,6 @@ class Model(ABC, Generic[R]):
     def score(self) -> Score:
         """The score of held-out documents."""
         return self.fitted.score
-
-    @property
-    def sample_invariants(self) -> Mapping[str, Invariant]:
-        """Invariants of the arrays of a kept sample, by patterns of their names."""
-        return self.fitted.sample_invariants
-
-    @property
-    def state_invariants(self) -> Mapping[str, Invariant]:
-        """Invariants of the arrays of a checkpoint, by patterns of their names."""
-        return self.fitted.state_invariants
 
     # ---- options
 
@@ -178,10 +171,6 @@ class Model(ABC, Generic[R]):
         whole_corpus : bool
             Whether every iteration sees all documents.
         """
-
-    def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Return the number of topics that memory, samples on disk and steps are planned for: K."""
-        return int(value["topics"])
 
     def remarks(self, options: R, facts: Facts) -> Iterator[str]:
         """Say what a person should know of these options on this corpus, before training starts."""

@@ -64,20 +64,18 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     value |= {**preset, **given, "algo": sampler.name, "model": model.name}
     said = frozenset({*preset, *given})
     model.resolve(value, said, facts, whole_corpus=sampler.whole_corpus)
-    k = model.expected_topics(value)
-
-    def default(name: str, rule: Any) -> None:
-        if value[name] is None:
-            value[name] = rule
-
+    k = model.expected_topics or int(value["topics"])
     d, whole = facts.documents, sampler.whole_corpus
     # fewer documents where the model's number is a quarter of the corpus or 80,000 tokens
     long_ones = 80_000 * d // max(1, facts.tokens)
-    default("minibatch", d if whole else min(model.minibatch, -(-d // 4), max(16, long_ones)))
+    rules: dict[str, Any] = {
+        "minibatch": d if whole else min(model.minibatch, -(-d // 4), max(16, long_ones)),
+        "kept-sweeps": 1 if whole else value["sweeps"] - value["sweeps"] // 2,
+        "shuffle-buffer": SHUFFLE_BUFFER if value["corpus-size"] else None,
+        "counts": "sampled" if whole else "rao-blackwell",
+    }
+    value |= {name: rule for name, rule in rules.items() if value[name] is None}
     value["minibatch"] = min(value["minibatch"], d)
-    default("kept-sweeps", 1 if whole else value["sweeps"] - value["sweeps"] // 2)
-    default("shuffle-buffer", SHUFFLE_BUFFER if value["corpus-size"] else None)
-    default("counts", "sampled" if whole else "rao-blackwell")
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))
@@ -111,7 +109,8 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     asked = value["samples"] if sampler.draws else 0
     value["samples"] = min(asked, max(1, kept))
     few = value["samples"] < min(asked, FEW) and "top-word-samples" not in model.refuses
-    default("top-word-samples", asked if few else 0)
+    if value["top-word-samples"] is None:
+        value["top-word-samples"] = asked if few else 0
     return Resolution(model.resolved.of(value, settings), sorted(set(OPTIONS) - said))
 
 
@@ -172,10 +171,6 @@ class Work(NamedTuple):
     visits: float
     cells: float
 
-    def nanoseconds(self, topics: int, unit: UnitTimes) -> float:
-        """Estimate the time on one thread, at least 1."""
-        return max(1.0, self.visits * (VISIT + unit.topic * topics) + self.cells * unit.cell)
-
 
 def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> int:
     """Return the iterations from one posterior sample to the next.
@@ -188,8 +183,11 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     least : int
         The spacing where a sample costs nothing.
     """
-    share = sample.nanoseconds(topics, SAMPLE) / iteration.nanoseconds(topics, TRAINING)
-    return max(least, math.ceil(BETWEEN_SAMPLES * share))
+    taken, between = (  # nanoseconds on one thread
+        max(1.0, work.visits * (VISIT + unit.topic * topics) + work.cells * unit.cell)
+        for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
+    )
+    return max(least, math.ceil(BETWEEN_SAMPLES * (taken / between)))
 
 
 def look_spacing(held_out: HeldOut | None, training: float) -> int:

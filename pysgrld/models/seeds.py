@@ -17,26 +17,22 @@ from pysgrld.types import Seeds
 NAMED = 10
 
 
-class _Places:
-    """The ids of words in a vocabulary: as they are written, else as the tokeniser writes them."""
+def _found(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
+    """Return the ids of the words that match a pattern, as written or else as the tokeniser writes it.
 
-    def __init__(self, vocabulary: Sequence[str]) -> None:
-        self.vocabulary = vocabulary
-        self.ids = {word: i for i, word in enumerate(vocabulary)}
-
-    def of(self, pattern: Pattern) -> list[int]:
-        """Return the ids of the words that match a pattern; none where there are none."""
-        if isinstance(pattern, int):
-            return [pattern] if 0 <= pattern < len(self.vocabulary) else []
-        folded = unicodedata.normalize("NFC", pattern).casefold()
-        for word in (pattern, folded):
-            if word in self.ids:
-                return [self.ids[word]]
-            if word.endswith("*"):
-                found = [i for w, i in self.ids.items() if w.startswith(word[:-1])]
-                if found:
-                    return found
-        return []
+    None where there are none; ``ids`` are those of all words.
+    """
+    if isinstance(pattern, int):
+        return [pattern] if 0 <= pattern < len(ids) else []
+    folded = unicodedata.normalize("NFC", pattern).casefold()
+    for word in (pattern, folded):
+        if word in ids:
+            return [ids[word]]
+        if word.endswith("*"):
+            found = [i for w, i in ids.items() if w.startswith(word[:-1])]
+            if found:
+                return found
+    return []
 
 
 def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
@@ -63,9 +59,9 @@ def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
     vocabulary = facts.vocabulary
     if vocabulary is None:
         return
-    places, found = _Places(vocabulary), []
+    every, found = {word: i for i, word in enumerate(vocabulary)}, []
     for name, patterns in wanted:
-        ids = sorted({i for pattern in patterns for i in places.of(pattern)})
+        ids = sorted({i for pattern in patterns for i in _found(pattern, every)})
         if not ids:
             tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
             raise UsageError(
@@ -86,9 +82,9 @@ def unknown_seeds(given: Any, vocabulary: Sequence[str]) -> str | None:
         ``--seed-words`` as it was given, or None.
     vocabulary : sequence of str
     """
-    places = _Places(vocabulary)
+    every = {word: i for i, word in enumerate(vocabulary)}
     wanted = () if given is None else seed_words(given)
-    missing = [str(word) for _, words in wanted for word in words if not places.of(word)]
+    missing = [str(word) for _, words in wanted for word in words if not _found(word, every)]
     if not missing:
         return None
     more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
@@ -129,11 +125,3 @@ def seeds_of(options: Any, tokens: float) -> Seeds | None:
         share = options.seed_weight * tokens / options.topics
         counts[place, k] = share / len(options.seed_words[k][1])
     return Seeds(rows.astype(np.int32), counts)
-
-
-def memory_of_seeds(options: Any, facts: Facts, topics: int) -> dict[str, int]:
-    """Count the bytes of a minibatch's counts with those of seeds among them; none without."""
-    if not options.seed_weight:
-        return {}
-    seen = facts.minibatch_words(options.minibatch, options.seed)
-    return {"counts with those of seeds": 8 * 2 * seen * topics}

@@ -193,11 +193,6 @@ class Resolved:
         """Layers of topics."""
         return max(1, len(self.widths))
 
-    @property
-    def lowest_eta(self) -> float:
-        """Prior of the topics over words."""
-        raise TypeError(f"{type(self).__name__} says no prior of words")
-
 
 def option_name(field: str) -> str:
     """Return the name of the option that a field holds, as it is typed."""

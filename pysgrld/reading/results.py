@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.posterior import history_in
+from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.about.details import NamedDocuments
@@ -159,7 +159,9 @@ class Results:
                     f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
                 )
             raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
-        found = self.run.load_checkpoint(required=True, invariants=self.model.state_invariants)
+        found = self.run.load_checkpoint(
+            required=True, invariants=self.model.fitted.state_invariants
+        )
         assert found is not None
         return found
 
@@ -340,7 +342,7 @@ class Results:
     def history(self) -> dict[int, float]:
         """Return the averaged score after each posterior sample, by iteration; empty where unknown."""
         every, first = self.options.sample_every, self.options.burn_in
-        scores = history_in(self.checkpoint.arrays).tolist()
+        scores = averages_in(self.checkpoint.arrays).history.tolist()
         return {first + n * every: score for n, score in enumerate(scores, 1)}
 
     def read_sample(self, step: int) -> dict[str, Array]:
@@ -353,7 +355,7 @@ class Results:
         CheckpointError
             If it is damaged, was changed, or is no sample of this model.
         """
-        sample = self.run.samples.read(step, self.model.sample_invariants)
+        sample = self.run.samples.read(step, self.model.fitted.sample_invariants)
         run_record.check_shapes(
             sample, self.fitted.sample_shapes(sample), str(self.run.samples.path(step))
         )
@@ -551,8 +553,11 @@ class Results:
         MissingInputError
             If one of the samples is not there any more.
         """
-        draws = self.each_document_draw(documents, ids, steps, at)
-        return DocumentDraws.stacked(draws, (len(steps), len(ids), self.fitted.layers[at]))
+        shape = len(steps), len(ids), self.fitted.layers[at]
+        found = DocumentDraws(np.empty(shape, np.float32), np.empty(shape, np.float32))
+        for s, draw in enumerate(self.each_document_draw(documents, ids, steps, at)):
+            found.theta[s], found.tokens[s] = draw
+        return found
 
     def each_document_draw(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0

@@ -49,9 +49,8 @@ class Geodesic(Points):
         """Make the steps A B O B A of size ``h``, as many as the settings say."""
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
-            self.breathe(h)
             # what is faster is not finite soon
-            damp = math.exp(min(-0.5 * self.friction, 700.0))
+            damp = math.exp(min(-0.5 * self.friction(h), 700.0))
             self.drift(0.5 * h, damp)
             if part and settings.resample == "off":
                 slope = statistics.at(self.x, noise=noise)
@@ -62,16 +61,12 @@ class Geodesic(Points):
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.push(key, part, slope.gradient, h, sd, damp)
             self.drift(0.5 * h)
-            self.breathe(h)
+            self.friction(h)
 
-    @property
-    def friction(self) -> float:
-        """Share of the velocity that friction takes in a step."""
+    def friction(self, h: float) -> float:
+        """Let half of a step of size ``h`` pass, and return the share that friction takes in a step."""
+        del h  # it stays what it is
         return float(self.block.settings.friction)
-
-    def breathe(self, h: float) -> None:
-        """Do nothing: friction stays what it is."""
-        del h
 
 
 class Thermostat(Geodesic):
@@ -89,11 +84,7 @@ class Thermostat(Geodesic):
         """Make the arrays of a state that has not begun; xi starts at C."""
         return super().own(block) | {"zeta": np.array([block.settings.friction])}
 
-    @property
-    def friction(self) -> float:
-        """Share of the velocity that friction takes in a step; negative ones are legal."""
-        return float(self.zeta[0])
-
-    def breathe(self, h: float) -> None:
-        """Let xi follow the temperature for half of a step of size ``h``."""
+    def friction(self, h: float) -> float:
+        """Let xi follow the temperature for half of a step of size ``h``; it may get negative."""
         self.zeta += (self.figures()["temperature"] - 1.0) * 0.5 * h * h
+        return float(self.zeta[0])

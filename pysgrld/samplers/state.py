@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from pysgrld.core import core
-from pysgrld.core.restore import picked, put_back
+from pysgrld.core.restore import put_back
+from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: Sufficient statistics: what the documents of a minibatch say about a block.
@@ -157,7 +158,10 @@ class BlockState(ABC, Generic[S]):
             If one is missing.
         """
         kind: type[BlockState[Any]] = (cls.warm_up if warm else None) or cls
-        own = picked(arrays, kind.names, f"{block.name}.")
+        for name in kind.names:
+            if name not in arrays:
+                raise CheckpointError(f"the checkpoint lacks array {f'{block.name}.{name}'!r}")
+        own = {name: arrays[name] for name in kind.names}
         return kind(block, threads, None if kind is cls else cls, **own)
 
     @classmethod

@@ -109,11 +109,6 @@ def _check_resample(given: Mapping[str, Any]) -> None:
         raise UsageError("--resample has a meaning with --inner-steps above 1 only: leave it out")
 
 
-def _changed(option: Option, default: Any) -> Option:
-    """Return an option with another default."""
-    return option._replace(default=default, shown=f"{default}")
-
-
 # ---- samplers
 
 SAMPLERS: dict[str, Sampler] = {
@@ -206,7 +201,8 @@ SAMPLERS: dict[str, Sampler] = {
             "Thermostat",
             settings="GeodesicSettings",
             geometry="sphere",
-            options=_GEODESIC | {"noise-estimate": _changed(NOISE_ESTIMATE, "off")},
+            options=_GEODESIC
+            | {"noise-estimate": NOISE_ESTIMATE._replace(default="off", shown="off")},
             check=_check_resample,
         ),
         Sampler(
@@ -216,7 +212,7 @@ SAMPLERS: dict[str, Sampler] = {
             "Trajectories",
             settings="TrajectorySettings",
             geometry="sphere",
-            options={"leapfrog-steps": _changed(LEAPFROG_STEPS, 1)},
+            options={"leapfrog-steps": LEAPFROG_STEPS._replace(default=1, shown="1")},
             whole_corpus=True,
             takes=_STEPPED,
         ),
@@ -238,7 +234,7 @@ SAMPLERS: dict[str, Sampler] = {
             "Ascent",
             settings="AscentSettings",
             geometry="sphere",
-            options={"inner-steps": _changed(INNER_STEPS, 10)},
+            options={"inner-steps": INNER_STEPS._replace(default=10, shown="10")},
             whole_corpus=True,
             draws=False,
             ignores=_NO_WALKS,
@@ -250,7 +246,7 @@ SAMPLERS: dict[str, Sampler] = {
             "Ascent",
             settings="AscentSettings",
             geometry="sphere",
-            options={"inner-steps": _changed(INNER_STEPS, 40)},
+            options={"inner-steps": INNER_STEPS._replace(default=40, shown="40")},
             draws=False,
             ignores=_NO_WALKS,
         ),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.posterior import has_settled, history_in
+from pysgrld.chain.posterior import averages_in, has_settled
 from pysgrld.core.draws import at_words
 from pysgrld.errors import SgmcError
 from pysgrld.evaluate import Estimate, Score
@@ -57,7 +57,7 @@ def read_standing(
             scores.append(scorer.point(key, at_words(results.fitted.current, scorer.words)))
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
-    history = history_in(first.checkpoint.arrays).tolist()
+    history = averages_in(first.checkpoint.arrays).history.tolist()
     # what the second half of the iterations took off, if there was a sample by then
     gained = None
     before = (step // 2 - options.burn_in) // options.sample_every

@@ -261,7 +261,7 @@ class Training:
         run, chain, comm = self.run, self.chain, self.comm
         comm.meet()  # all have the corpus, and a chain
         checkpoint = run.load_checkpoint(
-            required=self.required, invariants=self.model.state_invariants
+            required=self.required, invariants=self.model.fitted.state_invariants
         )
         refuse_endless_starts(run, checkpoint.step if checkpoint else 0)
         run.rewind(checkpoint)

@@ -90,7 +90,7 @@ class Rounds:
                 batch, orders, lambda: (a for a in chain.arrays().values() if a.nbytes <= _SMALL)
             )
             if met.orders:
-                comm.agree(chain.arrays().values())
+                comm.meet(same=lambda: chain.arrays().values())
             if met.orders & Orders.SAVE:
                 yield None
             elif met.orders:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.chain.posterior import Posterior, Thinning
+from pysgrld.chain.posterior import Posterior, thinned
 from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model
@@ -80,8 +80,8 @@ class RunWriter:
         self.score = model.score
         self.backlog = Backlog(prepared.run, reporter.note)
         limits = {False: prepared.options.samples, True: prepared.options.top_word_samples}
-        #: Rules by which full and top-word samples are kept.
-        self.thinning = {slim: Thinning(limit) for slim, limit in limits.items() if limit}
+        #: How many samples are kept at most, full ones and of top words alone.
+        self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
         self.word_counts = prepared.word_counts
         self.measured = -1
         self._failed = 0
@@ -93,24 +93,24 @@ class RunWriter:
         return float(scorer.unigram(self.word_counts)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample, and keep it on disk, full or slim, if it is its turn."""
+        """Take a posterior sample, and keep it on disk, full or of top words, if it is its turn."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return
         n, step = self.posterior.samples, self.chain.step
         due = []
-        for slim, thinning in self.thinning.items():
-            spacing, before = thinning.spacing(n), thinning.spacing(n - 1)
-            if spacing != before:
-                for ordinal in thinning.kept(n - 1):
+        for top_words, limit in self.limits.items():
+            spacing, before = thinned(n, limit).step, thinned(n - 1, limit)
+            if spacing != before.step:
+                for ordinal in before:
                     if ordinal % spacing:
                         at = self.posterior.burn_in + ordinal * self.posterior.every
-                        self.backlog.remove_sample(at, top_words=slim)
+                        self.backlog.remove_sample(at, top_words=top_words)
             if n % spacing == 0:
-                due.append(slim)
+                due.append(top_words)
         sample = self.chain.sample() if due else {}
         if False in due:
-            self.backlog.write_sample(step, sample, self.model.sample_invariants)
+            self.backlog.write_sample(step, sample, self.model.fitted.sample_invariants)
         if True in due:
             self.backlog.write_sample(
                 step, top_word_sample(sample["phi"]), TOP_WORDS, top_words=True
@@ -138,7 +138,9 @@ class RunWriter:
             "tokens_per_second": round(self.at.tokens_per_second, 1),
             "rss_bytes": rss_bytes(),
         }
-        figures = self.chain.figures() | self.posterior.figures() | self.comm.figures()
+        scorer = self.posterior.scorer
+        further = {} if scorer is None else scorer.figures()
+        figures = self.chain.figures() | further | self.comm.figures()
         record |= {name: _number(figure) for name, figure in figures.items()}
         self.backlog.append_metrics(record)
         self.backlog.set_status("running", step=self.chain.step)
@@ -158,7 +160,11 @@ class RunWriter:
         arrays = self.chain.arrays() | self.posterior.arrays()
         try:
             self.backlog.save_checkpoint(
-                self.chain.step, arrays, meta, keep=keep, invariants=self.model.state_invariants
+                self.chain.step,
+                arrays,
+                meta,
+                keep=keep,
+                invariants=self.model.fitted.state_invariants,
             )
         except GoneError:
             raise

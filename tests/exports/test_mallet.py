@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.options.priors import lowest_eta
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import mallet as module
@@ -43,7 +44,7 @@ def test_all_files_tell_of_one_draw_of_the_tokens_topics(exported, chains, name,
     assert [row[1] for row in rows] == [ids[d] for d in doc]
     np.testing.assert_array_equal(z, results.fitted.token_topics(documents, trained, at))
     assert len(alpha) == k
-    assert beta == results.options.lowest_eta
+    assert beta == lowest_eta(results.options.eta)
     n_dk, n_kw = np.zeros((54, k)), np.zeros((k, v))
     np.add.at(n_dk, (doc, z), 1)
     np.add.at(n_kw, (z, word), 1)

@@ -251,18 +251,25 @@ def test_numbers_that_are_none_end_it_with_86(step, good, folder, whole, trials,
     Red with: no state saved; a sample with NaN that is no numerical failure (70); a failure in the
     last checkpoint that is not recorded.
     """
-    check = BlockChain._check
+    advance = BlockChain.advance
 
-    def poisoned(self):
-        if self.step == step:
-            self.states["phi"].g[3, 2] = np.inf if step == 24 else np.nan
+    def poisoned(self, batch=None):
+        state = self.states["phi"]
+        move = state.step
+
+        def then_poison(*arguments):
+            move(*arguments)
+            state.g[3, 2] = np.inf if step == 24 else np.nan
             if step == 22:  # as a step of the kernel would leave it
-                self.states["phi"].sums[2] = np.nan
-        check(self)
+                state.sums[2] = np.nan
+
+        if self.step == step - 1:
+            state.step = then_poison
+        return advance(self, batch)
 
     monkeypatch.chdir(folder)
     with monkeypatch.context() as patch:
-        patch.setattr(BlockChain, "_check", poisoned)
+        patch.setattr(BlockChain, "advance", poisoned)
         arguments = ["train", "corpus.txt", *command_line(checkpoint_every=5), "--out", "run"]
         done = CliRunner().invoke(cli.main, arguments, prog_name="sgmc")
     assert done.exit_code == 86, done.output

@@ -13,8 +13,7 @@ from scipy.special import gammaln
 from pysgrld.core import core
 from pysgrld.models.dpmm import births
 from pysgrld.models.dpmm import slice_sampling as dpmm
-from pysgrld.models.dpmm.settings import Settings
-from pysgrld.models.dpmm.slice_sampling import Mixture
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.types import Documents
 
 pytestmark = pytest.mark.statistical

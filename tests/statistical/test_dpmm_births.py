@@ -10,8 +10,7 @@ from scipy.special import gammaln
 
 from pysgrld.models.dpmm import births
 from pysgrld.models.dpmm.births import Births
-from pysgrld.models.dpmm.settings import Settings
-from pysgrld.models.dpmm.slice_sampling import Mixture
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.types import Documents
 
 pytestmark = pytest.mark.statistical

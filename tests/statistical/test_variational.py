@@ -259,7 +259,7 @@ def test_predictions_are_products_of_means():
     state = state_of(lam)
     parts = {"phi": state.rows(), WEIGHTS: state.weights()}
     documents = Documents(batch.indptr, batch.indices, batch.counts)
-    reader = MeanFieldReader(K, ALPHA, documents, 1)
+    reader = MeanFieldReader(K, ALPHA, documents, np.arange(len(documents)), 1)
     scored = Scored(
         np.arange(0, 3 * D + 1, 3),
         np.tile([0, 7, 59], D).astype(np.int32),

@@ -6,7 +6,7 @@ from array import array
 import numpy as np
 import pytest
 
-from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior, Thinning
+from pysgrld.chain.posterior import SETTLED_SAMPLES, Posterior, thinned
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import visits
@@ -62,7 +62,7 @@ def observe(kept, iterations):
 )
 def test_every_sample_is_kept_up_to_the_limit_then_every_second(samples, kept):
     """Red with: a spacing of 3 after 2; a limit that is left at its own number of samples."""
-    assert Thinning(4).kept(samples) == kept
+    assert list(thinned(samples, 4)) == kept
 
 
 @pytest.mark.parametrize("limit", [1, 3, 10])
@@ -71,9 +71,9 @@ def test_a_sample_that_was_dropped_never_comes_back(limit):
 
     Red with: a spacing of 3 after 2; ordinals that begin at 1.
     """
-    thinning, before = Thinning(limit), set()
+    before = set()
     for samples in range(1, 200):
-        kept = set(thinning.kept(samples))
+        kept = set(thinned(samples, limit))
         assert kept <= before | {samples}
         assert len(kept) <= limit
         assert 2 * len(kept) >= min(limit, samples)
@@ -108,7 +108,6 @@ def test_without_held_out_documents_samples_have_no_score():
     assert math.isnan(kept.score)
     assert math.isnan(kept.point())
     assert kept.settled() is None
-    assert kept.figures() == {}
 
 
 def test_an_approximation_has_scores_and_no_samples():

@@ -132,10 +132,13 @@ def test_samples_and_states_hold_what_the_family_says_of_them(name, algo):
     """Red with: a model that says nothing of its samples; rows that are not normalised."""
     chain, model = advanced(started(name, algo), 4).chain, model_of(name)
     sample, arrays = chain.sample(), chain.arrays()
-    must = set(required(model.sample_invariants))
+    must = set(required(model.fitted.sample_invariants))
     assert must
     assert must <= set(sample)
-    for found, invariants in ((sample, model.sample_invariants), (arrays, model.state_invariants)):
+    for found, invariants in (
+        (sample, model.fitted.sample_invariants),
+        (arrays, model.fitted.state_invariants),
+    ):
         for array, values in found.items():
             assert violation(array, values, invariants, finite=True) is None
             if any(fnmatchcase(array, pattern) for pattern in invariants):

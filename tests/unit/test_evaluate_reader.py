@@ -5,7 +5,7 @@ import pytest
 
 from pysgrld.core import core, padded
 from pysgrld.evaluate import Visiting
-from pysgrld.evaluate.reader import Sweeps, longest_counted, sweeps_of, sweeps_of_new
+from pysgrld.evaluate.reader import Sweeps, sweeps_of, sweeps_of_new
 from pysgrld.models.dlda.reader import deep_readers
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.lda.reader import lda_readers
@@ -31,7 +31,7 @@ def test_sweeps_of_each_visit(how, fresh, wanted):
 
 def test_a_document_that_is_too_long_keeps_its_last_sweep():
     """Red with: one token more than can be counted taken for short enough."""
-    most = longest_counted(200)
+    most = deep_readers(DeepLDAOptions.of(DEEP)).longest
     assert most == core.MAX_COLLECTED // 100
     assert sweeps_of_new(200, longest=most) == Sweeps(PURPOSE.infer, 200, 100, go_on=False)
     assert sweeps_of_new(200, longest=most + 1).kept == 1

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pysgrld.experiments.scir_dpmm import ROWS, Released, Row
-from pysgrld.models.dpmm.settings import Settings
+from pysgrld.models.dpmm.slice_sampling import Settings
 from pysgrld.types import Documents
 
 #: Ten users of the first word, then ten of the second.

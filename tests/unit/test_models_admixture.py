@@ -37,7 +37,7 @@ def drawn(readers, topics, some, ids, *, threads=1, at=0, number=DRAWS):
     run = AdmixtureFitted(record, threads, blocks, readers)
     samples = ((step, topics) for step in range(1, number + 1))
     each = run.document_draws(samples, some, ids, at)
-    return DocumentDraws.stacked(each, (number, len(ids), readers.layers[at]))
+    return DocumentDraws(*map(np.stack, zip(*each, strict=True)))
 
 
 @pytest.fixture(scope="module")

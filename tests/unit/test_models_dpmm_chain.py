@@ -7,8 +7,7 @@ from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.errors import UsageError
 from pysgrld.models.dpmm.chain import MixtureChain, settings_of
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.models.dpmm.settings import Settings
-from pysgrld.models.dpmm.slice_sampling import Mixture
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of

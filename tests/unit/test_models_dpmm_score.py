@@ -11,8 +11,7 @@ from pysgrld.evaluate import whole
 from pysgrld.models.dpmm import likelihood as multinomials
 from pysgrld.models.dpmm.likelihood import log_likelihoods, responsibilities
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.models.dpmm.settings import Settings
-from pysgrld.models.dpmm.slice_sampling import Mixture
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.models.table import model_of
 from pysgrld.types import Documents, Key
 

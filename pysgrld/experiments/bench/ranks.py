@@ -26,7 +26,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.machine import threads
 from pysgrld.train.begin import begin
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Minibatch
 
 #: Timed repeats, after one that is not timed.
 REPEATS, QUICK_REPEATS = 5, 1
@@ -204,11 +204,13 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
     """Return the milliseconds in which all members add up so many counts, for each repeat."""
     counts, found = np.ones(cells, np.int64), []
+    none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
+    nothing = Minibatch(ends, none, none, none, ends[1:], 1.0)
     for _ in range(repeats + 1):
         counts[:] = 1
         comm.meet()
         began = time.perf_counter()
-        comm.add([Collected((counts,))])
+        comm.collect(lambda _: Collected((counts,)), nothing)
         found.append(1e3 * (time.perf_counter() - began))
     return found[1:]
 

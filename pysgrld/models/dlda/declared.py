@@ -158,10 +158,8 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         """Count topics, minibatches, documents in hand, and documents that are kept between visits."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
-        from pysgrld.models.seeds import memory_of_seeds
 
         need = of_topics(options, facts, extent, (options.topics, *options.layers))
-        need |= memory_of_seeds(options, facts, padded(options.topics))
         if SAMPLERS[options.algo].whole_corpus:
             across = sum(padded(width) for width in options.layers)
             need["documents between visits"] = 8 * facts.documents * across

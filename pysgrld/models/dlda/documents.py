@@ -20,7 +20,7 @@ from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.seeds import seeds_of
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
-from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Floats, Key, Minibatch, Schedule
+from pysgrld.types import UNIT, Array, Block, Documents, Doubles, Key, Minibatch, Schedule
 
 #: Sweeps in which published settings leave p and c as they start.
 HELD = 9
@@ -136,7 +136,7 @@ class DeepDocuments(DocumentSampler):
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
         topics = topic_arguments(draw, self.layers, flat=self.flat)
-        found = comm.add(self._sampled(key, topics, part) for part in comm.parts(batch))
+        found = comm.collect(lambda part: self._sampled(key, topics, part), batch)
         self._visited += 1
         words, *above, tables = found.sums
         assert found.values is not None
@@ -211,14 +211,6 @@ def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict
         for i in range(len(layers) - 1, 0, -1):
             means[i - 1][: layers[i - 1]] = product(phi[i], means[i])
     return {"phi": phi, "topics": list(layers), "r": parts["r"], "start": np.concatenate(means)}
-
-
-def projection(parts: Draw, layers: tuple[int, ...], at: int) -> Floats:
-    """Compute layer ``at``'s topics, from 0, over the words: Phi1 Phi2 ... Phi_l, (V, Kp) float32."""
-    phi = parts["phi"]
-    for i in range(1, at + 1):
-        phi = product(phi[:, : layers[i - 1]], parts[name_of(i)]).astype(np.float32)
-    return phi
 
 
 def prior_mean(parts: Draw, layers: tuple[int, ...], at: int) -> Doubles:

@@ -20,21 +20,13 @@ from pysgrld.evaluate.reader import (
     Reader,
     Readers,
     Visiting,
-    longest_counted,
     sweeps_of,
     sweeps_of_draw,
     sweeps_of_new,
     topics_given,
 )
 from pysgrld.models.admixture import AdmixtureFitted
-from pysgrld.models.dlda.documents import (
-    blocks,
-    hyper_of,
-    name_of,
-    prior_mean,
-    projection,
-    topic_arguments,
-)
+from pysgrld.models.dlda.documents import blocks, hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.fitted import Node, Record, top_words
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
@@ -42,7 +34,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
 
 def deep_readers(options: DeepLDAOptions) -> Readers:
     """Return the maker of readers of documents for deep LDA with resolved options."""
-    longest = longest_counted(DeepReader.NEW)
+    longest = core.MAX_COLLECTED // (DeepReader.NEW // 2)
     return Readers(tuple(options.layers), longest, partial(DeepReader, options))
 
 
@@ -256,41 +248,6 @@ ABOVE_EVEN = 3.0
 TOP_SHARE = 0.95
 
 
-def tree(
-    draw: Draw, layers: tuple[int, ...], words: Sequence[Sequence[Sequence[str]]]
-) -> list[Node]:
-    """Draw up the topics of the top layer that are in use, each with those below it.
-
-    An edge to a topic is there where its weight in the column of Phi is at least three times that of
-    an even split. A topic of the top layer is used as much as its shape in r says.
-
-    Parameters
-    ----------
-    draw : dict
-        Topics of every layer and ``r``, word-major.
-    layers : tuple of int
-        Topics of each layer.
-    words : sequence
-        The words to show of each topic, by layer and topic.
-    """
-
-    def node(at: int, k: int, share: float) -> Node:
-        children: tuple[Node, ...] = ()
-        if at > 0:
-            column = draw[name_of(at)][:, k].astype(np.float64)
-            used = np.flatnonzero(column >= ABOVE_EVEN / layers[at - 1])
-            order = used[np.argsort(-column[used], kind="stable")]
-            children = tuple(node(at - 1, int(j), float(column[j])) for j in order)
-        return Node(at + 1, k, share, tuple(words[at][k]), children)
-
-    top = len(layers) - 1
-    r = draw["r"][: layers[top]].astype(np.float64)
-    shares = r / r.sum()
-    order = np.argsort(-shares, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(shares[order]), TOP_SHARE)) + 1
-    return [node(top, int(k), float(shares[k])) for k in order[:enough]]
-
-
 #: Perplexity, and beside it the figure that the paper calls so.
 DEEP_PERPLEXITY = replace(
     PERPLEXITY,
@@ -320,20 +277,33 @@ class DeepFitted(AdmixtureFitted):
         parts = blocks(options, record.words, record.tokens)
         super().__init__(record, threads, parts, deep_readers(options))
 
-    def document_prior(self, at: int) -> None:
-        """Return None: the prior is no Dirichlet, and nothing of it is taken off the weights."""
-        del at
-
     def over_words(self, draw: Draw, at: int) -> Floats:
-        """Return the topics of a layer over the words, through the layers below, (V, Kp) float32."""
-        return projection(draw, self.layers, at)
+        """Return Phi1 Phi2 ... Phi_l, a layer's topics over the words through those below, (V, Kp)."""
+        phi = draw["phi"]
+        for i in range(1, at + 1):
+            phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
+        return phi
 
     def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
-        """Draw up the topics of the top layer in use, each with those below it and its top words."""
-        draw = self.mean or self.current
-        tops = [
-            top_words(self.over_words(draw, at)[:, :k], words) for at, k in enumerate(self.layers)
-        ]
-        return tree(
-            draw, self.layers, [[[vocabulary[w] for w in row] for row in top] for top in tops]
-        )
+        """Draw up the topics of the top layer in use, each with those below it and its top words.
+
+        An edge to a topic is there where its weight in the column of Phi is at least three times that of
+        an even split. A topic of the top layer is used as much as its shape in r says.
+        """
+        draw, layers, top = self.mean or self.current, self.layers, self.depth - 1
+        best = [top_words(self.over_words(draw, at)[:, :k], words) for at, k in enumerate(layers)]
+
+        def node(at: int, k: int, share: float) -> Node:
+            children: tuple[Node, ...] = ()
+            if at > 0:
+                column = draw[name_of(at)][:, k].astype(np.float64)
+                used = np.flatnonzero(column >= ABOVE_EVEN / layers[at - 1])
+                order = used[np.argsort(-column[used], kind="stable")]
+                children = tuple(node(at - 1, int(j), float(column[j])) for j in order)
+            return Node(at + 1, k, share, tuple(vocabulary[w] for w in best[at][k]), children)
+
+        r = draw["r"][: layers[top]].astype(np.float64)
+        shares = r / r.sum()
+        order = np.argsort(-shares, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(shares[order]), TOP_SHARE)) + 1
+        return [node(top, int(k), float(shares[k])) for k in order[:enough]]

@@ -30,8 +30,3 @@ class DeepLDAOptions(Resolved):
     def widths(self) -> tuple[int, ...]:
         """Topics of each layer, the lowest first."""
         return self.layers
-
-    @property
-    def lowest_eta(self) -> float:
-        """Dirichlet prior per word of a topic of layer 1."""
-        return self.eta[0]

@@ -10,8 +10,7 @@ from pysgrld.chain.protocol import Chain, Visit
 from pysgrld.corpus.minibatches import Epochs, Minibatches
 from pysgrld.errors import UsageError
 from pysgrld.models.dpmm.resolved import MixtureOptions
-from pysgrld.models.dpmm.settings import Settings
-from pysgrld.models.dpmm.slice_sampling import Mixture
+from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.types import Array, Documents, Floats, Minibatch, noise_inflation
 
 

@@ -129,6 +129,7 @@ class MixtureModel(Model[MixtureOptions]):
     resolved = MixtureOptions
     reads = "pysgrld.models.dpmm.fitted.MixtureFitted"
     minibatch = 1000
+    expected_topics = EXPECTED
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and options of sticks where there are no such ones."""
@@ -163,10 +164,6 @@ class MixtureModel(Model[MixtureOptions]):
         if steps := STEPS.get(algo):
             value["step-size"] = value["step-size"] or (steps[0], 1.0, 0.0)
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
-
-    def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Return the number of components that is expected, as it is not known."""
-        return EXPECTED
 
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count the components, if there are no more than are expected, and the documents."""

@@ -20,8 +20,3 @@ class MixtureOptions(Resolved):
     dp_start: int
     dp_swaps: Literal["on"] | None
     dp_reuse: Literal["on", "off"]
-
-    @property
-    def lowest_eta(self) -> float:
-        """Dirichlet prior per word of a component."""
-        return self.eta

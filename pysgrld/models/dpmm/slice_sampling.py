@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +33,6 @@ from pysgrld.core.restore import check_topics
 from pysgrld.errors import CheckpointError, NumericalError
 from pysgrld.models.dpmm.births import Births
 from pysgrld.models.dpmm.likelihood import count_words, log_mixture, logsumexp, prior_predictive
-from pysgrld.models.dpmm.settings import Settings
 from pysgrld.types import Array, Documents, Doubles, Int32s, Int64s, Key
 
 #: Components that are drawn at a time when the stick must be broken further.
@@ -45,6 +45,43 @@ _CHOICE = 1 << 40
 _SWAPS, _UNIFORMS = 1 << 41, 4
 #: Entity of the uniforms of a birth or a death.
 _BIRTHS = 1 << 42
+
+
+class Settings(NamedTuple):
+    """Settings of the sampling of a mixture.
+
+    Attributes
+    ----------
+    algo : {"gibbs", "scir", "sgrld"}
+        How sticks and components move: fresh draws, exact transitions, Langevin steps.
+    base : float
+        Symmetric Dirichlet parameter of components, per word.
+    shape, rate : float
+        Gamma prior of the concentration c.
+    start : int
+        Components that documents are spread over at first.
+    step, stick_step : float
+        Lengths h of the steps of components and of sticks; ``gibbs`` has none.
+    concentration : {"sticks", "escobar-west"}
+        What c is drawn given: the sticks, or the number of occupied components. The latter is
+        exact with ``gibbs``, and an approximation with stochastic steps.
+    swaps : bool
+        Labels of components that have an order are swapped.
+    reuse : bool
+        Components beyond the last occupied one are kept and come back when their number does, as in
+        the released code of Baker et al.; they have a memory then.
+    """
+
+    algo: str = "gibbs"
+    base: float = 0.5
+    shape: float = 1.0
+    rate: float = 1.0
+    start: int = 20
+    step: float = 0.1
+    stick_step: float = 0.1
+    concentration: str = "sticks"
+    swaps: bool = False
+    reuse: bool = False
 
 
 class Mixture:

@@ -5,23 +5,20 @@ Kernel: cpp/kernels/documents_collapsed.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import check_topics, put_back
-from pysgrld.models.lda.documents import alpha_evidence, alpha_of, token_places
+from pysgrld.models.lda.documents import TokenTopics, alpha_evidence, alpha_of
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Array, Block, Documents, Int32s, Int64s, Key, Minibatch
+from pysgrld.types import Block, Int32s, Key, Minibatch
 
 
-class CollapsedDocuments(DocumentSampler):
+class CollapsedDocuments(TokenTopics):
     """Documents by collapsed Gibbs sampling: each token's topic given those of all others.
 
     Parameters
@@ -34,24 +31,12 @@ class CollapsedDocuments(DocumentSampler):
         Over all tokens, an iteration.
     threads : int
         The chain itself runs on one.
-
-    Attributes
-    ----------
-    z : int32 array
-        Topics of all tokens that are kept, -1 before the first sweep.
     """
 
     def __init__(self, *, block: Block, alpha: float | None, sweeps: int, threads: int) -> None:
         self.block, self.alpha, self.sweeps = block, alpha, sweeps
         self.topics = block.shape[1]
-        self.z: Int32s = np.zeros(0, np.int32)
-        self._token_ptr: Int64s = np.zeros(1, np.int64)
         self._work, self._threads = core.Workspace(), threads
-
-    def keep(self, documents: Documents) -> None:
-        """Sample these documents; none of their tokens has a topic yet."""
-        self._token_ptr = token_places(documents)
-        self.z = np.full(self._token_ptr[-1], -1, np.int32)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
@@ -61,6 +46,8 @@ class CollapsedDocuments(DocumentSampler):
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
         del comm
+        assert self.z is not None  # the whole corpus is kept
+        assert self.token_ptr is not None
         alpha = alpha_of(draw, self.alpha)  # topics are integrated out
         eta = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else self.block.prior
         counts = core.documents_collapsed(
@@ -75,7 +62,7 @@ class CollapsedDocuments(DocumentSampler):
             sweeps=self.sweeps,
             **key._asdict(),
             z=self.z,
-            token_ptr=self._token_ptr,
+            token_ptr=self.token_ptr,
             work=self._work,
             threads=self._threads,
         )
@@ -84,7 +71,7 @@ class CollapsedDocuments(DocumentSampler):
         if isinstance(alpha, np.ndarray):
             tables, q = core.alpha_evidence(
                 z=self.z,
-                token_ptr=self._token_ptr,
+                token_ptr=self.token_ptr,
                 doc_ids=batch.doc_ids,
                 alpha=alpha,
                 topics=self.topics,
@@ -107,18 +94,3 @@ class CollapsedDocuments(DocumentSampler):
             there = np.flatnonzero(np.isin(words, seeded))
             of[there] = 1 + np.searchsorted(seeded, words[there])
         return {"priors": priors, "prior_of": of, "mass": mass}
-
-    def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens."""
-        return {"z": self.z}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the topics of all tokens out of a checkpoint.
-
-        Raises
-        ------
-        CheckpointError
-            If it lacks them, or has topics that there are not.
-        """
-        put_back(self.arrays(), arrays)
-        check_topics("z", self.z, self.topics)

@@ -161,10 +161,8 @@ class LDAModel(Model[LDAOptions]):
         """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
-        from pysgrld.models.seeds import memory_of_seeds
 
         need = of_topics(options, facts, extent, (options.topics,))
-        need |= memory_of_seeds(options, facts, padded(options.topics))
         if options.algo == "cgs":
             need["counts of all words"] = (4 + 8) * facts.words * padded(options.topics)
         if SAMPLERS[options.algo].whole_corpus or (
@@ -220,9 +218,11 @@ class LDAModel(Model[LDAOptions]):
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Score by document completion."""
         from pysgrld.evaluate import Completion
-        from pysgrld.models.lda.reader import readers_of
+        from pysgrld.models.lda.reader import lda_readers
 
-        return Completion(held_out, readers_of(options), threads)
+        k, fitted = options.topics, options.algo == "ovb"
+        readers = lda_readers(k, options.fixed_alpha, mean_field=fitted)
+        return Completion(held_out, readers, threads)
 
 
 MODEL = LDAModel()

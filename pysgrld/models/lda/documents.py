@@ -26,7 +26,7 @@ from pysgrld.core.draws import Draw, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.seeds import seeds_of
-from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, usual_alpha
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, usual_alpha
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import (
@@ -54,7 +54,7 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
     Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
     """
-    k, eta = options.topics, options.lowest_eta
+    k, eta = options.topics, lowest_eta(options.eta)
     mass = 0.0 if options.preset else float(tokens)
     parts = [
         Block(
@@ -103,7 +103,46 @@ def token_places(documents: Documents) -> Int64s:
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
-class GibbsDocuments(DocumentSampler):
+class TokenTopics(DocumentSampler):
+    """Documents whose tokens have topics, which may be kept between visits.
+
+    Attributes
+    ----------
+    topics : int
+        K.
+    z : (N,) int32 or None
+        Topics of all tokens that are kept, -1 of one that has none yet; None where none are kept.
+    token_ptr : (n + 1,) int64 or None
+        Where the tokens of each document begin among them.
+    """
+
+    topics: int
+    z: Int32s | None = None
+    token_ptr: Int64s | None = None
+
+    def keep(self, documents: Documents) -> None:
+        """Keep the topics of all tokens between visits; none has one yet."""
+        self.token_ptr = token_places(documents)
+        self.z = np.full(self.token_ptr[-1], -1, np.int32)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the topics of all tokens, ``z``, where they are kept."""
+        return {} if self.z is None else {"z": self.z}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Copy the topics of all tokens out of a checkpoint, where they are kept.
+
+        Raises
+        ------
+        CheckpointError
+            If it lacks them, or has topics that there are not.
+        """
+        put_back(self.arrays(), arrays)
+        if self.z is not None:
+            check_topics("z", self.z, self.topics)
+
+
+class GibbsDocuments(TokenTopics):
     """Documents by Gibbs sampling of their tokens' topics, theta integrated out.
 
     Parameters
@@ -131,16 +170,9 @@ class GibbsDocuments(DocumentSampler):
     ) -> None:
         self.topics, self.alpha = topics, alpha
         self.sweeps, self.kept, self.rao_blackwell = sweeps, kept, rao_blackwell
-        self._z: Int32s | None = None
-        self._token_ptr: Int64s | None = None
         #: Whether some counts are spread over a word's row when all are added up.
         self.active = rao_blackwell and topics > core.DENSE_TOPICS
         self._work, self._threads = core.Workspace(), threads
-
-    def keep(self, documents: Documents) -> None:
-        """Keep the topics of all tokens between visits; none has one yet."""
-        self._token_ptr = token_places(documents)
-        self._z = np.full(self._token_ptr[-1], -1, np.int32)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
@@ -150,7 +182,7 @@ class GibbsDocuments(DocumentSampler):
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
         phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
-        found = comm.add(self._sampled(key, phi, alpha, part) for part in comm.parts(batch))
+        found = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
         counts, tokens, *others = found.sums
         if self.active:
             core.spread(
@@ -176,7 +208,7 @@ class GibbsDocuments(DocumentSampler):
         Where alpha is learned also what the topics of the last sweep say about it: tables, and q of each.
         """
         bucket = np.zeros(len(batch.words), np.int64) if self.active else None
-        z, token_ptr = self._z, self._token_ptr
+        z, token_ptr = self.z, self.token_ptr
         if self.alpha is None and z is None:
             token_ptr = token_places(Documents(batch.indptr, batch.indices, batch.counts))
             z = np.full(token_ptr[-1], -1, np.int32)
@@ -217,19 +249,3 @@ class GibbsDocuments(DocumentSampler):
             threads=self._threads,
         )
         return Collected((*sums, tables), q)
-
-    def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, ``z``, where they are kept."""
-        return {} if self._z is None else {"z": self._z}
-
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the topics of all tokens out of a checkpoint, where they are kept.
-
-        Raises
-        ------
-        CheckpointError
-            If it lacks them, or has topics that there are not.
-        """
-        put_back(self.arrays(), arrays)
-        if self._z is not None:
-            check_topics("z", self._z, self.topics)

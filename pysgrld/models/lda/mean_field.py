@@ -55,7 +55,7 @@ class MeanFieldDocuments(DocumentSampler):
         """
         del key
         weights = weights_of(draw)
-        counts, tokens = comm.add(self._counted(weights, part) for part in comm.parts(batch)).sums
+        counts, tokens = comm.collect(lambda part: self._counted(weights, part), batch).sums
         level = batch.scale * int(tokens[0]) / self.topics
         return {"phi": Counts(batch.words, counts, batch.scale / UNIT, level)}
 

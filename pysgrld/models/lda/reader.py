@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -46,14 +47,10 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
     mean_field : bool
         Whether documents are fitted by mean field, as in training; else their topics are sampled.
     """
-
-    def make(documents: Documents, doc_ids: Int64s, threads: int) -> Reader:
-        if mean_field:
-            assert alpha is not None  # nothing was sampled that it could be learned from
-            return MeanFieldReader(topics, alpha, documents, threads)
-        return GibbsReader(topics, alpha, documents, doc_ids, threads)
-
-    return Readers((topics,), core.MAX_COLLECTED, make)
+    if not mean_field:
+        return Readers((topics,), core.MAX_COLLECTED, partial(GibbsReader, topics, alpha))
+    assert alpha is not None  # nothing was sampled that it could be learned from
+    return Readers((topics,), core.MAX_COLLECTED, partial(MeanFieldReader, topics, alpha))
 
 
 class GibbsReader(Reader):
@@ -203,10 +200,14 @@ class MeanFieldReader(Reader):
     alpha : float
     documents : Documents
         Observed tokens, over the rows of phi that are given later.
+    doc_ids : (n,) int64
     threads : int
     """
 
-    def __init__(self, topics: int, alpha: float, documents: Documents, threads: int) -> None:
+    def __init__(
+        self, topics: int, alpha: float, documents: Documents, doc_ids: Int64s, threads: int
+    ) -> None:
+        del doc_ids  # nothing is random
         self.documents = documents
         self.fitting = MeanFieldDocuments(
             topics=topics, alpha=alpha, sweeps=PASSES, threads=threads
@@ -284,9 +285,5 @@ class LDAFitted(AdmixtureFitted):
     def __init__(self, record: Record, threads: int) -> None:
         options: LDAOptions = record.options
         parts = blocks(options, record.words, record.tokens)
-        super().__init__(record, threads, parts, readers_of(options))
-
-
-def readers_of(options: LDAOptions) -> Readers:
-    """Return the maker of readers, which fit or sample documents as training does."""
-    return lda_readers(options.topics, options.fixed_alpha, mean_field=options.algo == "ovb")
+        readers = lda_readers(options.topics, options.fixed_alpha, mean_field=options.algo == "ovb")
+        super().__init__(record, threads, parts, readers)

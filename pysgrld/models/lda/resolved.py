@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pysgrld.options.option import Resolved
-from pysgrld.options.priors import lowest_eta
 from pysgrld.options.word_files import FoundSeeds
 
 
@@ -19,11 +18,6 @@ class LDAOptions(Resolved):
     eta: float | Literal["learn"]
     seed_words: FoundSeeds | None = None
     seed_weight: float | None = None
-
-    @property
-    def lowest_eta(self) -> float:
-        """Dirichlet prior per word of a topic; of a learned one where it starts."""
-        return lowest_eta(self.eta)
 
     @property
     def fixed_alpha(self) -> float | None:

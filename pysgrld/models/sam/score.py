@@ -16,7 +16,6 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import dot, exp, log, logaddexp, product
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
 from pysgrld.errors import NumericalError
 from pysgrld.evaluate import DensityScorer, Estimate, HeldOut, Score
 from pysgrld.models.sam.chain import IDF
@@ -183,7 +182,7 @@ class LogPerplexity(DensityScorer):
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which the averages go on exactly."""
         counts = np.array([self.samples, self.proposed])
-        return {"total": self._total.copy(), "better": self._better.copy(), "samples": counts}
+        return {"total": self._total, "better": self._better, "samples": counts}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Go on from `arrays`.
@@ -193,10 +192,8 @@ class LogPerplexity(DensityScorer):
         CheckpointError
             If they are not those of these documents.
         """
-        own = self.arrays()
-        put_back(own, arrays, self.prefix)
-        self._total, self._better = own["total"], own["better"]
-        self.samples, self.proposed = own["samples"].tolist()
+        super().restore(arrays)
+        self.proposed = int(arrays["samples"][1])
 
 
 def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:

@@ -252,6 +252,9 @@ def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
 def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
     """Return the logarithm of the sum of exp over an axis, without overflow.
 
+    By NumPy, which is open to any axis; `pysgrld.samplers.log_rows.log_sums` rounds alike on every
+    processor, which draws of topics need.
+
     Parameters
     ----------
     log_g : (..., n, ...) float64

@@ -390,6 +390,7 @@ class Coordinates(NamedTuple):
 
 
 def _normalised(log_g: Doubles) -> Doubles:
+    """Return logarithms less that of their sum: the largest first, which rounds less than `log_total`."""
     top = log_g.max(-1, keepdims=True)
     return np.asarray(log_g - top - np.log(np.exp(log_g - top).sum(-1, keepdims=True)))
 

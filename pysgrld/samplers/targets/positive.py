@@ -22,7 +22,7 @@ from pysgrld.samplers.targets.common import (
     iterations,
     minibatch_of,
 )
-from pysgrld.types import Doubles, Key
+from pysgrld.types import Doubles, Key, Schedule
 
 
 def gamma(
@@ -77,17 +77,12 @@ def gamma(
     UsageError
         A `ValueError`, if an argument is out of range.
     """
-    x = _observations(counts, "counts", minibatch)
+    sizes = samples, burn_in, thin, chains
+    x, schedule = _checked(
+        "counts", counts, minibatch, sizes, step_size, shape=shape, rate=rate, start=start
+    )
     if not ((x >= 0) & (x == np.floor(x))).all():
         raise UsageError("counts must be whole numbers >= 0")
-    for name, value in (
-        ("shape", shape),
-        ("rate", rate),
-        ("start", 1.0 if start is None else start),
-    ):
-        check_numbers(name, value)
-    check_sizes(samples, burn_in, thin, chains, minibatch)
-    schedule = check_schedule(step_size)
     log_scale = math.log(rate + len(x))
     first = math.log(shape / rate if start is None else start)
     log_g = np.full((1, chains), first + log_scale)
@@ -164,19 +159,21 @@ def lognormal(
     UsageError
         A `ValueError`, if an argument is out of range.
     """
-    x = _observations(observations, "observations", minibatch)
+    sizes = samples, burn_in, thin, chains
+    x, schedule = _checked(
+        "observations",
+        observations,
+        minibatch,
+        sizes,
+        step_size,
+        noise=noise,
+        variance=variance,
+        start=start,
+    )
     if not (x > 0).all():
         raise UsageError("observations must be > 0")
-    for name, value in (
-        ("noise", noise),
-        ("variance", variance),
-        ("start", 1.0 if start is None else start),
-    ):
-        check_numbers(name, value)
     if not math.isfinite(mean):
         raise UsageError(f"mean is {mean}: wanted a number")
-    check_sizes(samples, burn_in, thin, chains, minibatch)
-    schedule = check_schedule(step_size)
     logs = np.log(x)
     v = 1.0 / (1.0 / variance + len(x) / noise)
     log_x = np.full(chains, mean if start is None else math.log(start))
@@ -194,8 +191,19 @@ def lognormal(
     return found
 
 
-def _observations(given: npt.ArrayLike, name: str, minibatch: int | None) -> Doubles:
-    """Return observations as a row of finite numbers; refuse a minibatch of none."""
+def _checked(
+    name: str,
+    given: npt.ArrayLike,
+    minibatch: int | None,
+    sizes: tuple[int, int, int, int],
+    step_size: float | Sequence[float],
+    **positive: float | None,
+) -> tuple[Doubles, Schedule]:
+    """Return observations as a row of finite numbers, and the schedule; refuse a minibatch of none.
+
+    Also refuse ``positive`` arguments that are not above 0, where they are given, and ``sizes`` that
+    `check_sizes` refuses.
+    """
     try:
         x = np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -204,4 +212,8 @@ def _observations(given: npt.ArrayLike, name: str, minibatch: int | None) -> Dou
         raise UsageError(f"{name}: wanted a row of numbers")
     if minibatch is not None and len(x) == 0:
         raise UsageError(f"{name}: there is nothing to draw a minibatch from")
-    return x
+    for argument, value in positive.items():
+        if value is not None:
+            check_numbers(argument, value)
+    check_sizes(*sizes, minibatch)
+    return x, check_schedule(step_size)

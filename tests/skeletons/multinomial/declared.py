@@ -55,6 +55,7 @@ class MultinomialFamily(Model[MultinomialOptions]):
     resolved = MultinomialOptions
     reads = "skeletons.multinomial.fitted.MultinomialFitted"
     minibatch = 1000
+    expected_topics = 1
     adds_up = True
 
     # ---- options
@@ -75,10 +76,6 @@ class MultinomialFamily(Model[MultinomialOptions]):
             "counts": "sampled",
             "observed": None,
         }
-
-    def expected_topics(self, value: Mapping[str, Any]) -> int:
-        """Give the one topic that all documents have."""
-        return 1
 
     def remarks(self, options: MultinomialOptions, facts: Facts) -> Iterator[str]:
         """Say where the prior outweighs the data."""

@@ -49,7 +49,7 @@ class CountedDocuments(DocumentSampler):
     ) -> dict[str, Counts]:
         """Count the minibatch's words, scaled to the corpus and to the power of the likelihood."""
         del key, draw  # nothing is sampled
-        (counts,) = comm.add(_counted(part) for part in comm.parts(batch)).sums
+        (counts,) = comm.collect(_counted, batch).sums
         return {"phi": Counts(batch.words, counts, self.power * batch.scale)}
 
 

@@ -14,8 +14,3 @@ class MultinomialOptions(Resolved):
     topics: None = None
     eta: float
     power: float
-
-    @property
-    def lowest_eta(self) -> float:
-        """Dirichlet prior per word."""
-        return self.eta
