@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from pysgrld.chain.communicator import ALONE, Communicator
@@ -15,6 +15,7 @@ from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model
 from pysgrld.models.samples import SLIM, slim_sample
 from pysgrld.run.backlog import Backlog
+from pysgrld.run.layout import METRICS, SAMPLES
 from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
@@ -119,7 +120,9 @@ class RunWriter:
             if spacing != before:
                 for ordinal in thinning.kept(n - 1):
                     if ordinal % spacing:
-                        self.backlog.remove_sample(self._step_of(ordinal), top_words=slim)
+                        old = self._step_of(ordinal)
+                        drop = partial(self.backlog.run.samples.drop, old, top_words=slim)
+                        self.backlog.write(SAMPLES, drop)
             if n % spacing == 0:
                 due.append(slim)
         sample = self.chain.sample() if due else {}
@@ -156,7 +159,7 @@ class RunWriter:
         }
         figures = self.chain.figures() | self.posterior.figures() | self.comm.figures()
         record |= {name: _number(figure) for name, figure in figures.items()}
-        self.backlog.append_metrics(record)
+        self.backlog.write(METRICS, partial(self.backlog.run.append_metrics, record))
         self.backlog.set_status("running", step=self.chain.step)
         self.reporter.evaluated(record)
 

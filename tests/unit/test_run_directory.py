@@ -21,7 +21,7 @@ from pysgrld.errors import (
 )
 from pysgrld.models.samples import SAMPLE
 from pysgrld.run import RunDirectory, _failpoints, samples
-from pysgrld.run.records import read_lines
+from pysgrld.run.jsonio import read_lines
 
 CONFIG = {
     "schema": 2,
@@ -229,7 +229,7 @@ def test_a_full_disk_leaves_no_half_line(
 
 def test_events_carry_the_time_in_utc(run: RunDirectory) -> None:
     run.log_event("start", step=3, path=run.path)
-    (event,) = run.read_log()
+    (event,) = read_lines(run.path / "log.jsonl")
     assert event["event"] == "start"
     assert event["step"] == 3
     assert event["time"].endswith("Z")
@@ -384,7 +384,10 @@ def test_the_log_is_history_and_never_cut(run: RunDirectory) -> None:
     save(run, 1)
     run.log_event("interrupted", step=1)
     run.rewind(run.load_checkpoint(required=True))
-    assert [event["event"] for event in run.read_log()] == ["checkpoint", "interrupted"]
+    assert [event["event"] for event in read_lines(run.path / "log.jsonl")] == [
+        "checkpoint",
+        "interrupted",
+    ]
 
 
 @pytest.mark.parametrize("edit", ["change", "shorten", "delete"])
