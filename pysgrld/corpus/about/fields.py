@@ -117,9 +117,6 @@ class FieldReader:
         self.wanted, self.typed = wanted, typed
         self._apart = {wanted.text, wanted.id, wanted.title}
         self._kinds = list(wanted.columns.items())
-        self._begin()
-
-    def _begin(self) -> None:
         self.ids: list[Any] = []
         self.titles: list[Any] = []
         self.columns: dict[str, list[Any]] = {name: [] for name in self.wanted.columns}
@@ -175,7 +172,8 @@ class FieldReader:
         for values in self.columns.values():
             values.extend([None] * (len(self.ids) - len(values)))
         found = Fields(self.ids, self.titles, self.columns, self.typed)
-        self._begin()
+        self.ids, self.titles = [], []
+        self.columns = {name: [] for name in self.wanted.columns}
         return found
 
 

@@ -135,7 +135,15 @@ class TextWriter:
             while (
                 self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
-                self._halve()
+                # the texts that stay are written anew; the old files stay until the next note
+                old = self.stored()
+                self.halved += 1
+                limit, self.limit = self.limit, None
+                self.files, self.end, self.frames = self._files({}), 0, 0
+                for rows, texts in old.all():
+                    self.add(rows, texts)
+                self._frame(last=True)
+                self.limit = limit
 
     def _write(self, left: int) -> None:
         """Write frames in their order as they are compressed, until so many bytes are still to come."""
@@ -147,17 +155,6 @@ class TextWriter:
             self.files[FRAMES].append([self.files[TEXT].size, int(frame.ends[-1])])
             self.files[ENDS].append(frame.ends)
             self.files[ROWS].append(frame.rows)
-
-    def _halve(self) -> None:
-        """Write the texts that stay anew; the old files stay until the next note."""
-        old = self.stored()
-        self.halved += 1
-        limit, self.limit = self.limit, None
-        self.files, self.end, self.frames = self._files({}), 0, 0
-        for rows, texts in old.all():
-            self.add(rows, texts)
-        self._frame(last=True)
-        self.limit = limit
 
     def flush(self) -> dict[str, Any]:
         """Force all to disk, and return what is needed to go on from here."""

@@ -223,8 +223,23 @@ class _Dump:
     def _end(self, name: str) -> None:
         if self.inside and (self.depth, name) in _FIELDS:
             self.parser.CharacterDataHandler = None
-            self._field(name)
-            self.inside = ""
+            value = b"".join(self.parts)
+            self.parts, self.inside = [], ""
+            if name == "text":  # that of a later revision takes the place of an earlier one
+                self.text = value
+                self.too_long = self.length > self.context.options.max_line
+            elif name == "title":
+                self.title = value.decode()
+                prefix, colon, _ = self.title.partition(":")
+                self.namespace = self.keys.get(_plain(prefix), 0) if colon else 0
+            elif name == "id":
+                self.id = value.decode()
+            elif name == "ns":
+                self.namespace = _whole(value)
+            elif name == "model":
+                self.model = value
+            else:
+                self.named[_whole(self.key.encode())] = value.decode()
         elif self.depth == 2 and name == "page":
             self._end_page()
         elif self.depth == 2 and name == "siteinfo":
@@ -241,25 +256,6 @@ class _Dump:
             self.parts.clear()
         else:
             raise self._error(f"a <{self.inside}> of more than {FIELD} bytes: no MediaWiki dump")
-
-    def _field(self, name: str) -> None:
-        value = b"".join(self.parts)
-        self.parts = []
-        if name == "text":  # that of a later revision takes the place of an earlier one
-            self.text = value
-            self.too_long = self.length > self.context.options.max_line
-        elif name == "title":
-            self.title = value.decode()
-            prefix, colon, _ = self.title.partition(":")
-            self.namespace = self.keys.get(_plain(prefix), 0) if colon else 0
-        elif name == "id":
-            self.id = value.decode()
-        elif name == "ns":
-            self.namespace = _whole(value)
-        elif name == "model":
-            self.model = value
-        else:
-            self.named[_whole(self.key.encode())] = value.decode()
 
     # -- pages --------------------------------------------------------------------------------
 

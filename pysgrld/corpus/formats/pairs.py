@@ -101,11 +101,17 @@ def _documents(
         lengths, lines, indices, counts, wrong = parse_pairs(block, first, last, labelled)
         rows = np.repeat(np.arange(len(lengths)), lengths)
         line = source.line + 1
-
-        def error(message: str, position: int) -> CorpusError:
-            return CorpusError(message, source.label, line + int(lines[rows[position]]))  # noqa: B023
-
-        _, indices, counts = canonical(rows + done + 1, indices, counts, error, first=first)
+        _, indices, counts = canonical(
+            rows + done + 1,
+            indices,
+            counts,
+            lambda message, position: CorpusError(
+                message,
+                source.label,
+                line + int(lines[rows[position]]),  # noqa: B023
+            ),
+            first=first,
+        )
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         yield Documents(indptr, indices, counts), lines + line
         done += len(lengths)
