@@ -10,7 +10,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 
-from pysgrld.corpus.about.fields import WantedFields
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.corpus.about.fields import FieldError, FieldReader, Fields, WantedFields
+from pysgrld.corpus.about.details import FieldError, FieldReader, Fields, WantedFields
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Documents, Int64s
