@@ -535,7 +535,7 @@ def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
             values = [value for value, first in zip(values, some, strict=True) if first]
         file.append([hash(value) for value in values if value])
     vector, again = file.vector(), 0
-    groups = 1 + len(vector) // SORTED
+    groups = 1 + vector.size // SORTED
     for group in range(groups):
         parts = [block[block % groups == group] for block in vector.blocks()]
         same = np.concatenate([*parts, np.zeros(0, np.int64)])

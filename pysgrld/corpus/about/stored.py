@@ -92,7 +92,7 @@ class About:
         if DOCUMENTS in parts:
             with self._believed(DOCUMENTS):
                 contents = self._vector(CONTENTS, "u1")
-                listed = json.loads(contents.read(0, len(contents)).tobytes())
+                listed = json.loads(contents.read(0, contents.size).tobytes())
                 for column in listed["columns"]:
                     if not re.fullmatch(r"c[0-9]+", column["file"]):
                         raise ValueError("no members of a column")
@@ -107,7 +107,7 @@ class About:
         self.has_ids, self.has_titles = ((role, "") in self._columns for role in (ID, TITLE))
         self.has_texts = TEXTS in parts
         self.texts_kept: int = listed["texts"] if self.has_texts else 0
-        self.text_bytes = len(self._vector(TEXT, "u1", TEXTS)) if self.has_texts else 0
+        self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
         """Check that the files are what was written: every byte, or where size or time have changed.
@@ -188,7 +188,7 @@ class About:
         if kind == "category":
             codes = self._vector(f"{stem}.codes.npy", "<i4").gather(rows)
             lines = self._vector(f"{stem}.values.jsonl", "u1")
-            levels = list(map(json.loads, lines.read(0, len(lines)).tobytes().splitlines()))
+            levels = list(map(json.loads, lines.read(0, lines.size).tobytes().splitlines()))
             if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
                 raise changed(self.path / DOCUMENTS)
             return [None if code < 0 else levels[code] for code in codes.tolist()]
