@@ -42,6 +42,9 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others
 
 logger = logging.getLogger(__name__)
 
+#: Warnings that were given: a command may open a run more than once.
+_warned: set[str] = set()
+
 #: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
@@ -139,11 +142,13 @@ class Results:
         self.seed: int = self.options.seed
         self.chain = self.options.chain
         if gone := self.run.samples.gone():
-            logger.warning(
-                "%s: %d of %d kept samples that the newest checkpoint lists are gone; figures are of "
-                "those that are left",
-                *(path, len(gone), len(self.run.samples.listed())),
+            line = (
+                f"{path}: {len(gone)} of {len(self.run.samples.listed())} kept samples that the newest "
+                "checkpoint lists are gone; figures are of those that are left"
             )
+            if line not in _warned:
+                _warned.add(line)
+                logger.warning("%s", line)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:

@@ -162,16 +162,15 @@ def _sampled(path):
 
 
 def test_kept_samples_that_are_gone_are_warned_of_once_when_a_run_is_opened(tmp_path, caplog):
-    """Red with: no warning; one for a dropped sample; one that comes again when samples are read."""
+    """Red with: no warning; one for a dropped sample; one each time that a command opens the run."""
     files = _sampled(tmp_path / "run")
     Results(tmp_path / "run", 1)
     assert not caplog.records
     files[0].unlink()
     files[1].unlink()
     files[2].rename(files[2].with_name(f".dropped-{files[2].name}"))
-    results = Results(tmp_path / "run", 1)
     for _ in range(2):
-        list(results.each_sample())
+        list(Results(tmp_path / "run", 1).each_sample())
     assert [record.getMessage() for record in caplog.records] == [
         f"{tmp_path / 'run'}: 2 of {len(files)} kept samples that the newest checkpoint lists are "
         "gone; figures are of those that are left"
