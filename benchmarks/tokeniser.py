@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from sklearn.feature_extraction.text import CountVectorizer
 
 from pysgrld.corpus._tokenize import Dictionary, count_words
-from pysgrld.corpus.decompress import blocks
+from pysgrld.corpus.lines import blocks
 
 BATCH = 2**20
 

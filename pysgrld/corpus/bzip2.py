@@ -246,7 +246,16 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
     """
     for filler in range(2**16):
         content = filler.to_bytes(2, "big")
-        content += _four_more(_advanced(_WORD, content), checksum)
+        register = _WORD  # of bzip2's cyclic redundancy check, after these two bytes
+        for byte in content:
+            register ^= byte << 24
+            for _ in range(8):
+                register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
+        # the four bytes after which the check is `checksum` are found by 32 steps back
+        wanted = checksum ^ _WORD
+        for _ in range(32):
+            wanted = (wanted ^ _POLYNOMIAL) >> 1 | 1 << 31 if wanted & 1 else wanted >> 1
+        content += (wanted ^ register).to_bytes(4, "big")
         stream = int.from_bytes(bz2.compress(content, int(header[3:])), "big")
         padding = next(n for n in range(8) if stream >> (32 + n) & _MARK == _END)
         size = stream.bit_length() - 80 - padding + 1  # the header's first bit is 0
@@ -254,20 +263,3 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
             stream = stream >> (80 + padding) << -size % 8
             return content, stream.to_bytes((size + 7) // 8, "big")
     raise AssertionError("no small block of bzip2 ends at that bit")
-
-
-def _advanced(register: int, data: bytes) -> int:
-    """Return the register of bzip2's cyclic redundancy check after some more bytes."""
-    for byte in data:
-        register ^= byte << 24
-        for _ in range(8):
-            register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
-    return register
-
-
-def _four_more(register: int, checksum: int) -> bytes:
-    """Return the four bytes after which the check is `checksum`, found by 32 steps back."""
-    wanted = checksum ^ _WORD
-    for _ in range(32):
-        wanted = (wanted ^ _POLYNOMIAL) >> 1 | 1 << 31 if wanted & 1 else wanted >> 1
-    return (wanted ^ register).to_bytes(4, "big")

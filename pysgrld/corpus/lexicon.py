@@ -149,8 +149,12 @@ class Lexicon:
                 "either text or counts",
                 label,
             )
-        if heading.kind == "counts" and self.match is None:
-            self.options.check_counts(label)
+        if heading.kind == "counts" and self.match is None and self.options.phrases:
+            raise CorpusError(
+                "--phrases is for text, and this is counts, in which words have no order: leave it out, "
+                "or give the texts",
+                label,
+            )
         if heading.kind == "text":
             if self.kind is None and self.match is not None and self.options.vocab is not None:
                 raise UsageError(

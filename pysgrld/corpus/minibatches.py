@@ -181,12 +181,9 @@ def slice_of(whole: range, rank: int, ranks: int) -> range:
 
 def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], int]:
     """Return a function of (size, seed) that counts the distinct words of the first minibatch."""
-
-    @functools.cache
-    def words(size: int, seed: int) -> int:
-        return len(Epochs(source, train, size, seed, 0).minibatch(0).words)
-
-    return words
+    return functools.cache(
+        lambda size, seed: len(Epochs(source, train, size, seed, 0).minibatch(0).words)
+    )
 
 
 class FeedPosition(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.core.arithmetic import log
+from pysgrld.core.arithmetic import log as log_of
 from pysgrld.corpus._tokenize import Dictionary, Pairs
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.open import check_inputs, grown, numbered
@@ -93,76 +93,67 @@ def find_phrases(
     check_inputs(inputs)
     left_out = options.stop_words or BUILT_STOP_WORDS
     stop = stop_words(left_out).words
-    reading = _Reading(inputs, options, stop, (), threads, notify, log)
-    if left_out == "english":
-        seen = reading.words.words()
-        if warning := warned_of_language(seen, reading.counts[: len(seen)]):
-            log(warning)
-    pairs = reading.phrases(npmi, count)
+    pairs = _pairs(inputs, options, stop, (), npmi, count, threads, notify, log)
     if not pairs:
         return []
     two = tuple(sorted(phrase.words for phrase in pairs))
-    longer = _Reading(inputs, options, stop, two, threads, notify, lambda _: None)
-    found = pairs + longer.phrases(npmi, count)
-    return sorted(found, key=lambda phrase: (-phrase.occurrences, phrase.words))
+    pairs += _pairs(inputs, options, stop, two, npmi, count, threads, notify, lambda _: None)
+    return sorted(pairs, key=lambda phrase: (-phrase.occurrences, phrase.words))
 
 
-class _Reading:
-    """One reading of all inputs: words, and how often they stand beside each other."""
-
-    def __init__(
-        self,
-        inputs: Sequence[str],
-        options: CorpusOptions,
-        stop: Iterable[str],
-        phrases: tuple[str, ...],
-        threads: int,
-        notify: Callable[[ReadingProgress], None],
-        log: Callable[[str], None],
-    ) -> None:
-        self.words, self.pairs, self.mixed = Dictionary(), Pairs(MOST_PAIRS), bool(phrases)
-        self.counts: Int64s = np.zeros(0, np.int64)
-        self.tokens = 0
-        stops = Dictionary(sorted(stop))
-        self.known = {phrase.replace(" ", "_"): phrase for phrase in phrases}
-        known = Dictionary(list(self.known))
-        reading = replace(options, phrases=phrases or None, keep_text="none", metadata=None)
-        lexicon = Lexicon(reading, None, False, log)
-        with closing(numbered(inputs, reading, lexicon, threads, notify, order=True)) as steps:
-            for step, _ in steps:
-                if (found := step.words) is not None:
-                    ids = self.words.place(found.words, found.ends)
-                    self.counts = grown(self.counts, len(self.words))
-                    np.add.at(self.counts, ids[found.ids], found.counts)
-                    self.tokens += int(found.counts.sum(dtype=np.int64))
-                    own = np.where(stops.place(found.words, found.ends) >= 0, np.int32(-1), ids)
-                    marked = (known.place(found.words, found.ends) >= 0).astype(np.uint8)
-                    self.pairs.add(found.order, own, marked, self.mixed)
-        if lexicon.kind == "counts":
-            raise CorpusError(
-                "this is counts, in which words have no order: give the texts", inputs[0]
-            )
-        if (lacking := self.pairs.lacking) >= EXACT_ENOUGH:
-            log(
-                f"warning: there are more than {MOST_PAIRS:,} pairs of words: rare ones were dropped, "
-                f"and counts may be too small by {lacking:,}"
-            )
-
-    def phrases(self, npmi: float, count: int) -> list[Phrase]:
-        """Return the pairs that are phrases; either part of a pair may be a phrase itself."""
-        first, second, counts = self.pairs.frequent(max(1, count))
-        if not len(counts):
-            return []
-        n = float(self.tokens)
-        p = counts / n
-        ratio = p / (self.counts[first] / n * (self.counts[second] / n))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            score = np.where(p < 1.0, log(ratio) / -log(p), 0.0)
-        words = [self.known.get(word, word) for word in self.words.words()]
-        return [
-            Phrase(f"{words[first[i]]} {words[second[i]]}", int(counts[i]), float(score[i]))
-            for i in np.flatnonzero(score >= npmi).tolist()
-        ]
+def _pairs(
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    stop: Iterable[str],
+    phrases: tuple[str, ...],
+    npmi: float,
+    count: int,
+    threads: int,
+    notify: Callable[[ReadingProgress], None],
+    log: Callable[[str], None],
+) -> list[Phrase]:
+    """Read all inputs; return the pairs of words, or of a given phrase and a word, that are phrases."""
+    words, pairs = Dictionary(), Pairs(MOST_PAIRS)
+    counts: Int64s = np.zeros(0, np.int64)
+    tokens = 0
+    stops = Dictionary(sorted(stop))
+    given = {phrase.replace(" ", "_"): phrase for phrase in phrases}
+    known = Dictionary(list(given))
+    reading = replace(options, phrases=phrases or None, keep_text="none", metadata=None)
+    lexicon = Lexicon(reading, None, False, log)
+    with closing(numbered(inputs, reading, lexicon, threads, notify, order=True)) as steps:
+        for step, _ in steps:
+            if (found := step.words) is not None:
+                ids = words.place(found.words, found.ends)
+                counts = grown(counts, len(words))
+                np.add.at(counts, ids[found.ids], found.counts)
+                tokens += int(found.counts.sum(dtype=np.int64))
+                own = np.where(stops.place(found.words, found.ends) >= 0, np.int32(-1), ids)
+                marked = (known.place(found.words, found.ends) >= 0).astype(np.uint8)
+                pairs.add(found.order, own, marked, bool(phrases))
+    if lexicon.kind == "counts":
+        raise CorpusError("this is counts, in which words have no order: give the texts", inputs[0])
+    if (lacking := pairs.lacking) >= EXACT_ENOUGH:
+        log(
+            f"warning: there are more than {MOST_PAIRS:,} pairs of words: rare ones were dropped, "
+            f"and counts may be too small by {lacking:,}"
+        )
+    seen = words.words()
+    english = (options.stop_words or BUILT_STOP_WORDS) == "english"
+    if english and not phrases and (warning := warned_of_language(seen, counts[: len(seen)])):
+        log(warning)
+    first, second, together = pairs.frequent(max(1, count))
+    if not len(together):
+        return []
+    p = together / float(tokens)
+    ratio = p / (counts[first] / float(tokens) * (counts[second] / float(tokens)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where(p < 1.0, log_of(ratio) / -log_of(p), 0.0)
+    names = [given.get(word, word) for word in seen]
+    return [
+        Phrase(f"{names[first[i]]} {names[second[i]]}", int(together[i]), float(score[i]))
+        for i in np.flatnonzero(score >= npmi).tolist()
+    ]
 
 
 def lines(phrases: Iterable[Phrase], given: str) -> str:

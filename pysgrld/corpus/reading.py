@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Protocol, Self
 
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import UsageError
 from pysgrld.options import parse
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
@@ -172,20 +172,6 @@ class CorpusOptions:
     def among(cls, names: Iterable[str]) -> bool:
         """Whether an option of reading is among names as they are typed."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
-
-    def check_counts(self, label: str) -> None:
-        """Refuse phrases of an input that is counts.
-
-        Raises
-        ------
-        CorpusError
-        """
-        if self.phrases:
-            raise CorpusError(
-                "--phrases is for text, and this is counts, in which words have no order: leave it out, "
-                "or give the texts",
-                label,
-            )
 
     def for_known_words(self) -> CorpusOptions:
         """Return the options for documents over a given vocabulary: nothing but counts is kept."""

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.about.collector import DetailsCollector
-from pysgrld.corpus.about.columns import write_about
-from pysgrld.corpus.about.fields import WantedFields
+from pysgrld.corpus.about.columns import DetailsCollector, write_about
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.open import asked_fields, check_inputs

@@ -92,8 +92,8 @@ class Corpus:
     ) -> None:
         self.path, self.vocabulary = path, vocabulary
         self._vectors, self._written = vectors, meta.get("files")
-        self.documents, self.words = len(vectors["indptr"]) - 1, len(vocabulary)
-        self.nnz = len(vectors["indices"])
+        self.documents, self.words = vectors["indptr"].size - 1, len(vocabulary)
+        self.nnz = vectors["indices"].size
         self.tokens: int = meta["tokens"]
         self.fingerprint: str = meta["fingerprint"]
         self._provenance: dict[str, Any] = meta["provenance"]
@@ -146,14 +146,14 @@ class Corpus:
                     vectors[name] = Vector.open(part, dtype, *lies)
                 except (ValueError, EOFError, KeyError):
                     raise bad from None
-            if name == "indptr" and len(vectors[name]) == 0:
+            if name == "indptr" and vectors[name].size == 0:
                 raise bad
         corpus = cls(path, meta, read_vocabulary(words, exact=True), vectors)
         shapes = {
             "documents": (meta["documents"], corpus.documents),
             "words": (meta["words"], corpus.words),
             "nnz": (meta["nnz"], corpus.nnz),
-            "counts": (corpus.nnz, len(vectors["counts"])),
+            "counts": (corpus.nnz, vectors["counts"].size),
         }
         for name, (said, is_now) in shapes.items():
             if said != is_now:
@@ -328,7 +328,7 @@ class Corpus:
         """Check every number, in blocks, and the sum of the counts."""
         indptr = self._vectors["indptr"]
         first, last = int(indptr.read(0, 1)[0]), 0
-        for start in range(0, len(indptr), BLOCK):
+        for start in range(0, indptr.size, BLOCK):
             ends = indptr.read(start, start + BLOCK)
             if ends[0] < last or (np.diff(ends) < 0).any():
                 raise damaged(self.path, "indptr.npy decreases")
@@ -354,13 +354,13 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
         If a file was changed since it was opened.
     """
     indptr, indices, counts = (vectors[name] for name in ARRAYS)
-    start, documents = 0, len(indptr) - 1
+    start, documents = 0, indptr.size - 1
     while start < documents:
         ends = indptr.read(start, start + entries + 1)
         taken = max(int(np.searchsorted(ends[1:], ends[0] + entries, "right")), 1)
         ends = ends[: taken + 1]
         first, last = int(ends[0]), int(ends[-1])
-        if not 0 <= first <= last <= len(indices) or (np.diff(ends) < 0).any():
+        if not 0 <= first <= last <= indices.size or (np.diff(ends) < 0).any():
             raise changed(indptr.path)
         yield Documents(ends - first, indices.read(first, last), counts.read(first, last))
         start += taken

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -174,10 +173,21 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
+        heading, left = Step("", 0, 0), head  # the heading under which the others come
         try:
-            heading = self._store_head(
-                head, store, {"inputs": looked_at, "head": head} | recipe(asked)
-            )
+            provenance = {"inputs": looked_at, "head": head} | recipe(asked)
+            with work_folder(store) as work:
+                builder = CorpusBuilder(self._lexicon, work)
+                for step in self._steps:
+                    builder.add(step)
+                    if isinstance(step.content, Heading):
+                        heading = Step(step.label, step.input, step.number, step.content)
+                    self._meter.read += step.size
+                    self._meter.show(self._lexicon)
+                    left -= step.documents
+                    if left <= 0:
+                        break
+                builder.finish(provenance, whole=False)
         except BaseException:
             self.close()
             raise
@@ -186,24 +196,6 @@ class SinglePassCorpus:
         others = options.for_known_words()
         self._lexicon = Lexicon(others, self.corpus.vocabulary, False, log)
         self._lexicon.take(heading)
-
-    def _store_head(self, head: int, store: Path, provenance: dict[str, Any]) -> Step:
-        """Store the first documents, and return the heading under which the others come."""
-        heading, left = Step("", 0, 0), head
-        with work_folder(store) as work:
-            builder = CorpusBuilder(self._lexicon, work)
-            for step in self._steps:
-                builder.add(step)
-                if isinstance(step.content, Heading):
-                    heading = Step(step.label, step.input, step.number, step.content)
-                if self._meter:
-                    self._meter.read += step.size
-                    self._meter.show(self._lexicon)
-                left -= step.documents
-                if left <= 0:
-                    break
-            builder.finish(provenance, whole=False)
-        return heading
 
     def _waiting(self) -> None:
         if self._closed:

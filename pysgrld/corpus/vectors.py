@@ -47,6 +47,7 @@ class Vector:
 
     Attributes
     ----------
+    size : int
     stamp : list of int
         Size and time of the last change, in nanoseconds, when it was opened.
 
@@ -93,9 +94,6 @@ class Vector:
         if found != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != end:
             raise ValueError(f"not a vector of {dtype.name}, or cut off")
         return cls(path, dtype, offset, shape[0])
-
-    def __len__(self) -> int:
-        return self.size
 
     def read(self, start: int, stop: int) -> Array:
         """Copy the values from `start` to before `stop`, as far as there are any.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import io
 import itertools
@@ -39,7 +38,7 @@ from pysgrld.run.files import (
     temporary_name,
     write_new,
 )
-from pysgrld.run.lock import is_same
+from pysgrld.run.lock import flock, is_same
 from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"
@@ -327,11 +326,7 @@ def _hold(place: Path) -> int:
                 raise not_ours from None
             raise
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:  # without locks it is left to people to start one process
-                if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
-                    raise
+            flock(handle)  # without locks it is left to people to start one process
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:

@@ -7,6 +7,7 @@ documents of a run. What depends on the model is asked of its `pysgrld.models.fi
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -38,6 +39,11 @@ from pysgrld.reading.labels import labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.layout import read_word_counts
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, Positions, wider
+
+logger = logging.getLogger(__name__)
+
+#: Warnings that were given: a command may open a run more than once.
+_warned: set[str] = set()
 
 #: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
@@ -135,6 +141,14 @@ class Results:
         self.model, self.options = run_record.model_and_options(self.run)
         self.seed: int = self.options.seed
         self.chain = self.options.chain
+        if gone := self.run.samples.gone():
+            line = (
+                f"{path}: {len(gone)} of {len(self.run.samples.listed())} kept samples that the newest "
+                "checkpoint lists are gone; figures are of those that are left"
+            )
+            if line not in _warned:
+                _warned.add(line)
+                logger.warning("%s", line)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:

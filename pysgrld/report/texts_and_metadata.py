@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,11 +115,13 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
         asked: dict[str, Any] = {"metadata": added.metadata}
         if corpus.about.has_ids:
             asked["id-field"] = results.options.plain().get("id-field") or "id"
-        reader = Results(results.path, results.threads, asked)
+        reader = copy(results)  # of the run as it is open already
+        reader.asked = asked
         found = reader.read(str(corpus.path), added.folder / "metadata", added).about
     if added.texts is None:
         return found
-    reader = Results(results.path, results.threads, {"keep-text": "all"})
+    reader = copy(results)
+    reader.asked = {"keep-text": "all"}
     texts = reader.read(added.texts, added.folder / "texts", added)
     of = rows  # in order, where ids do not tell documents apart, as of several files
     wanted = {name: i for i, name in enumerate(found.ids(rows))}

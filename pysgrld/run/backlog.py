@@ -16,12 +16,11 @@ from typing import Any
 from pysgrld.errors import GoneError, WriteError
 from pysgrld.run import jsonio
 from pysgrld.run.directory import RunDirectory
+from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
 #: Bytes of samples that may wait, beside the first; without room for more the run ends.
 HELD = 64 << 20
-
-_SAMPLES = "samples"
 
 
 class Backlog:
@@ -43,19 +42,15 @@ class Backlog:
         self._errors: dict[str, WriteError] = {}
         self._held = 0
 
-    def append_metrics(self, record: Mapping[str, Any]) -> None:
-        """Append one line to ``metrics.jsonl``."""
-        self._try("metrics.jsonl", partial(self.run.append_metrics, dict(record)))
-
     def log_event(self, event: str, **fields: Any) -> None:
         """Append one event to ``log.jsonl``, with the time of now."""
         line = {"time": jsonio.now(), **fields}
-        self._try("log.jsonl", partial(self.run.log_event, event, **line))
+        self.write(LOG, partial(self.run.log_event, event, **line))
 
     def set_status(self, state: str, **fields: Any) -> None:
         """Replace ``status.json``."""
-        self._waiting["status.json"] = []
-        self._try("status.json", partial(self.run.set_status, state, **fields))
+        self._waiting[STATUS] = []
+        self.write(STATUS, partial(self.run.set_status, state, **fields))
 
     def write_sample(
         self,
@@ -72,23 +67,19 @@ class Backlog:
         WriteError
             If more samples wait than there is room for.
         """
-        first = not self._waiting.get(_SAMPLES)
+        first = not self._waiting.get(SAMPLES)
         write = partial(self.run.samples.write, step, parts, invariants, top_words=top_words)
-        self._try(_SAMPLES, write)
-        if not self._waiting[_SAMPLES]:
+        self.write(SAMPLES, write)
+        if not self._waiting[SAMPLES]:
             self._held = 0
         elif not first:
             self._held += sum(part.nbytes for part in parts.values())
         if self._held > HELD:
             raise WriteError(
-                f"{self._errors[_SAMPLES]}; samples of more than {HELD >> 20} MB wait, so the run "
+                f"{self._errors[SAMPLES]}; samples of more than {HELD >> 20} MB wait, so the run "
                 "ends here: run the same command again, and they are drawn again from the last "
                 "checkpoint"
             )
-
-    def remove_sample(self, step: int, *, top_words: bool = False) -> None:
-        """Drop a kept sample, after the writes that wait."""
-        self._try(_SAMPLES, partial(self.run.samples.drop, step, top_words=top_words))
 
     def save_checkpoint(
         self,
@@ -109,9 +100,9 @@ class Backlog:
             If an array holds what no state can hold.
         """
         self.flush()
-        if self._waiting.get(_SAMPLES):
+        if self._waiting.get(SAMPLES):
             raise WriteError(
-                f"the checkpoint of step {step} waits for samples: {self._errors[_SAMPLES]}"
+                f"the checkpoint of step {step} waits for samples: {self._errors[SAMPLES]}"
             )
         folder = self.run.save_checkpoint(step, arrays, meta, keep=keep, invariants=invariants)
         self.flush()
@@ -120,7 +111,7 @@ class Backlog:
     def flush(self) -> None:
         """Try the writes that wait again."""
         for name in list(self._waiting):
-            self._try(name)
+            self.write(name)
 
     def finish(self) -> None:
         """Try the writes that wait once more, at the end of a run.
@@ -139,8 +130,8 @@ class Backlog:
                 "checkpoint is good"
             )
 
-    def _try(self, name: str, *last: Callable[[], None]) -> None:
-        """Try the writes to a file that wait, and one that comes after them."""
+    def write(self, name: str, *last: Callable[[], None]) -> None:
+        """Try the writes to a file, or to the folder of samples, that wait, then one more."""
         waiting = self._waiting.setdefault(name, [])
         waiting += last
         while waiting:

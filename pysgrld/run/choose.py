@@ -95,27 +95,23 @@ def latest_run(root: Path = ROOT) -> Path:
     """
     with contextlib.suppress(OSError, ValueError):
         name = read_small(root / LATEST).decode("utf-8").strip()
-        if name and Path(name).name == name and _runs(root / name):
+        if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
             return root / name
-    runs = []
+    found: list[tuple[float, str, Path]] = []  # with the time of the last event in a log
     with contextlib.suppress(OSError):
-        runs = [path for path in root.iterdir() if not path.name.startswith(".") and _runs(path)]
-    if not runs:
+        for path in root.iterdir():
+            if path.name.startswith("."):
+                continue
+            if runs := [path] if is_run(path) else chains_of(path):
+                changed = 0.0
+                with contextlib.suppress(OSError):
+                    changed = max((run / LOG).stat().st_mtime for run in runs)
+                found.append((changed, path.name, path))
+    if not found:
         raise MissingInputError(
             f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
         )
-
-    def age(path: Path) -> tuple[float, str]:
-        with contextlib.suppress(OSError):
-            return max((run / LOG).stat().st_mtime for run in _runs(path)), path.name
-        return 0.0, path.name
-
-    return max(runs, key=age)
-
-
-def _runs(path: Path) -> list[Path]:
-    """List the run that a folder is, or the chains in it."""
-    return [path] if is_run(path) else chains_of(path)
+    return max(found)[2]
 
 
 def set_latest(path: Path, root: Path = ROOT) -> None:
@@ -432,7 +428,7 @@ def refuse_endless_starts(run: RunDirectory, step: int) -> None:
     """
     count = 0
     in_order = False
-    for record in reversed(run.read_log(_LAST)):
+    for record in reversed(jsonio.read_lines(run.path / LOG, _LAST)):
         event = record.get("event")
         if event == "started":
             began = record.get("step")

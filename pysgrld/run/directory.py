@@ -1,4 +1,8 @@
-"""A run directory: the record of a run, and all that is needed to go on with it."""
+"""A run directory: the record of a run, and all that is needed to go on with it.
+
+What a person reads while it trains are its metrics and its log, files that only grow with one JSON
+object a line, and its status.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +43,7 @@ from pysgrld.run.files import (
     fail_point,
     fsync_folder,
     make_folder,
+    open_regular,
     read_small,
     remove_folder,
     remove_stale,
@@ -56,11 +61,11 @@ from pysgrld.run.layout import (
     METRICS,
     SAMPLES,
     SCHEMA,
+    STATUS,
     VOCABULARY,
     TakenError,
 )
-from pysgrld.run.lock import Lock, scratch_folder
-from pysgrld.run.records import Records, open_to_write
+from pysgrld.run.lock import Lock, holder, scratch_folder
 from pysgrld.run.samples import Samples
 from pysgrld.run.tensors import NONE, DamagedError
 from pysgrld.types import Array, Invariant
@@ -70,8 +75,11 @@ logger = logging.getLogger(__name__)
 #: A vocabulary beyond this is not what was written.
 MAX_VOCABULARY = 1 << 30
 
+#: States of ``status.json``.
+STATES = ("running", "interrupted", "finished", "failed")
 
-class RunDirectory(Records):
+
+class RunDirectory:
     """An existing run. Make one with `create` or `open`.
 
     Whatever changes the chain's record (checkpoints, `rewind`) needs the `lock`; reading never
@@ -79,9 +87,11 @@ class RunDirectory(Records):
     """
 
     def __init__(self, path: Path, config: dict[str, Any]) -> None:
-        super().__init__(path)
-        self.config = config
+        self.path, self.config = path, config
         self.samples = Samples(path, self._writing)
+        self._lock: Lock | None = None
+        self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
+        self._doubtful = False  # whether an fsync of the metrics has failed
 
     # ---- making and opening
 
@@ -299,6 +309,117 @@ class RunDirectory(Records):
             raise RuntimeError("this changes the run: call it within run.lock()")
         self._lock.check()
 
+    # ---- metrics, log and status
+
+    @contextlib.contextmanager
+    def _writing(self, path: Path) -> Iterator[None]:
+        """Guard the writing of a file: the run must still be the one that was locked."""
+        if self._lock is not None:
+            self._lock.check()
+        with writing(path):
+            yield
+
+    def append_metrics(self, record: Mapping[str, Any]) -> None:
+        """Append one line to ``metrics.jsonl``; NaN and infinity become null.
+
+        Raises
+        ------
+        WriteError
+            If it could not be written; nothing of the line is then left.
+        """
+        with self._writing(self.path / METRICS):
+            jsonio.append_line(self.path / METRICS, dict(record), "metrics")
+
+    def read_metrics(self, last: int | None = None) -> list[dict[str, Any]]:
+        """Read the lines of ``metrics.jsonl``: all, or those in so many bytes at its end.
+
+        Raises
+        ------
+        MissingInputError
+            If the file cannot be read.
+        """
+        return jsonio.read_lines(self.path / METRICS, last)
+
+    def log_event(self, event: str, **fields: Any) -> None:
+        """Append one event to ``log.jsonl``, with the time in UTC.
+
+        Raises
+        ------
+        WriteError
+            If it could not be written; nothing of the line is then left.
+        """
+        line = {"time": jsonio.now(), "event": event, **fields}
+        with self._writing(self.path / LOG):
+            while self._unlogged:
+                jsonio.append_line(self.path / LOG, self._unlogged[0], "log")
+                del self._unlogged[0]
+            jsonio.append_line(self.path / LOG, line, "log")
+
+    def _note(self, event: str, **fields: Any) -> None:
+        """Log an event of what is done already; a log that cannot be written is no error."""
+        try:
+            self.log_event(event, **fields)
+        except WriteError as error:
+            self._unlogged.append({"time": jsonio.now(), "event": event, **fields})
+            logger.warning("%s", error)
+
+    def set_status(self, state: str, **fields: Any) -> None:
+        """Replace ``status.json``: what the run is doing, and who is doing it.
+
+        Parameters
+        ----------
+        state : {"running", "interrupted", "finished", "failed"}
+        **fields
+            ``step``, ``error`` and what else a person may want to know.
+
+        Raises
+        ------
+        WriteError
+            If it could not be written; the old one is then intact.
+        """
+        if state not in STATES:
+            raise ValueError(f"state {state!r}: one of {', '.join(STATES)}")
+        who = {name: value for name, value in holder().items() if name in ("host", "pid", "job")}
+        status = {"state": state, "time": jsonio.now(), **who, **fields}
+        with self._writing(self.path / STATUS):
+            data = jsonio.pretty(jsonio.plain(status, nonfinite_is_null=True))
+            replace_file(self.path / STATUS, [data], "status")
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """The content of ``status.json``; empty if it is not there or cannot be read."""
+        try:
+            status = jsonio.parse(read_small(self.path / STATUS))
+        except (OSError, ValueError):
+            return {}
+        return status if isinstance(status, dict) else {}
+
+    def _flush_metrics(self) -> Written:
+        """Flush all lines of the metrics to disk; return their size and digest, for the manifest.
+
+        After a failed fsync the next one succeeds on the same file, whatever became of the data: the
+        lines are then written into another file, which takes the place of this one.
+
+        Raises
+        ------
+        OSError
+            If that fails.
+        """
+        path = self.path / METRICS
+        try:
+            if self._doubtful:
+                metrics = replace_file(path, [read_small(path, path.stat().st_size)], "metrics")
+            else:
+                with open_regular(path) as (fd, size):
+                    fail_point("metrics.fsync")
+                    os.fsync(fd)
+                metrics = digest_of(path, size)
+        except OSError:
+            self._doubtful = True
+            raise
+        self._doubtful = False
+        return metrics
+
     # ---- checkpoints
 
     def save_checkpoint(
@@ -448,15 +569,12 @@ class RunDirectory(Records):
                 )
             missing = self.samples.check(table)
         with writing(self.path):
-            fd = open_to_write(self.path / METRICS)
-            try:
-                if os.fstat(fd).st_size > size:
+            with open_regular(self.path / METRICS, append=True) as (fd, now):
+                if now > size:
                     fail_point("metrics.truncate")
                     os.ftruncate(fd, size)
                     fail_point("metrics.fsync")
                     os.fsync(fd)
-            finally:
-                os.close(fd)
             self.samples.rewind(table)
             restore_replaced(self.path)
             for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):

@@ -179,18 +179,21 @@ def remove_stale(folder: Path, point: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def open_regular(path: Path, *, links: bool = False) -> Iterator[tuple[int, int]]:
-    """Open a regular file for reading: (descriptor, size in bytes).
+def open_regular(
+    path: Path, *, links: bool = False, append: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Open a regular file for reading, or to append to it: (descriptor, size in bytes).
 
-    Pipes and devices are refused, and a pipe without a writer does not block. Symbolic links are
-    refused but where `links` allows them.
+    Pipes and devices are refused, and a pipe without a writer does not block, nor does one without a
+    reader swallow what is written. Symbolic links are refused but where `links` allows them.
 
     Raises
     ------
     OSError
         ``EINVAL`` if it is no regular file; else what the system says.
     """
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+    flags = os.O_RDWR | os.O_APPEND if append else os.O_RDONLY
+    flags |= os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
     fd = os.open(path, flags if links else flags | os.O_NOFOLLOW)
     try:
         status = os.fstat(fd)

@@ -79,24 +79,25 @@ def identities(
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return a line ``name: old -> new`` for every field that differs, sorted by name."""
-    return [
-        f"{name}: {_show(old, name)} -> {_show(new, name)}"
-        for name in sorted({*old, *new})
-        if name not in old or name not in new or old[name] != new[name]
-    ]
-
-
-def _show(fields: Mapping[str, Any], name: str) -> str:
-    """Write the value of a field; lists of stop words by their names."""
-    value = spelled(name, fields.get(name, "none"))
+    lines = []
     kinds = {"name": str, "words": int, "sha256": str}  # anything may have been put there
-    if not isinstance(value, list) or not all(
-        isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
-        for part in value
-    ):
-        return str(value)
-    named = [f"{p['name']} ({plural(p['words'], 'word')}, {p['sha256'][:8]})" for p in value]
-    return ", ".join(named) or "none"
+    for name in sorted({*old, *new}):
+        if name in old and name in new and old[name] == new[name]:
+            continue
+        shown = []
+        for fields in (old, new):
+            value = spelled(name, fields.get(name, "none"))
+            if isinstance(value, list) and all(
+                isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
+                for part in value
+            ):  # of stop words
+                named = [
+                    f"{p['name']} ({plural(p['words'], 'word')}, {p['sha256'][:8]})" for p in value
+                ]
+                value = ", ".join(named) or "none"
+            shown.append(str(value))
+        lines.append(f"{name}: {' -> '.join(shown)}")
+    return lines
 
 
 def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

@@ -1,14 +1,27 @@
-"""JSON as this package writes it: plain values, sorted keys, never NaN."""
+"""JSON as this package writes it: plain values, sorted keys, never NaN; and files of lines of it."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import itertools
 import json
+import logging
 import math
+import os
 from datetime import UTC, datetime
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NoReturn
 
 import numpy as np
+
+from pysgrld.errors import MissingInputError
+from pysgrld.run.files import fail_point, open_regular, write_all
+
+logger = logging.getLogger(__name__)
+
+#: Bytes of a line; one beyond is none of ours.
+LONGEST = 16 << 20
 
 
 def now() -> str:
@@ -86,3 +99,75 @@ def parse(data: bytes) -> Any:
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+# ---- files that only grow, with one object a line
+
+
+def append_line(path: Path, record: dict[str, Any], point: str) -> None:
+    """Append one object to a file, as a line; NaN and infinity become null.
+
+    The file must exist, so that a folder which somebody removed is noticed.
+
+    Raises
+    ------
+    OSError
+        If it could not be written; nothing of the line is then left.
+    """
+    data = line(plain(record, nonfinite_is_null=True))
+    fail_point(f"{point}.open")
+    with open_regular(path, append=True) as (fd, size):
+        # A process that was killed in mid-line must not spoil the next line as well.
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            data = b"\n" + data
+        try:
+            write_all(fd, data, point)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(fd, size)
+            raise
+
+
+def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
+    """Read all objects of a file; a line that was never finished is left out.
+
+    Parameters
+    ----------
+    path : Path
+    last : int, optional
+        Read whole lines in so many bytes at the end alone: memory does not grow with the file.
+
+    Raises
+    ------
+    MissingInputError
+        If the file cannot be read.
+    """
+    records = []
+    try:
+        with open_regular(path) as (fd, size), os.fdopen(os.dup(fd), "rb") as file:
+            where = str(path)
+            whole = last is None or size <= last
+            if last is not None and size > last:
+                file.seek(size - last - 1)
+                file.readline(LONGEST)  # the end of a line, if no more than that
+            for number in itertools.count(1):
+                if whole:
+                    where = f"{path}:{number}"
+                found = file.readline(min(LONGEST, size - file.tell()))
+                if not found.endswith(b"\n"):
+                    if len(found) < LONGEST:
+                        break
+                    raise OSError(errno.EFBIG, "a line is longer than any of sgmc's", where)
+                if found == b"\n":
+                    continue
+                try:
+                    record = parse(found)
+                    if not isinstance(record, dict):
+                        raise ValueError("not an object")
+                except ValueError as error:
+                    logger.warning("%s: skipped: %s", where, error)
+                    continue
+                records.append(record)
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from error
+    return records

@@ -22,7 +22,7 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -138,7 +138,7 @@ class Lock:
                 flocked = False
             try:
                 if not flocked:
-                    self._hold_stand_in(me, break_lock=break_lock)
+                    self._stand_in = LockFile(path, me, break_lock=break_lock)
                 old = _read_holder(self._fd)
                 if old and not break_lock:
                     self._take_over(old, me, flocked=flocked)
@@ -149,26 +149,6 @@ class Lock:
         except BaseException:
             self.release(ours=False)
             raise
-
-    def _hold_stand_in(self, me: Mapping[str, Any], *, break_lock: bool) -> None:
-        """Hold the file that stands in for the kernel's lock."""
-
-        def refuse_alive(old: Mapping[str, Any], silent: float) -> None:
-            here = old.get("host") == me["host"]
-            if (here and not _alive(old.get("pid"))) or _same_job_restarted(old, me):
-                return
-            if silent < SILENT:
-                raise _refusal(self.path, old, "wait for it, or use another --out")
-            if not break_lock:
-                raise _refusal(
-                    self.path,
-                    old,
-                    f"it has given no sign of life for {silent:.0f} s; if it has "
-                    "ended without a word, take the lock with --break-lock",
-                )
-
-        place = self.path.with_name(f"{self.path.name}.held")
-        self._stand_in = LockFile(place, jsonio.line(me), refuse_alive)
 
     def _take_over(self, old: Mapping[str, Any], me: Mapping[str, Any], *, flocked: bool) -> None:
         """Take over the lock of a holder that did not end in order, or refuse to."""
@@ -242,15 +222,17 @@ class LockFile:
     Parameters
     ----------
     path : Path
-        Does not exist while nobody holds it.
-    me : bytes
+        The lock that it stands in for; it is ``lock.held`` beside that, and is not there while nobody
+        holds it.
+    me : mapping
         What it says of its holder.
-    refuse_alive : callable (mapping, float)
-        Given what a file that is there says of its holder, and for how many seconds nobody has
-        touched it; raises if the holder may be alive.
+    break_lock : bool
+        Take over the file of a holder that has given no sign of life for `SILENT` seconds.
 
     Raises
     ------
+    LockedError
+        If it is there and its holder may be alive.
     OSError
         If the file cannot be created or written.
     """
@@ -258,29 +240,33 @@ class LockFile:
     #: Files that this very process holds.
     _held: ClassVar[list[os.stat_result]] = []
 
-    def __init__(
-        self, path: Path, me: bytes, refuse_alive: Callable[[Mapping[str, Any], float], None]
-    ) -> None:
-        self.path = path
+    def __init__(self, path: Path, me: Mapping[str, Any], *, break_lock: bool) -> None:
+        self.path = path.with_name(f"{path.name}.held")
         while True:
             try:
-                self.fd = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
+                self.fd = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
                 break
             except FileExistsError:
-                self._remove_old(refuse_alive)
+                self._remove_old(me, break_lock=break_lock)
         self._own = os.fstat(self.fd)
         self._held.append(self._own)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._touch, name="lock", daemon=True)
         self._thread.start()
         try:
-            write_all(self.fd, me, "lock")
+            write_all(self.fd, jsonio.line(me), "lock")
         except BaseException:
             self.release()
             raise
 
-    def _remove_old(self, refuse_alive: Callable[[Mapping[str, Any], float], None]) -> None:
-        """Remove the file of a holder that has ended; return at once where it is gone."""
+    def _remove_old(self, me: Mapping[str, Any], *, break_lock: bool) -> None:
+        """Remove the file of a holder that has ended; return at once where it is gone.
+
+        Raises
+        ------
+        LockedError
+            If the holder may be alive.
+        """
         try:
             fd = os.open(self.path, _FLAGS)
         except FileNotFoundError:
@@ -296,9 +282,20 @@ class LockFile:
                 finally:
                     os.close(new)
                     probe.unlink()
-            refuse_alive(_read_holder(fd), silent)
+            old = _read_holder(fd)
         finally:
             os.close(fd)
+        here = old.get("host") == me["host"]
+        if not (here and not _alive(old.get("pid"))) and not _same_job_restarted(old, me):
+            if silent < SILENT:
+                raise _refusal(self.path, old, "wait for it, or use another --out")
+            if not break_lock:
+                raise _refusal(
+                    self.path,
+                    old,
+                    f"it has given no sign of life for {silent:.0f} s; if it has "
+                    "ended without a word, take the lock with --break-lock",
+                )
         aside = self.path.with_name(temporary_name(self.path.name))
         with contextlib.suppress(FileNotFoundError):
             self.path.rename(aside)

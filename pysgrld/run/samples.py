@@ -13,7 +13,6 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +60,7 @@ class Samples:
         self._run, self._writing = run, writing
         # Digests of files that this process wrote or verified: they never change.
         self._known: dict[str, Written] = {}
+        self._listed: dict[str, Written] | None = None
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the file of the sample of an iteration."""
@@ -242,17 +242,43 @@ class Samples:
             If it is not what was written.
         """
         path = self.path(step, top_words=top_words)
-        written = self._listed.get(path.name)
+        written = self.listed().get(path.name)
         if written is not None and self._known.get(path.name) != written:
             self._is_there(path, path.name, written)
 
-    @cached_property
-    def _listed(self) -> dict[str, Written]:
-        """The samples that the newest checkpoint lists; none where there is no checkpoint."""
-        for _, folder in checkpoint_folders(self._run):
-            with contextlib.suppress(DamagedError, CheckpointError):
-                return digests(read_manifest(folder), "samples")
-        return {}
+    def listed(self, *, again: bool = False) -> dict[str, Written]:
+        """Return the samples that the newest checkpoint lists, read once; none without a checkpoint.
+
+        Parameters
+        ----------
+        again : bool
+            Whether to read the list again: of a run that trains there may be a newer one.
+        """
+        if self._listed is None or again:
+            self._listed = {}
+            for _, folder in checkpoint_folders(self._run):
+                with contextlib.suppress(DamagedError, CheckpointError):
+                    self._listed = digests(read_manifest(folder), "samples")
+                    break
+        return self._listed
+
+    def gone(self) -> list[str]:
+        """Return the names of samples that the newest checkpoint lists, and that are not there.
+
+        A dropped sample is there, if hidden. A run that trains meanwhile may have deleted one that was
+        dropped, but not before a newer checkpoint lists it no more: where a sample seems to be gone the
+        list is read again, and it is gone only if that lists it, too.
+        """
+        names = list(self.listed(again=True))
+        for again in (False, True):
+            listed = self.listed(again=again) if names else {}
+            names = [
+                name
+                for name in names
+                if name in listed
+                and not any((self.folder / found).exists() for found in (name, DROPPED + name))
+            ]
+        return names
 
     def _is_there(self, path: Path, name: str, written: Written) -> bool:
         """Compare a sample with what was written; return whether it is there."""

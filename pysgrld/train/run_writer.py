@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from pysgrld.chain.communicator import ALONE, Communicator
@@ -14,6 +14,7 @@ from pysgrld.errors import GoneError, WriteError
 from pysgrld.models.protocol import Model
 from pysgrld.models.samples import TOP_WORDS, top_word_sample
 from pysgrld.run.backlog import Backlog
+from pysgrld.run.layout import METRICS, SAMPLES
 from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Reporter
 from pysgrld.train.prepare import Prepared
@@ -104,8 +105,9 @@ class RunWriter:
             if spacing != before.step:
                 for ordinal in before:
                     if ordinal % spacing:
-                        at = self.posterior.burn_in + ordinal * self.posterior.every
-                        self.backlog.remove_sample(at, top_words=top_words)
+                        old = self.posterior.burn_in + ordinal * self.posterior.every
+                        drop = partial(self.backlog.run.samples.drop, old, top_words=top_words)
+                        self.backlog.write(SAMPLES, drop)
             if n % spacing == 0:
                 due.append(top_words)
         sample = self.chain.sample() if due else {}
@@ -142,7 +144,7 @@ class RunWriter:
         further = {} if scorer is None else scorer.figures()
         figures = self.chain.figures() | further | self.comm.figures()
         record |= {name: _number(figure) for name, figure in figures.items()}
-        self.backlog.append_metrics(record)
+        self.backlog.write(METRICS, partial(self.backlog.run.append_metrics, record))
         self.backlog.set_status("running", step=self.chain.step)
         self.reporter.evaluated(record)
 

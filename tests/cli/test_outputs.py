@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from pysgrld.run import RunDirectory
+from pysgrld.run.jsonio import read_lines
 
 pytestmark = pytest.mark.cli
 
@@ -291,9 +291,9 @@ def test_without_held_out_documents_eval_asks_for_some(sgmc, bible):
 
 def test_a_finished_run_is_left_as_it_is(sgmc):
     sgmc.train()
-    state = RunDirectory.open(sgmc.folder / "run").read_log()
+    state = read_lines(sgmc.folder / "run" / "log.jsonl")
     assert "finished already" in sgmc.train().stderr
-    assert RunDirectory.open(sgmc.folder / "run").read_log() == state
+    assert read_lines(sgmc.folder / "run" / "log.jsonl") == state
 
 
 def test_reading_a_run_that_is_being_trained(sgmc, bible):

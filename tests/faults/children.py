@@ -55,10 +55,12 @@ def signal_in(point, nth, numbers, *args):
         return passed(name)
 
     import pysgrld.run.checkpoint_write
-    import pysgrld.run.records
+    import pysgrld.run.directory
+    import pysgrld.run.jsonio
     import pysgrld.run.samples
 
-    for module in (files, pysgrld.run.checkpoint_write, pysgrld.run.records, pysgrld.run.samples):
+    run = pysgrld.run
+    for module in (files, run.checkpoint_write, run.directory, run.jsonio, run.samples):
         module.fail_point = fail_point
     _sgmc(args)
 

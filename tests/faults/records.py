@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from pysgrld.run import RunDirectory, list_checkpoints, verify_checkpoint
+from pysgrld.run.jsonio import read_lines
 
 #: Keys of a line of metrics that a clock or the system writes.
 TIMES = ("train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes")
@@ -34,7 +35,7 @@ def exported(forks, run):
 
 def events(run, name=None):
     """Events of ``log.jsonl``, of one name or all."""
-    return [e for e in RunDirectory.open(run).read_log() if name in (None, e["event"])]
+    return [e for e in read_lines(run / "log.jsonl") if name in (None, e["event"])]
 
 
 def acknowledged(run):

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.decompress import StreamTooLargeError, blocks
+from pysgrld.corpus.lines import StreamTooLargeError, blocks
 from pysgrld.errors import CorpusError
 
 COMPRESS = {

@@ -27,6 +27,7 @@ from faults_runs import (
 from pysgrld import cli
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.run.files import digest_of
+from pysgrld.run.jsonio import read_lines
 from pysgrld.run.tensors import load
 
 
@@ -281,7 +282,7 @@ def test_numbers_that_are_none_end_it_with_86(step, good, folder, whole, trials,
     assert not np.isfinite(arrays["phi.g"]).all()
     assert opened(folder).status["state"] == "failed"
     assert opened(folder).status["error"] in said
-    assert opened(folder).read_log()[-1]["event"] == "failed"
+    assert read_lines(opened(folder).path / "log.jsonl")[-1]["event"] == "failed"
     lines = train_here(folder)
     assert any(f"goes on from iteration {good}" in line for line in lines)
     assert result(folder) == result(whole)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.run import RunDirectory, files, records, samples, verify_checkpoint
+from pysgrld.run import RunDirectory, directory, files, jsonio, samples, verify_checkpoint
 from pysgrld.run import checkpoint_write as commit
 
 CONFIG = {"options": {"topics": 2}, "free": ["epochs"], "corpus": {"fingerprint": "abc"}}
@@ -30,7 +30,7 @@ class Recorder:
         self.count, self.fds, self.point = 0, {}, ""
         for name in ("open", "write", "fsync", "ftruncate", "mkdir", "rename", "unlink", "rmdir"):
             monkeypatch.setattr(os, name, self._wrapped(name, getattr(os, name)))
-        for module in (files, records, commit, samples):
+        for module in (files, jsonio, directory, commit, samples):
             monkeypatch.setattr(module, "fail_point", self._pass)
 
     def _pass(self, name):

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from oracles.tokens import folded, tokens
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus import decompress as decompress_module
+from pysgrld.corpus import lines as decompress_module
 from pysgrld.corpus._sparse import COUNT, parse_entries
 from pysgrld.corpus._tokenize import Dictionary, WordCounts, count_words
-from pysgrld.corpus.decompress import DamagedStreamError, blocks
+from pysgrld.corpus.lines import DamagedStreamError, blocks
 from pysgrld.corpus.write import renumber
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents

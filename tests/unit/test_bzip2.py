@@ -11,7 +11,7 @@ import pytest
 
 from pysgrld.corpus import bzip2 as bzip2_module
 from pysgrld.corpus.bzip2 import ParallelBzip2, _with_checksum
-from pysgrld.corpus.decompress import DamagedStreamError, blocks
+from pysgrld.corpus.lines import DamagedStreamError, blocks
 
 RANDOM = random.Random(5)
 WORDS = ["".join(RANDOM.choices("etaoinshrdlu", k=RANDOM.randint(2, 9))) for _ in range(3000)]

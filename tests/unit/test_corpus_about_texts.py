@@ -20,7 +20,7 @@ from pysgrld.errors import Interrupted
 @pytest.fixture
 def many(tmp_path, monkeypatch):
     """JSON lines in many steps, frames of a kilobyte."""
-    monkeypatch.setattr("pysgrld.corpus.decompress.STEP", 2**14)
+    monkeypatch.setattr("pysgrld.corpus.lines.STEP", 2**14)
     monkeypatch.setattr("pysgrld.corpus.lines.HEAD", 2**14)
     monkeypatch.setattr(texts, "FRAME", 1024)
     monkeypatch.setattr("pysgrld.corpus.vectors.HELD", 512)

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.decompress import STEP, blocks
+from pysgrld.corpus.lines import STEP, blocks
 from pysgrld.errors import CorpusError
 
 DATA = Path(__file__).parents[1] / "data"

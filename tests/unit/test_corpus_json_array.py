@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.about.fields import WantedFields
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats import Context, Noticed
 from pysgrld.corpus.formats.json import TOGETHER, read_array
 from pysgrld.corpus.formats.protocol import BadDocuments

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import CorpusOptions, open_corpus
-from pysgrld.corpus.about.fields import WantedFields
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats import Context, Noticed, mediawiki, recognise
 from pysgrld.corpus.formats.mediawiki import is_redirect
 from pysgrld.corpus.formats.protocol import BadDocuments

@@ -184,8 +184,8 @@ def test_a_matrix_by_columns_is_sorted_however_small_the_runs(write, monkeypatch
 
 
 def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
-    monkeypatch.setattr("pysgrld.corpus.formats.entries.RUN", 4)
-    for name in ("decompress.STEP", "lines.HEAD"):
+    monkeypatch.setattr("pysgrld.corpus.formats.counts_as_text.RUN", 4)
+    for name in ("lines.STEP", "lines.HEAD"):
         monkeypatch.setattr(f"pysgrld.corpus.{name}", 16)
     text = BANNER + "5 4 6\n1 2 1\n2 1 1\n3 1 1\n4 1 1\n5 1 1\n1 1 1\n"
     with pytest.raises(CorpusError, match=r"x.mtx:8: document 1 after document 5"):

@@ -216,7 +216,7 @@ def test_what_only_a_table_has_is_refused_of_other_files(name):
 def test_writing_parquet_without_its_library_says_what_to_install(monkeypatch):
     """Red with: a traceback."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingInputError, match=r"pip install 'pysgrld\[parquet\]'"):
+    with pytest.raises(MissingInputError, match=r"pip install pyarrow"):
         check_suffix("theta.parquet")
 
 

@@ -150,3 +150,29 @@ def test_the_training_documents_are_those_of_the_record_whatever_the_default_is_
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 36
     results.run.config["corpus"]["held_out"] = 7
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 33
+
+
+# ---- kept samples that are gone
+
+
+def _sampled(path):
+    settings = dict(burn_in=5, max_iter=40, keep_samples=50, holdout=0)
+    LDA(2, algo="gibbs", random_state=0, **settings).fit(np.ones((20, 6), int)).save(path)
+    return sorted((path / "samples").iterdir())
+
+
+def test_kept_samples_that_are_gone_are_warned_of_once_when_a_run_is_opened(tmp_path, caplog):
+    """Red with: no warning; one for a dropped sample; one each time that a command opens the run."""
+    files = _sampled(tmp_path / "run")
+    Results(tmp_path / "run", 1)
+    assert not caplog.records
+    files[0].unlink()
+    files[1].unlink()
+    files[2].rename(files[2].with_name(f".dropped-{files[2].name}"))
+    for _ in range(2):
+        list(Results(tmp_path / "run", 1).each_sample())
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path / 'run'}: 2 of {len(files)} kept samples that the newest checkpoint lists are "
+        "gone; figures are of those that are left"
+    ]
+    assert caplog.records[0].name == "pysgrld.reading.results"

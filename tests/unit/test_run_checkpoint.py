@@ -19,6 +19,7 @@ from pysgrld.errors import (
 )
 from pysgrld.run import RunDirectory, _failpoints, list_checkpoints, verify_checkpoint
 from pysgrld.run.checkpoint_read import checkpoint_folders, read_checkpoint, read_manifest, seal
+from pysgrld.run.jsonio import read_lines
 from pysgrld.run.tensors import DamagedError
 
 CONFIG = {
@@ -185,7 +186,7 @@ def test_a_damaged_newest_one_is_reported_set_aside_and_the_one_before_is_used(
     assert found.step == 1
     assert "step-00000002/state.safetensors: SHA-256 differs" in caplog.text
     assert names(run) == [".corrupt-step-00000002", "latest", "step-00000001"]
-    event = run.read_log()[-1]
+    event = read_lines(run.path / "log.jsonl")[-1]
     assert event["event"] == "damaged checkpoint"
     assert "state.safetensors: SHA-256" in event["problem"]
 

@@ -20,8 +20,8 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.models.samples import SAMPLE
-from pysgrld.run import RunDirectory, _failpoints
-from pysgrld.run.records import read_lines
+from pysgrld.run import RunDirectory, _failpoints, samples
+from pysgrld.run.jsonio import read_lines
 
 CONFIG = {
     "schema": 2,
@@ -229,7 +229,7 @@ def test_a_full_disk_leaves_no_half_line(
 
 def test_events_carry_the_time_in_utc(run: RunDirectory) -> None:
     run.log_event("start", step=3, path=run.path)
-    (event,) = run.read_log()
+    (event,) = read_lines(run.path / "log.jsonl")
     assert event["event"] == "start"
     assert event["step"] == 3
     assert event["time"].endswith("Z")
@@ -384,7 +384,10 @@ def test_the_log_is_history_and_never_cut(run: RunDirectory) -> None:
     save(run, 1)
     run.log_event("interrupted", step=1)
     run.rewind(run.load_checkpoint(required=True))
-    assert [event["event"] for event in run.read_log()] == ["checkpoint", "interrupted"]
+    assert [event["event"] for event in read_lines(run.path / "log.jsonl")] == [
+        "checkpoint",
+        "interrupted",
+    ]
 
 
 @pytest.mark.parametrize("edit", ["change", "shorten", "delete"])
@@ -432,6 +435,41 @@ def test_a_sample_that_was_changed_is_refused_and_one_that_is_gone_is_not(
     run.rewind(found)
     assert run.samples.steps() == [10, 30]
     assert "step-00000020.safetensors: is gone" in caplog.text
+
+
+def test_samples_that_are_gone_are_those_of_the_newest_checkpoint(run: RunDirectory) -> None:
+    """Red with: a dropped one among them; the names of an older list."""
+    assert run.samples.gone() == []
+    train(run, 0, 40)
+    save(run, 40)
+    assert run.samples.gone() == []
+    run.samples.drop(10)
+    run.samples.path(20).unlink()
+    assert run.samples.gone() == ["step-00000020.safetensors"]
+    save(run, 50)
+    assert run.samples.gone() == []
+
+
+@pytest.mark.parametrize("newer", [0, 20])
+def test_a_sample_that_is_thinned_while_a_run_is_read_is_not_gone(
+    newer: int, run: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red with: one look at the list; a second list of which other samples are missing meanwhile."""
+    train(run, 0, 40)
+    save(run, 40)
+    read, looks = samples.read_manifest, []
+
+    def meanwhile(folder: Path) -> dict[str, object]:
+        found = read(folder)
+        looks.append(folder)
+        if len(looks) == 1 or newer:  # the chain goes on between list and files
+            run.samples.drop(10 * len(looks))
+            save(run, 40 + 10 * len(looks))
+        return found
+
+    monkeypatch.setattr(samples, "read_manifest", meanwhile)
+    assert run.samples.gone() == []
+    assert len(looks) == 2
 
 
 def test_a_run_whose_samples_were_all_deleted_goes_on(run: RunDirectory) -> None:

@@ -1,15 +1,284 @@
-"""Details of documents in memory: where each came from, its id, title, columns and text."""
+"""Details of documents in memory: where each came from, its id and title, its other fields and its text.
+
+Which kind a column has is known when all of it has been seen, so values are spelled as UTF-8 until
+then, each with a tag that says what it was where it was read.
+"""
 
 from __future__ import annotations
 
+import math
+import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from pysgrld.corpus.about.fields import MISSING, STRING, TIME, Fields, spelled
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.options.parse import EVERYTHING, column
 from pysgrld.types import Documents, Int64s
+
+#: More columns than this are not columns but data.
+MOST = 256
+
+
+class FieldError(Exception):
+    """A field of a record that cannot be kept; the message says which and why."""
+
+
+class Fields(NamedTuple):
+    """Fields of some records, each with a value a record.
+
+    Attributes
+    ----------
+    ids, titles : list
+        None where a record has none.
+    columns : dict of str to list
+        By name.
+    typed : bool
+        Whether text is text; else it may mean a number, as in CSV.
+    """
+
+    ids: list[Any]
+    titles: list[Any]
+    columns: dict[str, list[Any]]
+    typed: bool = True
+
+    def take(self, positions: Sequence[int]) -> Fields:
+        """Return those of some of the records, by their positions in these."""
+        ids, titles = [self.ids[i] for i in positions], [self.titles[i] for i in positions]
+        columns = {name: [values[i] for i in positions] for name, values in self.columns.items()}
+        return Fields(ids, titles, columns, self.typed)
+
+
+class WantedFields(NamedTuple):
+    """The fields that a person wants kept.
+
+    Attributes
+    ----------
+    text : str or None
+        The field that is the text; None where no text is wanted.
+    id, title : str
+        Fields that are the id and the title.
+    named : frozenset of str
+        Which of them a person has named, so that they must be plain values.
+    columns : dict of str to (str or None)
+        Other fields with their kind; None: it is found out.
+    everything : bool
+        Whether all fields are columns but the text, the id and the title.
+    """
+
+    text: str | None
+    id: str
+    title: str
+    named: frozenset[str]
+    columns: dict[str, str | None]
+    everything: bool
+
+    @classmethod
+    def of(cls, options: CorpusOptions, *, metadata: bool = False) -> Self:
+        """Return the fields that options of reading ask for.
+
+        Parameters
+        ----------
+        options : CorpusOptions
+        metadata : bool
+            Whether the records are those of ``--metadata``, whose fields are all kept unless some are
+            named. With ``--metadata``, documents themselves have no columns.
+        """
+        asked = options.meta_field if metadata or options.metadata is None else None
+        columns = {} if asked in (None, EVERYTHING) else dict(map(column, asked.split(",")))
+        return cls(
+            None if metadata else options.text_field,
+            options.id_field or "id",
+            options.title_field or "title",
+            frozenset(name for name in (options.id_field, options.title_field) if name),
+            columns,
+            not columns if metadata else asked == EVERYTHING,
+        )
+
+    def among(self, names: list[str]) -> list[str]:
+        """Return the fields to keep, of those that records have, without the text."""
+        if self.everything:
+            return [name for name in names if name != self.text]
+        wanted = {self.id, self.title, *self.columns}
+        return [name for name in names if name in wanted]
+
+
+class FieldReader:
+    """Takes the wanted fields out of records, one after the other, for a batch at a time.
+
+    Parameters
+    ----------
+    wanted : WantedFields
+    typed : bool
+        See `Fields`.
+    """
+
+    def __init__(self, wanted: WantedFields, typed: bool = True) -> None:
+        self.wanted, self.typed = wanted, typed
+        self._apart = {wanted.text, wanted.id, wanted.title}
+        self._kinds = list(wanted.columns.items())
+        self.ids: list[Any] = []
+        self.titles: list[Any] = []
+        self.columns: dict[str, list[Any]] = {name: [] for name in self.wanted.columns}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take the fields of a record.
+
+        Raises
+        ------
+        FieldError
+            If a value is a list or an object, or not of the kind that it should be; nothing of the
+            record is taken then.
+        """
+        names = self.wanted.id, self.wanted.title
+        key, title = record.get(names[0]), record.get(names[1])
+        if type(key) in _NESTED or type(title) in _NESTED:
+            for name, value in zip(names, (key, title), strict=True):
+                if type(value) in _NESTED and name in self.wanted.named:
+                    raise _not_plain(name, value)
+            # those that nobody has named are left out
+            key, title = (None if type(value) in _NESTED else value for value in (key, title))
+        if self.wanted.everything:
+            found = {name: value for name, value in record.items() if name not in self._apart}
+            for name, value in found.items():
+                if type(value) in _NESTED:
+                    raise _not_plain(name, value)
+            if len(self.columns) + len(found) > MOST and len({*self.columns, *found}) > MOST:
+                raise FieldError(
+                    f"more than {MOST} different fields; name those that are to be kept"
+                )
+            for name, value in found.items():
+                values = self.columns.setdefault(name, [])
+                values.extend([None] * (len(self.ids) - len(values)))
+                values.append(value)
+        elif self._kinds:
+            values = [record.get(name) for name, _ in self._kinds]
+            for (name, kind), value in zip(self._kinds, values, strict=True):
+                if type(value) in _NESTED:
+                    raise _not_plain(name, value)
+                tag, text = spelled(value, self.typed) if kind in PARSERS else (MISSING, b"")
+                if kind is not None and tag != MISSING and PARSERS[kind](text) is None:
+                    raise FieldError(
+                        f"field {name[:40]!r} is {str(value)[:40]!r}, which is no {kind}; say "
+                        f"{name[:40]}:string to keep it as it is"
+                    )
+            for column, value in zip(self.columns.values(), values, strict=True):
+                column.append(value)
+        self.ids.append(key)
+        self.titles.append(title)
+
+    def fields(self) -> Fields:
+        """Return what was taken since the last time."""
+        for values in self.columns.values():
+            values.extend([None] * (len(self.ids) - len(values)))
+        found = Fields(self.ids, self.titles, self.columns, self.typed)
+        self.ids, self.titles = [], []
+        self.columns = {name: [] for name in self.wanted.columns}
+        return found
+
+
+#: What values are that are not plain.
+_NESTED = frozenset((list, dict))
+
+
+def _not_plain(name: str, value: Any) -> FieldError:
+    what = "a list" if isinstance(value, list) else "an object"
+    return FieldError(
+        f"field {name[:40]!r} is {what}, and only plain values can be kept; leave this field out"
+    )
+
+
+#: What a value was where it was read; a cell is text that may mean a number (CSV).
+MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
+
+#: What an integer or a time is where there is none; reals have NaN, flags and categories -1.
+NONE = -(2**63)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
+_REAL = re.compile(rb"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_TIME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].{1,40})?")
+_FLAGS = {b"true": 1, b"false": 0}
+
+
+def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
+    """Return the tag of a value, and its UTF-8; what is empty or no number is missing.
+
+    Parameters
+    ----------
+    value : object
+        As a format reads it: text, a number, a truth value, a time, or None.
+    typed : bool
+        Whether text is text; else it is a cell, which may mean a number.
+    """
+    if type(value) is str:
+        if not value:
+            return MISSING, b""
+        return STRING if typed else CELL, value.encode("utf-8", "replace")
+    if value is None:
+        return MISSING, b""
+    if isinstance(value, bool):
+        return FLAG, b"true" if value else b"false"
+    if isinstance(value, int):
+        return INTEGER, str(value).encode()
+    if isinstance(value, float | Decimal):
+        finite = math.isfinite(value)
+        return (REAL, repr(float(value)).encode()) if finite else (MISSING, b"")
+    if isinstance(value, datetime | date):
+        return TIME, value.isoformat().encode()
+    if isinstance(value, bytes):
+        return STRING if value else MISSING, value.decode("utf-8", "replace").encode()
+    return STRING, str(value).encode("utf-8", "replace")
+
+
+def integer(value: bytes) -> int | None:
+    """Return a whole number of at most 64 bits; None of anything else."""
+    if not _INTEGER.fullmatch(value):
+        return None
+    number = int(value)
+    return number if -(2**63) < number < 2**63 else None
+
+
+def real(value: bytes) -> float | None:
+    """Return a finite number; None of anything else."""
+    number = float(value) if _REAL.fullmatch(value) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def microseconds(value: bytes) -> int | None:
+    """Return the microseconds from 1970 to an ISO 8601 date or time, in UTC where no zone is said."""
+    if not _TIME.fullmatch(value):
+        return None
+    try:
+        found = datetime.fromisoformat(value.decode())
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=UTC)
+        return (found - _EPOCH) // _MICROSECOND
+    except (ValueError, OverflowError):
+        return None
+
+
+def iso(value: int) -> str:
+    """Return microseconds since 1970 in ISO 8601: a date where it is midnight, else UTC without zone."""
+    found = (_EPOCH + value * _MICROSECOND).replace(tzinfo=None)
+    return found.date().isoformat() if found.time() == time() else found.isoformat()
+
+
+#: What reads a spelled value of a kind that is no text; None: it is none of the kind.
+PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
+    "integer": integer,
+    "real": real,
+    "time": microseconds,
+    "flag": lambda value: _FLAGS.get(value.lower()),
+}
+
+
+# ---- details of documents, and what documents of a stream are called
 
 #: The row of a document that is a file of its own.
 WHOLE = -1

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pysgrld.corpus.about.collector import ID, DetailsCollector, SpelledColumn
-from pysgrld.corpus.about.columns import ColumnSource, Rows
-from pysgrld.corpus.about.details import DocumentDetails
-from pysgrld.corpus.about.fields import WantedFields
+from pysgrld.corpus.about.columns import ID, ColumnSource, DetailsCollector, Rows, SpelledColumn
+from pysgrld.corpus.about.details import DocumentDetails, WantedFields
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
 from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.lines import Lines

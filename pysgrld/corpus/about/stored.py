@@ -6,17 +6,14 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.collector import COLUMN, ID, TITLE
-from pysgrld.corpus.about.columns import CONTENTS, NUMBERS
-from pysgrld.corpus.about.details import WHOLE, DocumentDetails, called
-from pysgrld.corpus.about.fields import Fields, iso
+from pysgrld.corpus.about.columns import COLUMN, CONTENTS, ID, NUMBERS, TITLE
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, called, iso
 from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts
 from pysgrld.corpus.stored_files import BESIDE, DOCUMENTS, TEXTS, damaged, digest, part_of
 from pysgrld.corpus.vectors import Vector, between, changed, members, stamp_of
@@ -86,6 +83,7 @@ class About:
         self.path, self.documents, self.parts = path, documents, parts
         self.verify(whole=False)
         self._open: dict[tuple[str, str], Vector] = {}
+        self._texts: StoredTexts | None = None
         self._members: dict[str, dict[str, tuple[int, int]]] = {}
         for name in parts.keys() & {DOCUMENTS, TEXTS}:
             with self._believed(name):
@@ -94,7 +92,7 @@ class About:
         if DOCUMENTS in parts:
             with self._believed(DOCUMENTS):
                 contents = self._vector(CONTENTS, "u1")
-                listed = json.loads(contents.read(0, len(contents)).tobytes())
+                listed = json.loads(contents.read(0, contents.size).tobytes())
                 for column in listed["columns"]:
                     if not re.fullmatch(r"c[0-9]+", column["file"]):
                         raise ValueError("no members of a column")
@@ -109,7 +107,7 @@ class About:
         self.has_ids, self.has_titles = ((role, "") in self._columns for role in (ID, TITLE))
         self.has_texts = TEXTS in parts
         self.texts_kept: int = listed["texts"] if self.has_texts else 0
-        self.text_bytes = len(self._vector(TEXT, "u1", TEXTS)) if self.has_texts else 0
+        self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
         """Check that the files are what was written: every byte, or where size or time have changed.
@@ -190,7 +188,7 @@ class About:
         if kind == "category":
             codes = self._vector(f"{stem}.codes.npy", "<i4").gather(rows)
             lines = self._vector(f"{stem}.values.jsonl", "u1")
-            levels = list(map(json.loads, lines.read(0, len(lines)).tobytes().splitlines()))
+            levels = list(map(json.loads, lines.read(0, lines.size).tobytes().splitlines()))
             if len(codes) and not -1 <= codes.min() <= codes.max() < len(levels):
                 raise changed(self.path / DOCUMENTS)
             return [None if code < 0 else levels[code] for code in codes.tolist()]
@@ -266,11 +264,13 @@ class About:
 
     def _bytes(self, rows: npt.ArrayLike) -> list[bytes | None]:
         rows = self._rows(rows)
-        return self._texts.take(rows) if self.has_texts else [None] * len(rows)
-
-    @cached_property
-    def _texts(self) -> StoredTexts:
-        return StoredTexts(*(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items()))
+        if not self.has_texts:
+            return [None] * len(rows)
+        if self._texts is None:
+            self._texts = StoredTexts(
+                *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())
+            )
+        return self._texts.take(rows)
 
     def _vector(self, name: str, dtype: str, archive: str = DOCUMENTS) -> Vector:
         """Return a member of an archive, opened once: a vector of a type, or bytes."""

@@ -135,7 +135,15 @@ class TextWriter:
             while (
                 self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
-                self._halve()
+                # the texts that stay are written anew; the old files stay until the next note
+                old = self.stored()
+                self.halved += 1
+                limit, self.limit = self.limit, None
+                self.files, self.end, self.frames = self._files({}), 0, 0
+                for rows, texts in old.all():
+                    self.add(rows, texts)
+                self._frame(last=True)
+                self.limit = limit
 
     def _write(self, left: int) -> None:
         """Write frames in their order as they are compressed, until so many bytes are still to come."""
@@ -147,17 +155,6 @@ class TextWriter:
             self.files[FRAMES].append([self.files[TEXT].size, int(frame.ends[-1])])
             self.files[ENDS].append(frame.ends)
             self.files[ROWS].append(frame.rows)
-
-    def _halve(self) -> None:
-        """Write the texts that stay anew; the old files stay until the next note."""
-        old = self.stored()
-        self.halved += 1
-        limit, self.limit = self.limit, None
-        self.files, self.end, self.frames = self._files({}), 0, 0
-        for rows, texts in old.all():
-            self.add(rows, texts)
-        self._frame(last=True)
-        self.limit = limit
 
     def flush(self) -> dict[str, Any]:
         """Force all to disk, and return what is needed to go on from here."""
@@ -233,7 +230,7 @@ class StoredTexts:
 
     def __init__(self, text: Vector, frames: Vector, ends: Vector, rows: Vector) -> None:
         self.text, self.ends, self.rows = text, ends, rows
-        both = frames.read(0, len(frames)).reshape(-1, 2)
+        both = frames.read(0, frames.size).reshape(-1, 2)
         self._packed, self._plain = both[:, 0], both[:, 1]
         self._frames = frames
         self._engine = zstandard.ZstdDecompressor()
@@ -241,8 +238,8 @@ class StoredTexts:
 
     def all(self) -> Iterator[tuple[Int64s, list[bytes | None]]]:
         """Yield all rows and texts in order, some at a time."""
-        for start in range(0, len(self.rows), TOGETHER):
-            stop = min(start + TOGETHER, len(self.rows))
+        for start in range(0, self.rows.size, TOGETHER):
+            stop = min(start + TOGETHER, self.rows.size)
             places = np.arange(start, stop)
             edges = np.stack(between(self.ends, places), axis=1)
             frames = np.searchsorted(self._plain, edges[:, 0], "right")
@@ -253,11 +250,11 @@ class StoredTexts:
     def take(self, rows: Int64s) -> list[bytes | None]:
         """Return the texts of documents, each frame read once; None where there is none."""
         if self._sorted is None:
-            self._sorted = self.rows.read(0, len(self.rows))
+            self._sorted = self.rows.read(0, self.rows.size)
         places = np.searchsorted(self._sorted, rows)
         known = np.flatnonzero(
-            self._sorted[np.minimum(places, len(self.rows) - 1)] == rows
-            if len(self.rows)
+            self._sorted[np.minimum(places, self.rows.size - 1)] == rows
+            if self.rows.size
             else rows < 0
         )
         found: list[bytes | None] = [None] * len(rows)

@@ -259,7 +259,22 @@ class Grouping:
             rows = self.held.rows
             ready = int(np.searchsorted(rows, rows[-1]))
             if len(rows) - ready > min(self.words, MANY):
-                self._add_up_last(ready)
+                # the last document has more entries than there are words: some come twice
+                rows, words, counts, line = self.held
+                new = canonical(
+                    rows[ready:],
+                    words[ready:],
+                    counts[ready:],
+                    lambda message, position: self._error(message, ready + position),  # noqa: B023
+                    add_up=self.add_up,
+                )
+                if self.add_up:
+                    self.held = Entries(
+                        np.concatenate([rows[:ready], new[0]]),
+                        np.concatenate([words[:ready], new[1]]),
+                        np.concatenate([counts[:ready], new[2]]),
+                        line,
+                    )
             if ready:
                 yield from self._take(ready)
         if len(self.held.rows):
@@ -286,24 +301,6 @@ class Grouping:
     def _error(self, message: str, position: int) -> CorpusError:
         line = self.held.line
         return CorpusError(message, self.label, None if line is None else line + position)
-
-    def _add_up_last(self, ready: int) -> None:
-        """Add up what is held of the last document: it has more entries than words, some twice."""
-        rows, words, counts, line = self.held
-        new = canonical(
-            rows[ready:],
-            words[ready:],
-            counts[ready:],
-            lambda message, position: self._error(message, ready + position),
-            add_up=self.add_up,
-        )
-        if self.add_up:
-            self.held = Entries(
-                np.concatenate([rows[:ready], new[0]]),
-                np.concatenate([words[:ready], new[1]]),
-                np.concatenate([counts[:ready], new[2]]),
-                line,
-            )
 
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
         """Yield the first n entries that are held, whole documents, as a block, and forget them."""

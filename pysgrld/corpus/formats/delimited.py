@@ -10,7 +10,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator
 
-from pysgrld.corpus.about.fields import WantedFields
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
@@ -66,10 +66,6 @@ class _RecordLines:
         self.limit = context.options.max_line
         self.number = 1
         self.ready: deque[str] = deque()
-        self.begin()
-
-    def begin(self) -> None:
-        """Forget the lines of the record before: another one begins."""
         self.record: list[str] = []
         self.size = 0
 
@@ -110,7 +106,7 @@ def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | 
     """Yield records, good and bad, each with the number of its first line."""
     parser = csv.reader(lines, delimiter=delimiter, strict=True)
     while True:
-        lines.begin()
+        lines.record, lines.size = [], 0
         first = lines.number
         try:
             record = next(parser)
@@ -142,24 +138,20 @@ def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[s
         if len(names) > len(most):
             most, found = names, delimiter
         if wanted.text is not None and names.count(wanted.text) == 1:
-            _refuse_twice(names, wanted, source.label)
-            return delimiter, names
+            most, found = names, delimiter
+            break
         lines.back(0)
-    if wanted.text is None:
+    else:
+        if wanted.text is not None:
+            what = "more than one" if wanted.text in most else "no"
+            raise CorpusError(
+                f"{what} field {wanted.text!r} in the header (it has {field_names(most)}; "
+                "choose one with --text-field)",
+                source.label,
+                1,
+            )
         next(_records(lines, found))
-        _refuse_twice(most, wanted, source.label)
-        return found, most
-    what = "more than one" if wanted.text in most else "no"
-    raise CorpusError(
-        f"{what} field {wanted.text!r} in the header (it has {field_names(most)}; "
-        "choose one with --text-field)",
-        source.label,
-        1,
-    )
-
-
-def _refuse_twice(names: list[str], wanted: WantedFields, label: str) -> None:
-    """Refuse a header that has a field twice, if its values are wanted."""
-    for name in wanted.among(names):
-        if names.count(name) > 1:
-            raise CorpusError(f"more than one field {name[:40]!r} in the header", label, 1)
+    for name in wanted.among(most):
+        if most.count(name) > 1:
+            raise CorpusError(f"more than one field {name[:40]!r} in the header", source.label, 1)
+    return found, most

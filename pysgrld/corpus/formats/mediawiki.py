@@ -13,7 +13,7 @@ from html.entities import name2codepoint
 from xml.parsers import expat
 
 from pysgrld.corpus._wikitext import Stripper
-from pysgrld.corpus.about.fields import FieldReader
+from pysgrld.corpus.about.details import FieldReader
 from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
@@ -101,7 +101,14 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 piece, block = block[:size], block[size:]
                 dump.feed(piece)
                 fed += len(piece)
-                dump.bound(fed)
+                # a tag or comment without end makes the parser hold on to its input
+                held = fed - dump.parser.CurrentByteIndex
+                if held > max(context.options.max_line, 4 * PIECE):
+                    raise dump.error(
+                        "a tag or a comment that does not end: this is no MediaWiki dump"
+                    )
+                if not dump.begun and fed > PROLOG:
+                    raise dump.error(f"no <{_ROOT}> in the first {PROLOG} bytes: no MediaWiki dump")
                 source.line = dump.parser.CurrentLineNumber - 1
                 if dump.size >= BATCH:
                     yield dump.batch()
@@ -170,25 +177,18 @@ class _Dump:
                 what = f"not well-formed XML ({why}); is the dump damaged? fetch it again"
             raise CorpusError(what, self.label, error.lineno) from None
 
-    def bound(self, fed: int) -> None:
-        """Refuse what makes the parser hold on to its input: a tag or comment without end."""
-        held = fed - self.parser.CurrentByteIndex
-        if held > max(self.context.options.max_line, 4 * PIECE):
-            raise self._error("a tag or a comment that does not end: this is no MediaWiki dump")
-        if not self.begun and fed > PROLOG:
-            raise self._error(f"no <{_ROOT}> in the first {PROLOG} bytes: no MediaWiki dump")
-
     def batch(self) -> Texts:
         """Hand the waiting articles on."""
         texts = Texts(self.documents, self.label, self.lines, self.clean, self.fields.fields())
         self.documents, self.lines, self.size = [], [], 0
         return texts
 
-    def _error(self, message: str) -> CorpusError:
+    def error(self, message: str) -> CorpusError:
+        """Return the error for what is wrong at the place where the parser is."""
         return CorpusError(message, self.label, self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
-        raise self._error(
+        raise self.error(
             "XML with a document type (DTD), which is refused before anything that it declares is "
             "read: take the text out, and give one document a line"
         )
@@ -199,7 +199,7 @@ class _Dump:
         self.depth += 1
         if self.depth == 1:
             if name != _ROOT:
-                raise self._error(
+                raise self.error(
                     f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>; "
                     "give plain text or one of the other formats"
                 )
@@ -208,7 +208,7 @@ class _Dump:
             # redirects are marked since 0.4
             self.local = version is None or (int(version[1]), int(version[2])) < (0, 4)
         elif self.depth > DEPTH:
-            raise self._error(f"elements nested deeper than {DEPTH}: this is no MediaWiki dump")
+            raise self.error(f"elements nested deeper than {DEPTH}: this is no MediaWiki dump")
         elif self.depth == 2 and name == "page":
             self._new_page()
         elif self.depth == 3 and name == "redirect":
@@ -223,8 +223,23 @@ class _Dump:
     def _end(self, name: str) -> None:
         if self.inside and (self.depth, name) in _FIELDS:
             self.parser.CharacterDataHandler = None
-            self._field(name)
-            self.inside = ""
+            value = b"".join(self.parts)
+            self.parts, self.inside = [], ""
+            if name == "text":  # that of a later revision takes the place of an earlier one
+                self.text = value
+                self.too_long = self.length > self.context.options.max_line
+            elif name == "title":
+                self.title = value.decode()
+                prefix, colon, _ = self.title.partition(":")
+                self.namespace = self.keys.get(_plain(prefix), 0) if colon else 0
+            elif name == "id":
+                self.id = value.decode()
+            elif name == "ns":
+                self.namespace = _whole(value)
+            elif name == "model":
+                self.model = value
+            else:
+                self.named[_whole(self.key.encode())] = value.decode()
         elif self.depth == 2 and name == "page":
             self._end_page()
         elif self.depth == 2 and name == "siteinfo":
@@ -240,26 +255,7 @@ class _Dump:
         elif self.inside == "text":
             self.parts.clear()
         else:
-            raise self._error(f"a <{self.inside}> of more than {FIELD} bytes: no MediaWiki dump")
-
-    def _field(self, name: str) -> None:
-        value = b"".join(self.parts)
-        self.parts = []
-        if name == "text":  # that of a later revision takes the place of an earlier one
-            self.text = value
-            self.too_long = self.length > self.context.options.max_line
-        elif name == "title":
-            self.title = value.decode()
-            prefix, colon, _ = self.title.partition(":")
-            self.namespace = self.keys.get(_plain(prefix), 0) if colon else 0
-        elif name == "id":
-            self.id = value.decode()
-        elif name == "ns":
-            self.namespace = _whole(value)
-        elif name == "model":
-            self.model = value
-        else:
-            self.named[_whole(self.key.encode())] = value.decode()
+            raise self.error(f"a <{self.inside}> of more than {FIELD} bytes: no MediaWiki dump")
 
     # -- pages --------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from pysgrld.corpus.about.fields import Fields
+from pysgrld.corpus.about.details import Fields
 from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions

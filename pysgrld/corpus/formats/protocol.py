@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.corpus.about.fields import FieldError, FieldReader, Fields, WantedFields
+from pysgrld.corpus.about.details import FieldError, FieldReader, Fields, WantedFields
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Documents, Int64s
@@ -223,9 +223,6 @@ class Batch:
         self.label, self.context, self.noun = label, context, noun
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)
-        self._begin()
-
-    def _begin(self) -> None:
         self._documents: list[bytes] = []
         self._numbers: list[int] = []
         self._size = 0
@@ -272,7 +269,7 @@ class Batch:
         """Hand on what was taken, and begin anew."""
         fields = self._fields.fields()
         found = Texts(self._documents, self.label, self._numbers, fields=fields)
-        self._begin()
+        self._documents, self._numbers, self._size = [], [], 0
         return found
 
 
