@@ -123,7 +123,9 @@ def _group_lines(
         elif each.groups:
             means = [g.documents.share.mean for g in each.groups]
             lines.append(group(each, means.index(max(means)), "most: "))
-            lines.append(f"       {_chart(means)}")
+            top = max(means) or 1.0  # as high as a line
+            bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
+            lines.append(f"       {bars}")
     if groups.levels:
         units = f"values of {cluster}" if cluster else "documents"
         told_of = f"Intervals are for other {units} like these."
@@ -136,21 +138,13 @@ def _group_lines(
             )
         lines += ["", *fill(ends + told_of).splitlines()]
     if groups.within:
-        lines += ["", *fill(_within(groups)).splitlines()]
+        column, within = _short(groups.name), _short(groups.within)
+        told_of = (
+            f"Each {within} has one {column}: documents of one are alike, and these intervals are too "
+            f"narrow. --cluster {within} gives intervals over these."
+        )
+        lines += ["", *fill(told_of).splitlines()]
     return lines
-
-
-def _within(groups: Any) -> str:
-    return (
-        f"Each {_short(groups.within)} has one {_short(groups.name)}: documents of one are alike, and "
-        f"these intervals are too narrow. --cluster {_short(groups.within)} gives intervals over these."
-    )
-
-
-def _chart(values: list[float]) -> str:
-    """Draw shares as bars, the greatest as high as a line."""
-    most = max(values, default=0.0) or 1.0
-    return "".join(BARS[min(7, int(8 * value / most))] for value in values)
 
 
 def _short(text: str) -> str:

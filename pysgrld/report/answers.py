@@ -14,7 +14,7 @@ from pysgrld.reading.intervals import interval
 from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import DocumentTopics, TopicShares, looked_at, read_documents
 from pysgrld.report.population import EstimatedShares, PopulationShares
-from pysgrld.report.sections.groups import Groups, asked_groups
+from pysgrld.report.sections.groups import Groups, along_column, along_corpus, by_columns, clustered
 from pysgrld.report.topic_words import heaviest
 
 #: Share of a word's uses from which on a topic is listed.
@@ -215,9 +215,13 @@ def topics_in_groups(
     """
     corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
-    wanted = [] if by is None else [by]
-    in_order, columns = asked_groups(about, wanted, along, cluster, rows)
-    groups = columns[0] if in_order is None else in_order
+    if by is not None:
+        (groups,) = by_columns(about, [by], rows)
+    elif along is None or along == "corpus":
+        groups = along_corpus(about, rows)
+    else:
+        groups = along_column(about, along, rows)
+    (groups,) = clustered(about, [groups], cluster, rows)
     visitor = PopulationShares(groups.grouping)
     known = read_documents(results, corpus, rows, at, [visitor]) > 1
     both = visitor.shares

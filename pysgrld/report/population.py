@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Int64s
 
 #: Weightings of the documents at most, and numbers of all their sums.
-WEIGHTINGS, _CELLS = 400, 4_000_000
+WEIGHTINGS, _CELLS = 400, 1_000_000
 #: Share of what is called surely more or surely less that may be wrong.
 FALSE = 0.05
 #: Seed of the documents' weights: the same run has the same page.
@@ -189,6 +190,13 @@ class _Sums:
         )
 
 
+@lru_cache(maxsize=1)
+def _weights_of(units: int, number: int) -> Array:
+    """Draw weights of documents or clusters, (units, number): once for all groups of one page."""
+    rng = np.random.default_rng(_SEED)
+    return rng.standard_exponential((units, number), dtype=np.float32)
+
+
 class PopulationShares(DocumentVisitor):
     """Estimates shares of topics in groups of a population, of which the documents are a sample.
 
@@ -215,8 +223,7 @@ class PopulationShares(DocumentVisitor):
         shape = draws, number, self._groups.size, topics
         self._documents, self._words = _Sums(*shape), _Sums(*shape)
         units = int(self._units.max(initial=-1)) + 1
-        rng = np.random.default_rng(_SEED)
-        self._weights = rng.standard_exponential((units, number), dtype=np.float32)
+        self._weights = _weights_of(units, number)
         self._lengths = np.zeros(documents)
 
     def add(self, block: DrawnBlock) -> None:

@@ -7,7 +7,13 @@ import pytest
 
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
-from pysgrld.report.sections.groups import along_column, along_corpus, by_columns, grouped
+from pysgrld.report.sections.groups import (
+    along_column,
+    along_corpus,
+    by_columns,
+    clustered,
+    grouped,
+)
 
 
 def about(**columns):
@@ -84,6 +90,35 @@ def test_numbers_are_levels_in_order_or_binned():
     assert found.grouping.of[-1] == -1
     assert found.grouping.of[int(np.argmin(values))] == 0
     assert found.grouping.of[int(np.argmax(values))] == 9
+
+
+def test_bins_are_called_by_whole_numbers_or_four_digits():
+    """Red with: "1,900" for a year; ten digits of a real number."""
+    found = grouped(Column("year", "integer", 0), [None, *range(1900, 2000)])
+    assert found.levels[0] == "1900 to 1909"
+    assert found.levels[-1] == "1989 to 1999"
+    values = np.random.default_rng(0).normal(size=500).tolist()
+    found = grouped(Column("x", "real", 0), values)
+    assert all(len(end.strip("-")) <= 7 for level in found.levels for end in level.split(" to "))
+
+
+def test_a_column_that_is_constant_within_another_names_it():
+    """Red with: columns of one document each; the column itself."""
+    books = [f"b{i // 5}" for i in range(40)]
+    given = about(
+        book=("category", books),
+        author=("category", [f"a{i // 10}" for i in range(40)]),
+        coin=("category", ["h" if i % 2 else "t" for i in range(40)]),
+        id=("string", [str(i) for i in range(40)]),
+    )
+    rows = np.arange(40)
+    found = clustered(given, by_columns(given, ("author", "coin", "book"), rows), None, rows)
+    assert [g.within for g in found] == ["book", None, None]
+    found = clustered(given, by_columns(given, ("author",), rows), "book", rows)
+    assert found[0].within is None
+    assert found[0].grouping.cluster.tolist() == [i // 5 for i in range(40)]
+    with pytest.raises(UsageError, match="--cluster 'x': the corpus has no such column"):
+        clustered(given, found, "x", rows)
 
 
 def test_flags_are_yes_and_no():

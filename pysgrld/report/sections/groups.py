@@ -39,11 +39,15 @@ class GroupShares(Section):
         self._along: Groups | None = None
         self._columns: list[Groups] = []
         if run.about is not None:
-            asked = run.asked
-            along, columns = asked_groups(
-                run.about, asked.by, asked.along or "corpus", asked.cluster, run.rows
+            along = (
+                along_corpus(run.about, run.rows)
+                if run.asked.along is None
+                else along_column(run.about, run.asked.along, run.rows)
             )
-            self._along, self._columns = along, columns
+            columns = by_columns(run.about, run.asked.by, run.rows)
+            self._along, *self._columns = clustered(
+                run.about, [along, *columns], run.asked.cluster, run.rows
+            )
         elif run.asked.by or run.asked.along or run.asked.cluster:
             raise UsageError(
                 "--by, --along and --cluster: the training corpus is not there; leave them out"
@@ -108,12 +112,14 @@ class GroupShares(Section):
         noun, many = self.run.noun
         cluster = self.run.asked.cluster
         units = f"values of {cluster}" if cluster else many
-        text = (
-            f"The share of the average {noun}, or of all words of a group. Intervals are for {many} like "
-            f"these, not for these alone: {units} are weighted at random (Bayesian bootstrap), and what "
-            "draws of the topics differ in is added. More or less than in the other "
-            f"{many} is said where at most 5 % of all that is said is expected to be wrong."
-        )
+        text = f"The share of the average {noun}, or of all words of a group."
+        if self.run.draws > 1:
+            text += (
+                f" Intervals are for {many} like these, not for these alone: {units} are weighted at "
+                "random (Bayesian bootstrap), and what draws of the topics differ in is added. More or "
+                f"less than in the other {many} is said where at most 5 % of all that is said is "
+                "expected to be wrong."
+            )
         source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
         return [Definition("Along the corpus, groups", text, source)]
 
@@ -162,44 +168,6 @@ class Groups(NamedTuple):
         return record
 
 
-def asked_groups(
-    about: Known, by: Sequence[str], along: str | None, cluster: str | None, rows: Int64s
-) -> tuple[Groups | None, list[Groups]]:
-    """Group documents along the corpus or a column, and by columns.
-
-    Parameters
-    ----------
-    about : Known
-    by : sequence of str
-        Columns; empty: all that have few values.
-    along : str or None
-        A column of dates or numbers, or "corpus"; None: along nothing.
-    cluster : str or None
-        Column of whose values each is a cluster of documents.
-    rows : (n,) int64
-        Documents that are looked at.
-
-    Raises
-    ------
-    UsageError
-        If there is no such column, or it has no order.
-    """
-    if along is None:
-        found = None
-    elif along == "corpus":
-        found = along_corpus(about, rows)
-    else:
-        found = along_column(about, along, rows)
-    columns = by_columns(about, by, rows)
-    if cluster is not None:
-        of = _numbered(about.values(column_of(about, cluster, "--cluster").name, rows))
-        given = [g._replace(grouping=g.grouping._replace(cluster=of)) for g in columns]
-        if found is not None:
-            found = found._replace(grouping=found.grouping._replace(cluster=of))
-        return found, given
-    return found, with_hierarchies(about, columns, rows)
-
-
 def _numbered(values: Sequence[Any]) -> Int64s:
     """Number values from 0; each None has a number of its own."""
     numbers: dict[Any, int] = {}
@@ -209,11 +177,31 @@ def _numbered(values: Sequence[Any]) -> Int64s:
     )
 
 
-def with_hierarchies(about: Known, groups: Sequence[Groups], rows: Int64s) -> list[Groups]:
-    """Return groups with the name of the column within whose values they are constant, if there is one.
+def clustered(
+    about: Known, groups: Sequence[Groups], cluster: str | None, rows: Int64s
+) -> list[Groups]:
+    """Return groups with the cluster of each document, or the column that has to be one.
 
-    It is one of words whose values have two documents or more on average, the one of fewest values.
+    That is one of words within whose values a column is constant, as a book has one author, where these
+    have two documents or more on average; of several the one of fewest values.
+
+    Parameters
+    ----------
+    about : Known
+    groups : sequence of Groups
+    cluster : str or None
+        Column of whose values each is a cluster of documents.
+    rows : (n,) int64
+        Documents that are looked at.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column.
     """
+    if cluster is not None:
+        of = _numbered(about.values(column_of(about, cluster, "--cluster").name, rows))
+        return [g._replace(grouping=g.grouping._replace(cluster=of)) for g in groups]
     numbered = {
         column.name: _numbered(about.values(column.name, rows))
         for column in about.columns
@@ -221,11 +209,10 @@ def with_hierarchies(about: Known, groups: Sequence[Groups], rows: Int64s) -> li
     }
     found = []
     for each in groups:
-        sizes = {}
+        sizes, own = {}, each.grouping.of
         for name, of in numbered.items():
             values, first = np.unique(of, return_index=True)
-            own = each.grouping.of
-            constant = (own == own[first][of]).all() if len(of) else False
+            constant = len(of) > 0 and bool((own == own[first][of]).all())
             if name != each.name and len(each.levels) < len(values) <= len(of) / 2 and constant:
                 sizes[name] = len(values)
         found.append(each._replace(within=min(sizes, key=lambda name: sizes[name], default=None)))
@@ -331,8 +318,10 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
         ]
     edges = np.unique(np.quantile(there, np.arange(BINS + 1) / BINS, method="lower"))
     at = np.clip(np.searchsorted(edges, numbers, "right") - 1, 0, len(edges) - 2)
-    short = [f"{edge:,.4g}" for edge in edges]
-    ends = short if len(set(short)) == len(edges) else [f"{edge:,.10g}" for edge in edges]
+    ends = [f"{edge:.4g}" for edge in edges]
+    whole = not any(isinstance(value, float) for value in values)
+    if whole or len(set(ends)) < len(edges):
+        ends = [f"{edge:.10g}" for edge in edges]
     labels = [f"{a} to {b}" for a, b in pairwise(ends)]
     return [labels[i] if np.isfinite(x) else None for i, x in zip(at, numbers, strict=True)]
 
