@@ -19,7 +19,7 @@ FOLDER = Path(pysgrld.corpus.__file__).parent
 #: Modules that say something only where a corpus is built: in shards, with rows of metadata.
 OF_BUILDING = ("shards.py", "metadata.py")
 #: Modules that say something only where a vocabulary is made.
-CHOOSING = ("reading.py", "vocabulary.py", "open.py", "phrases.py", "stopwords.py")
+CHOOSING = ("lexicon.py", "open.py", "phrases.py", "reading.py", "stopwords.py", "vocabulary.py")
 
 
 def options_named(files):

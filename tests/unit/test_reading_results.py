@@ -170,7 +170,8 @@ def test_kept_samples_that_are_gone_are_warned_of_once_when_a_run_is_opened(tmp_
     files[1].unlink()
     files[2].rename(files[2].with_name(f".dropped-{files[2].name}"))
     for _ in range(2):
-        list(Results(tmp_path / "run", 1).each_sample())
+        results = Results(tmp_path / "run", 1)
+        assert [len(results.read_sample(step)) for step in results.kept()] == [1] * (len(files) - 3)
     assert [record.getMessage() for record in caplog.records] == [
         f"{tmp_path / 'run'}: 2 of {len(files)} kept samples that the newest checkpoint lists are "
         "gone; figures are of those that are left"
