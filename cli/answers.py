@@ -126,7 +126,12 @@ def _group_lines(
             top = max(means) or 1.0  # as high as a line
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             lines.append(f"       {bars}")
-    if groups.levels:
+    if told and any(each.documents.surely is None for each in told[0].groups):
+        lines += [
+            "",
+            "Fewer than 20 full samples are kept: no intervals, and no group is surely more.",
+        ]
+    elif groups.levels:
         units = f"values of {cluster}" if cluster else "documents"
         told_of = f"Intervals are for other {units} like these."
         if by is None:

@@ -71,9 +71,11 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         whole = path.resolve()
         for folder in whole.parents:
             first = whole.relative_to(folder).parts[0]
-            if is_run(folder) and first in _OF_RUN:
+            # two names each: a person's folder may well have a config.json or a meta.json
+            if is_run(folder) and (folder / LOG).is_file() and first in _OF_RUN:
                 raise OutputError(f"{path}: is a file of the run {folder}; name another file")
-            if (folder / "meta.json").is_file() and first in _OF_CORPUS:
+            stored = all((folder / name).is_file() for name in ("meta.json", "indptr.npy"))
+            if stored and first in _OF_CORPUS:
                 raise OutputError(
                     f"{path}: is a file of the stored corpus {folder}; name another file"
                 )

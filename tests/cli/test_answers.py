@@ -138,6 +138,16 @@ def test_a_column_that_others_lie_within_is_told_and_counts_by_clusters(tmp_path
     assert "give one of them" in sgmc("topics", "bible", "--cluster", "book", code=2).stderr
 
 
+def test_without_intervals_no_group_is_said_to_be_surely_more(tmp_path):
+    """Red with: a list that is empty, said to have few that are wrong."""
+    sgmc = Sgmc(tmp_path, (SGMC,))
+    options = ["-k", "4", "--iterations", "60", "--minibatch", "100"]
+    sgmc("train", BIBLE, "--metadata", CHAPTERS, "--out", "bible", *options)
+    said = sgmc("topics", "bible", "--by", "book").stdout
+    assert "no intervals, and no group is surely more" in said
+    assert "at most 5 %" not in said
+
+
 def test_topics_go_along_the_corpus(run):
     found = asked(run, "--along", "corpus")
     assert len(found["groups"]["levels"]) == 60

@@ -110,6 +110,9 @@ def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
         check_outputs([tmp_path / "none", file], force=False)
     with pytest.raises(OutputError, match="is a folder; name a file"):
         check_outputs([empty], force=True)
+    for name in ("config.json", "meta.json"):  # of a person's own project
+        (tmp_path / name).write_text("{}")
+    check_outputs([tmp_path / "vocab.txt", tmp_path / "corpus" / "topics.csv"], force=False)
     refuse_full_folder(tmp_path / "none", "advice")
     refuse_full_folder(empty, "advice")
     for path in (file, folder):
