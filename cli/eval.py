@@ -196,7 +196,7 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
     dropped = f", {scores.dropped:,} more {how}" if scores.dropped else ""
     tokens = plural(scores.held_out_tokens, "token" if kind.whole else "held-out token")
     echo(
-        f"{results.path} after {plural(scores.iteration, 'iteration')}, on "
+        f"{results.path} after {results.length}, on "
         f"{plural(scores.documents, 'document')} with {tokens}{dropped}\n"
     )
     mean = f"mean of {plural(scores.samples, 'posterior sample')}"

@@ -165,17 +165,19 @@ class Screen(logging.Handler):
         if not self.terminal and not self._due():
             return
         p = position
-        state = f"{speed(p.tokens_per_second)}, step {p.step_size:.3g}"
+        state = speed(p.tokens_per_second) + ("" if p.exact else f", step {p.step_size:.3g}")
         if math.isfinite(p.score):
             from pysgrld.models.table import scores
 
             score = scores()[p.kind]
             state += f", {score.title} {score.show(p.score)}"
         if self.terminal:
-            self._draw("training", p.iteration, p.iterations or None, state + self._left())
+            what = "exact sweeps" if p.exact else "training"
+            self._draw(what, p.iteration, p.iterations or None, state + self._left())
             return
         of = f" of {p.iterations:,}" if p.iterations else ""
-        line = f"iteration {p.iteration:,}{of}, epoch {p.epoch:.1f}, {state}"
+        unit = "exact sweep" if p.exact else "iteration"
+        line = f"{unit} {p.iteration:,}{of}, epoch {p.epoch:.1f}, {state}"
         if p.iterations and p.iteration:
             left = (p.iterations - p.iteration) * p.train_seconds / p.iteration
             line += f", {_clock(left)} left"

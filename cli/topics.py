@@ -239,7 +239,7 @@ def _show(
         else ""
     )
     beside = results.fitted.score.shown_beside(results.fitted.numbers())
-    echo(f"{results.path}{where}, {what} after {results.checkpoint.step:,} iterations{beside}\n")
+    echo(f"{results.path}{where}, {what} after {results.length}{beside}\n")
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")
     more = f"            {unit}    {intervals}" if intervals else ""

@@ -85,6 +85,7 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
+        self._followed = options.exact_sweeps  # by draws without that noise
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
         self.states: dict[str, BlockState[Any]] = {
@@ -104,7 +105,7 @@ class BlockChain(Chain):
                 f"minibatch noise: the variance of topics is {noise:.3g} times that given the counts, "
                 f"about {wider(noise):.2g} times the posterior's"
             )
-            if noise <= QUIET:
+            if noise <= QUIET and not self._followed:
                 yield (
                     "warning: with as little minibatch noise as here means of topics may be off by more "
                     "than the posterior's width: intervals are credible with --algo gibbs alone"
@@ -216,7 +217,10 @@ class BlockChain(Chain):
 
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: a row for each topic."""
-        return by_topic(self.draw(), self.blocks)
+        drawn = {self.topics.name: self.states[self.topics.name].drawn(self.key)}
+        return by_topic(
+            drawn | {b.name: self.states[b.name].rows() for b in self.upper}, self.blocks
+        )
 
     def totals(self) -> dict[str, Doubles]:
         """Return zeros that `add_to` adds to; none where states are no draws to be averaged."""

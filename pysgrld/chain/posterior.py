@@ -113,6 +113,7 @@ class Posterior:
         self.burn_in, self.every = burn_in, every
         self.first = burn_in + every
         self.draws, self.samples = chain.draws, 0
+        self.keeps_mean = keep_mean
         self._sums: dict[str, Doubles] = chain.totals() if keep_mean else {}
         self.score = math.nan
         self._history = array("d")  # averaged score after each sample: runs are long
@@ -123,13 +124,18 @@ class Posterior:
         after = self.chain.step - self.burn_in
         return after > 0 and after % self.every == 0
 
-    def take_sample(self) -> None:
-        """Take the current topics as a posterior sample; of an approximation, only their score.
+    def take_sample(self, chain: Chain | None = None) -> None:
+        """Take the current topics of a chain as a sample; of an approximation, only their score.
 
         The mean takes what is expected of rows that were left behind: no need to draw them, and
         less noise for the same mean. Held-out documents are scored by a draw of their words.
+
+        Parameters
+        ----------
+        chain : Chain, optional
+            Another chain of the same model than its own.
         """
-        chain = self.chain
+        chain = chain or self.chain
         if self.draws and self._sums:
             chain.add_to(self._sums)
         if self.scorer is not None:

@@ -317,8 +317,48 @@ def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
     ]
 
 
+class WholeCorpus(NamedTuple):
+    """Documents that are all in memory, and all of them in every iteration.
+
+    Attributes
+    ----------
+    batch : Minibatch
+    seed, chain : int
+        As of `Epochs`.
+    """
+
+    batch: Minibatch
+    seed: int
+    chain: int
+
+    @property
+    def per_epoch(self) -> int:
+        """Minibatches in an epoch."""
+        return 1
+
+    @property
+    def together(self) -> int:
+        """Minibatches that are prepared together."""
+        return 1
+
+    @property
+    def documents(self) -> int:
+        """Training documents D."""
+        return len(self.batch.doc_ids)
+
+    @property
+    def size(self) -> int:
+        """Documents per minibatch: D."""
+        return self.documents
+
+    def minibatch(self, t: int) -> Minibatch:
+        """Return all documents, in iteration ``t`` as in every other."""
+        del t
+        return self.batch
+
+
 #: Minibatches of the documents that a chain is trained on, one for each iteration.
-Minibatches = Epochs | OnePass
+Minibatches = Epochs | OnePass | WholeCorpus
 
 #: Minibatches, and the iteration of the first; the last is None where the stream has no more.
 _Batches = tuple[int, list[Minibatch | None]]

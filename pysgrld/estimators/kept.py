@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from pysgrld.chain.exact import ExactStage, averaged
 from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
@@ -111,6 +112,7 @@ class KeptModel(Framed):
     _options: Resolved
     _posterior: Posterior  # in the process that fitted it; elsewhere, until `partial_fit`,
     _kept: MatrixRecord  # what it was when it was pickled or saved
+    _stage: ExactStage | None = None  # of `fit`, until `partial_fit`
     _samples: Mapping[int, Sample]
     _seen: int  # documents of minibatches that `partial_fit` was given
     _draw: Draw
@@ -123,7 +125,8 @@ class KeptModel(Framed):
         chain = self._posterior.chain
         # without the scorer's, whose documents may be gone
         averages = {n: a for n, a in self._posterior.arrays().items() if n.startswith(PREFIX)}
-        arrays, documents = chain.arrays() | averages, chain.stream.documents
+        exact = self._stage.record() if self._stage else {}
+        arrays, documents = chain.arrays() | averages | exact, chain.stream.documents
         words = self.n_features_in_
         return MatrixRecord(self._options, words, documents, chain.tokens, chain.step, arrays)
 
@@ -157,7 +160,7 @@ class KeptModel(Framed):
         phi = fitted.over_words(self._draw, 0)
         self.components_ = as_rows(phi, fitted.layers[0], self.of_counts)
         self.n_iter_, self.n_samples_ = record.step, fitted.samples
-        history = averages_in(record.arrays).history
+        history = averages_in(averaged(record.arrays)).history
         name = f"{model_of(self.model).score.name}_"
         score = float(history[-1]) if len(history) else math.nan
         if math.isnan(score) and hasattr(self, "_posterior"):
@@ -218,7 +221,11 @@ class KeptModel(Framed):
     # ---- pickled, saved, loaded
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: v for name, v in vars(self).items() if name not in ("_posterior", "_draw")}
+        state = {
+            name: v
+            for name, v in vars(self).items()
+            if name not in ("_posterior", "_stage", "_draw")
+        }
         if self.__sklearn_is_fitted__():
             state["_kept"] = self._record
         return state

@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_sampler_options
+from pysgrld.estimators.base import (
+    BOUNDS,
+    Rule,
+    is_positive,
+    is_whole,
+    number,
+    with_sampler_options,
+)
 from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta
@@ -60,6 +67,10 @@ class LDA(CountModel):
         Iterations before the first posterior sample, at least 0; by default the warm-up, or 200.
     max_iter : int, optional
         Iterations of `fit`, at least 1; by default until held-out perplexity has converged.
+    exact_sweeps : int or "auto"
+        Sweeps of four chains of collapsed Gibbs sampling over all documents, with which `fit` ends: means
+        and samples are then of their draws, and intervals the posterior's. 0 leaves them out; by default
+        about as many as take the time of training, and none with ``gibbs``, ``cgs``, ``ovb``, ``hsvg``.
     holdout : int or float, optional
         Documents, or their share below 1, that `fit` sets apart to see when it has converged; by default
         min(1000, 10 %). 0 needs ``max_iter``.
@@ -145,6 +156,7 @@ class LDA(CountModel):
         warm_up: int | None = None,
         burn_in: int | None = None,
         max_iter: int | None = None,
+        exact_sweeps: int | str = "auto",
         holdout: int | float | None = None,
         total_samples: float = 1e6,
         keep_samples: int = 0,
@@ -166,6 +178,7 @@ class LDA(CountModel):
         self.warm_up = warm_up
         self.burn_in = burn_in
         self.max_iter = max_iter
+        self.exact_sweeps = exact_sweeps
         self.holdout = holdout
         self.total_samples = total_samples
         self.keep_samples = keep_samples
@@ -199,6 +212,13 @@ class LDA(CountModel):
                 self.seed_weight,
                 self.seed_weight == 0 or is_positive(self.seed_weight),
                 "seed_weight >= 0 and below 1e6",
+            ),
+            Rule(
+                "exact-sweeps",
+                None if self.exact_sweeps == "auto" else self.exact_sweeps,
+                self.exact_sweeps == "auto" or is_whole(self.exact_sweeps, 0),
+                'a number of sweeps, at least 0, or "auto"',
+                "exact_sweeps",
             ),
             *self._shared_rules(),
         ]

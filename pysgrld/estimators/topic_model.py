@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from pysgrld.chain.exact import sweeps_after
 from pysgrld.chain.posterior import thinned
 from pysgrld.core import check_lengths
 from pysgrld.core.arithmetic import log
@@ -25,7 +26,7 @@ from pysgrld.estimators.base import Rule, by_parameters, is_whole, number, switc
 from pysgrld.estimators.dataframes import Transformer
 from pysgrld.estimators.fitting import Progress, check_memory, jobs
 from pysgrld.estimators.inputs import column_names, content_keys, new_documents
-from pysgrld.estimators.kept import KeptModel
+from pysgrld.estimators.kept import KeptModel, Sample
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.admixture import BLOCK
 from pysgrld.models.options import check_usage, kind_of
@@ -34,7 +35,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
-from pysgrld.train.begin import begin
+from pysgrld.train.begin import begin, begin_exactly
 from pysgrld.types import Array, Documents, Doubles, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.
@@ -208,6 +209,8 @@ class TopicModel(KeptModel, Transformer):
                     said.append(f"{model.score.title} {score:.5g}")
                 last = ended or progress.interrupted
                 progress.show(chain.step, self.max_iter, said, last=last)
+            if not progress.interrupted:
+                self._draw_exactly(held_out, progress)
             chain.close()
             self._finish()
         if posterior.draws and not posterior.samples:
@@ -272,7 +275,7 @@ class TopicModel(KeptModel, Transformer):
 
     def _advance(self, batch: Any = None) -> None:
         """Do one iteration; take a posterior sample if it is time, and keep it if it is one to keep."""
-        posterior = self._posterior
+        posterior, self._stage = self._posterior, None
         chain = posterior.chain
         chain.advance(batch)
         if not posterior.due:
@@ -284,6 +287,25 @@ class TopicModel(KeptModel, Transformer):
             self._samples = {step: one for step, one in self._samples.items() if step in kept}
             if chain.step in kept:
                 self._samples[chain.step] = chain.sample()
+
+    def _draw_exactly(self, held_out: HeldOut | None, progress: Progress) -> None:
+        """Draw from the posterior by exact chains, from where training has ended, if that is wanted."""
+        posterior, options = self._posterior, self._options
+        sweeps = sweeps_after(posterior.chain, options, open_ended=self.max_iter is None)
+        if not sweeps:
+            return
+        words, number = self.n_features_in_, jobs(self.n_jobs)
+        stage = begin_exactly(posterior, options, words, number, held_out, sweeps=sweeps)
+        samples: dict[int, Sample] = {}
+        with stage.at_once():
+            while not (stage.done or progress.interrupted):
+                chain = stage.advance()
+                if chain is not None and self.keep_samples and stage.kept(self.keep_samples):
+                    samples[stage.step] = chain.sample()
+                said = [plural(stage.draws, "exact draw")]
+                progress.show(stage.sweep, stage.sweeps, said, last=stage.done)
+        if stage.done:
+            self._stage, self._samples = stage, samples
 
     def fit_transform(self, X: Any, y: Any = None) -> Doubles:
         """Learn topics from a matrix of counts, and return the topic proportions of its documents.

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pysgrld.chain.blocks import arrays_of, take_priors
+from pysgrld.chain.exact import averaged
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_word
@@ -77,7 +78,7 @@ class BlockFitted(Fitted):
     @cached_property
     def samples(self) -> int:
         """Posterior samples in the `mean`; 0 where there is none."""
-        found = averages_in(self.record.arrays)
+        found = averages_in(averaged(self.record.arrays))
         return found.samples if found.sums else 0
 
     @cached_property
@@ -87,7 +88,7 @@ class BlockFitted(Fitted):
         if samples == 0:
             return None
         mean: Draw = {}
-        for name, total in averages_in(self.record.arrays).sums.items():
+        for name, total in averages_in(averaged(self.record.arrays)).sums.items():
             if total.ndim == 1:
                 mean[name] = (total / samples).astype(np.float32)
             else:
@@ -147,7 +148,7 @@ class BlockFitted(Fitted):
         s_k is the scale of the unnormalised topic at the newest checkpoint, and N_k the tokens that
         the topic has.
         """
-        if self.depth > 1 or self.sampler.whole_corpus:
+        if self.depth > 1 or self.faithful:
             return ()
         state, record = self.states[self.blocks[0].name], self.record
         found = state.contraction(shares * record.tokens, self.step_size(record.step))

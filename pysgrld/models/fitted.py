@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pysgrld.chain.exact import Plan, plan_in
 from pysgrld.core.draws import Draw
 from pysgrld.errors import UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
@@ -62,7 +64,7 @@ class Record(Protocol):
 
     @property
     def step(self) -> int:
-        """Iterations done."""
+        """Iterations of training done."""
 
     @property
     def arrays(self) -> Mapping[str, Array]:
@@ -133,10 +135,6 @@ class Fitted(ABC):
         Whether topics are directions, whose entries may be negative; else they are distributions.
     depth : int
         Number of layers.
-    faithful : bool
-        Whether draws are the posterior's: those of exact samplers alone. Minibatches and documents that
-        start afresh put the means of topics beside the posterior's, by more than its width even where
-        the noise is little.
     remedy : str or None
         The options of training whose draws are the posterior's; None where there are none.
     """
@@ -159,7 +157,21 @@ class Fitted(ABC):
         self.record, self.threads = record, threads
         self.sampler = SAMPLERS[record.options.algo]
         self.draws = self.sampler.draws
-        self.faithful = self.sampler.whole_corpus and self.draws
+
+    @cached_property
+    def exact(self) -> Plan | None:
+        """The exact stage, whose draws are those of the run; None without any."""
+        plan = plan_in(self.record.arrays)
+        return plan if plan and plan.drawn else None
+
+    @property
+    def faithful(self) -> bool:
+        """Whether draws are the posterior's: those of exact samplers alone.
+
+        Minibatches and documents that start afresh put the means of topics beside the posterior's, by
+        more than its width even where the noise is little.
+        """
+        return self.draws and (self.sampler.whole_corpus or self.exact is not None)
 
     # ---- draws
 
@@ -313,7 +325,7 @@ class Fitted(ABC):
         if not (self.sampler.inflates or self.sampler.whole_corpus):
             return None
         record = self.record
-        if self.sampler.whole_corpus or record.options.keep_documents is not None:
+        if self.faithful or record.options.keep_documents is not None:
             return 1.0  # an iteration sees all documents, each where the last one left it
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)

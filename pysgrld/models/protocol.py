@@ -14,6 +14,7 @@ from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.options.option import Facts, Option, Resolved
 
 if TYPE_CHECKING:
+    from pysgrld.chain.exact import ExactChain
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate import HeldOut, Scorer
@@ -191,6 +192,23 @@ class Model(ABC, Generic[R]):
     @abstractmethod
     def chain(self, options: R, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn) -> Chain:
         """Start a Markov chain of the model."""
+
+    def exact_chains(
+        self, options: R, chain: Chain, threads: int, *, start: bool
+    ) -> tuple[ExactChain, ...]:
+        """Return the chains that draw exactly from where a chain of training has ended; none by default.
+
+        Parameters
+        ----------
+        options : Resolved
+        chain : Chain
+            Of this model, over a stored corpus.
+        threads : int
+        start : bool
+            Whether they start there; else they are restored.
+        """
+        del options, chain, threads, start
+        return ()
 
     @abstractmethod
     def scorer(self, options: R, held_out: HeldOut, words: int, threads: int) -> Scorer:

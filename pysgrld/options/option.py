@@ -110,6 +110,7 @@ class Resolved:
     keep_documents: Literal["on"] | None = None
     epochs: float | None
     iterations: int | None
+    exact_sweeps: int | Literal["auto"] | None = None
     time_limit: float | Literal["auto"] | None
     vocab: str | None
     max_vocab: int | None

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.chain.exact import by_chain
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.evaluate.convergence import FEWEST, convergence
@@ -53,11 +54,11 @@ class _Draws(NamedTuple):
     Attributes
     ----------
     chains : sequence of Results
-    steps : list of int
-        Iterations whose samples all chains have kept, and that topics are followed by.
+    steps : dict of Path to list of int
+        Iterations of the samples of each chain that topics are followed by, as many of each.
     slim : bool
         Whether these are top-word samples.
-    scored : list of int
+    scored : dict of Path to list of int
         Iterations whose full samples score documents: ``steps`` unless these are top-word samples.
     held_out : HeldOut or None
         Documents that all chains are scored on.
@@ -66,11 +67,17 @@ class _Draws(NamedTuple):
     """
 
     chains: Sequence[Results]
-    steps: list[int]
+    steps: dict[Path, list[int]]
     slim: bool
-    scored: list[int]
+    scored: dict[Path, list[int]]
     held_out: HeldOut | None
     counted: Callable[[], None]
+
+    def apart(self, followed: Doubles) -> Doubles:
+        """Return what was followed in each run, (C, N, ...), with chains of an exact stage apart."""
+        if not self.chains[0].fitted.exact:
+            return followed
+        return np.concatenate([by_chain(run) for run in followed])
 
 
 class _Compared(NamedTuple):
@@ -197,23 +204,31 @@ def _check_same(chains: Sequence[Results]) -> None:
 
 def _in_common(
     chains: Sequence[Results], burn_in: int, at: int
-) -> tuple[list[int], bool, list[int]]:
-    """Find the samples that all chains have kept: iterations, whether of top-word samples, of full ones.
+) -> tuple[list[list[int]], bool, list[list[int]]]:
+    """Find the samples of each chain to be compared: their iterations, and those of full samples.
 
-    Top-word samples are compared where more of them are kept in common; they have the lowest layer alone.
+    They are those that all chains have kept, of exact stages, which begin at different iterations, as
+    many of each. In the middle is whether they are top-word samples, which are compared where more of
+    them are kept in common; they have the lowest layer alone.
     """
-    kept = [{step for step in chain.kept() if step > burn_in} for chain in chains]
-    full = sorted(set.intersection(*kept))
+    exact = all(chain.fitted.exact for chain in chains)
+
+    def common(*, slim: bool) -> list[list[int]]:
+        kept = [[s for s in chain.kept(slim=slim) if s > burn_in] for chain in chains]
+        if exact:
+            return [steps[: min(map(len, kept))] for steps in kept]
+        return [sorted(set.intersection(*map(set, kept)))] * len(chains)
+
+    full = common(slim=False)
     if at == 0:
-        slim = sorted(set.intersection(*(set(chain.kept(slim=True)) for chain in chains)))
-        slim = [step for step in slim if step > burn_in]
-        if len(slim) >= FEWEST and len(slim) > len(full):
+        slim = common(slim=True)
+        if len(slim[0]) >= FEWEST and len(slim[0]) > len(full[0]):
             return slim, True, full
-    if len(full) < FEWEST:
-        each = ", ".join(f"{r.path.name} {len(k)}" for r, k in zip(chains, kept, strict=True))
+    if len(full[0]) < FEWEST:
+        each = ", ".join(f"{r.path.name} {len(r.kept())}" for r in chains)
         who = "it has kept" if len(chains) == 1 else "the chains have kept in common"
         raise MissingInputError(
-            f"{chains[0].path}: {who} {plural(len(full), 'posterior sample')} ({each}): at least "
+            f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({each}): at least "
             f"{FEWEST} are needed, better 100; train longer, with --samples above 0"
         )
     return full, False, full
@@ -221,9 +236,9 @@ def _in_common(
 
 def _compare(
     chains: Sequence[Results],
-    steps: list[int],
+    steps: list[list[int]],
     slim: bool,
-    full: list[int],
+    full: list[list[int]],
     top: int,
     at: int,
     tell: Callable[[int, int], None],
@@ -242,15 +257,18 @@ def _compare(
             "runs of different --seed hold out different documents, and train on each other's: what "
             "they predict is not compared; give chains one seed and different --chain-id"
         )
-    if len(full) < FEWEST:
+    if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)
-        there, full = False, []
+        there, full = False, [[] for _ in chains]
     # topics are read twice, to match and to follow them; a pass over full samples scores documents, too
     passes = 1 if fitted.likeness is None else 2
-    total = len(chains) * (passes * len(steps) + (len(full) if slim else 0))
+    total = len(chains) * (passes * len(steps[0]) + (len(full[0]) if slim else 0))
     done = itertools.count(1)
     held_out = first.held_out() if there else None
-    draws = _Draws(chains, steps, slim, full, held_out, lambda: tell(next(done), total))
+    followed, scored = (
+        dict(zip((c.path for c in chains), part, strict=True)) for part in (steps, full)
+    )
+    draws = _Draws(chains, followed, slim, scored, held_out, lambda: tell(next(done), total))
     if fitted.likeness is None:
         compared = _follow_quantities(draws)
     else:
@@ -260,7 +278,7 @@ def _compare(
         traces = compared.log_probability
         prediction = Prediction(
             tuple(traces.mean(axis=1).tolist()),
-            Measure.at(convergence(traces[:, :, None]), 0),
+            Measure.at(convergence(draws.apart(traces[:, :, None])), 0),
             tuple(float(convergence(trace[None, :, None]).rhat[0]) for trace in traces),
         )
     contraction: tuple[float, ...] = ()
@@ -274,13 +292,13 @@ def _compare(
         algo=first.options.algo,
         model=first.options.model,
         layer=at + 1,
-        iterations=tuple(steps),
+        iterations=tuple(steps[0]),
         kept=tuple(map(len, kept)),
         last=tuple(map(max, kept)),
         topics=compared.topics,
         prediction=prediction,
         moved=compared.moved,
-        noise=fitted.noise(steps[-1]),
+        noise=fitted.noise(steps[0][-1]),
         contraction=contraction,
         slow_tails=fitted.slow_tails,
         traces=traces,
@@ -289,7 +307,7 @@ def _compare(
         noun=fitted.noun,
         unit="document" if first.fitted.score.whole else "token",
         slim=slim,
-        traced=tuple(full),
+        traced=tuple(full[0]),
         faithful=fitted.faithful,
         remedy=fitted.remedy,
     )
@@ -324,8 +342,8 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Comp
         _follow(chain, draws, at, words, rows) for chain, rows in zip(chains, order, strict=True)
     ]
     probability, weight, log_probability = map(np.stack, zip(*series, strict=True))
-    of_words = convergence(probability)
-    of_weight = convergence(weight) if draws.held_out else None
+    of_words = convergence(draws.apart(probability))
+    of_weight = convergence(draws.apart(weight)) if draws.held_out else None
     topics = tuple(
         MatchedTopic(
             k,
@@ -355,10 +373,11 @@ def _halves(chain: Results, draws: _Draws, at: int) -> Floats:
 
     Rows sum to 1. Of top-word samples it is the average of the words that they have.
     """
-    half, k = len(draws.steps) // 2, chain.fitted.layers[at]
+    steps = draws.steps[chain.path]
+    half, k = len(steps) // 2, chain.fitted.layers[at]
     means = np.empty((2, k, len(chain.vocabulary)), np.float32)
     rows = np.arange(k)[:, None]
-    for mean, part in zip(means, (draws.steps[:half], draws.steps[half:]), strict=True):
+    for mean, part in zip(means, (steps[:half], steps[half:]), strict=True):
         total = np.zeros(mean.shape)
         for step in part:
             if draws.slim:
@@ -389,13 +408,13 @@ def _follow(
     log_probability : (N,) float64
         Of the held-out documents; NaN without them.
     """
-    n, k = len(draws.scored), len(rows)
-    probability = np.empty((len(draws.steps), *words.shape))
+    steps, n, k = draws.steps[chain.path], len(draws.scored[chain.path]), len(rows)
+    probability = np.empty((len(steps), *words.shape))
     weight, log_probability = np.full((n, k), np.nan), np.full(n, np.nan)
     if draws.slim:
         own = np.empty_like(words)
         own[rows] = words
-        for i, step in enumerate(draws.steps):
+        for i, step in enumerate(steps):
             probability[i] = chain.words_at(step, own, at, slim=True)[0][rows]
             draws.counted()
     for i, (sample, scorer, value) in enumerate(_scored(chain, draws)):
@@ -422,7 +441,7 @@ def _scored(
         Mean of a held-out token or document; NaN without them.
     """
     scorer = chain.fitted.scorer(draws.held_out) if draws.held_out else None
-    for step in draws.scored:
+    for step in draws.scored[chain.path]:
         sample, value = chain.read_sample(step), float("nan")
         if scorer is not None:
             draw = chain.fitted.draw_of(sample, scorer.words)

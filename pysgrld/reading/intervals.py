@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.chain.exact import by_chain
+from pysgrld.evaluate.convergence import convergence
 from pysgrld.types import Array, Doubles
 
 #: Kept samples from which an interval is read.
 ENOUGH = 20
 #: Share of the draws that lies within an interval.
 SHARE = 0.9
+#: Effective size below which none is believed: a few draws of slow chains cannot tell it.
+LEAST = 2.5
 
 
 class Spread(NamedTuple):
@@ -59,15 +63,27 @@ class Spread(NamedTuple):
         )
 
 
-def bounds(draws: Array) -> tuple[Doubles, Doubles]:
+def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Doubles]:
     """Return the 5 % and 95 % quantiles over the first axis, of draws from a posterior.
 
     The i-th of S draws in order is the quantile i / (S + 1), so that the truth, which is exchangeable
     with draws from its posterior, lies between the bounds nine times in ten, however few they are: with
     (i - 1) / (S - 1), NumPy's own, 20 draws would cover 81 %.
+
+    Parameters
+    ----------
+    draws : (S, ...)
+    effective : (...) float64, optional
+        Effective sizes of draws that are not independent. n of these spread by (n - 1) / n of the
+        posterior's variance about a mean that is off by 1 / n of it: bounds are farther from the mean by
+        sqrt((1 + 1/n) / (1 - 1/n)), and none is below 0.
     """
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
+    if effective is not None:
+        n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, len(draws))
+        factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
+        low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor
     return low, high
 
 
@@ -88,20 +104,27 @@ class Interval(NamedTuple):
     high_open: Array
 
 
-def interval(draws: Iterable[tuple[Array, Array]]) -> Interval | None:
+def interval(draws: Iterable[tuple[Array, Array]], *, exact: bool = False) -> Interval | None:
     """Return the bounds within which 90 % of the draws lie; None where samples are fewer than 20.
 
     Parameters
     ----------
     draws : iterable of (values, censored)
         Of each kept sample, all of one shape: values, and whether they are but upper bounds of theirs.
+    exact : bool
+        Whether they are of an exact stage, of one chain after the other: bounds then allow for the
+        effective size of the draws.
     """
     found = list(draws)
     if len(found) < ENOUGH:
         return None
     values = np.stack([value for value, _ in found])
     censored = np.stack([missing for _, missing in found])
-    low, high = bounds(values)
+    enough = exact and len(found) >= ENOUGH * 2
+    effective = convergence(by_chain(values)).bulk if enough else None
+    low, high = bounds(values, effective)
     # what a quantile is made of is known unless it would be another one of less
-    less = bounds(np.where(censored, values - 1.0, values))
-    return Interval(low, high, less[0] < low, less[1] < high)
+    if not censored.any():
+        return Interval(low, high, np.zeros(low.shape, bool), np.zeros(low.shape, bool))
+    less, full = bounds(np.where(censored, values - 1.0, values)), bounds(values)
+    return Interval(low, high, less[0] < full[0], less[1] < full[1])

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.chain.exact import CHAINS
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -185,6 +186,14 @@ class Results:
         record = run_record.RunRecord(self.run, self.options, lambda: self.checkpoint)
         return self.model.fitted(record, self.threads)
 
+    @property
+    def length(self) -> str:
+        """The iterations that are done, and the exact sweeps after them, as a person reads them."""
+        length = plural(self.fitted.record.step, "iteration")
+        if self.fitted.exact:
+            length += f" and {plural(self.fitted.exact.sweep, 'exact sweep')}"
+        return length
+
     # ---- topics: their mean, their top words, their weights, their names
 
     def at(self, layer: int | None) -> int:
@@ -281,8 +290,7 @@ class Results:
 
     def spread(self) -> Spread:
         """Return how the draws vary that intervals are read from: as the posterior, or more."""
-        step = self.checkpoint.step
-        noise = self.fitted.noise(step)
+        noise = self.fitted.noise(self.fitted.record.step)
         return Spread(
             self.options.algo,
             self.fitted.faithful,
@@ -307,7 +315,8 @@ class Results:
         """
         top, phi = self.top(n, at), self.fitted.over_words(self.mean, at)
         followed = intervals and not self.fitted.no_mean
-        bounds = interval(self.top_word_draws(top, at)) if followed else None
+        exact = self.fitted.exact is not None
+        bounds = interval(self.top_word_draws(top, at), exact=exact) if followed else None
         found = self.coherence(10, at) if coherences else None
         weights, counts = self.weights(at), self.fitted.counts()
         labels = self.given_names(at)
@@ -537,8 +546,10 @@ class Results:
 
     def draw_steps(self, most: int) -> list[int]:
         """Return the iterations of at most so many kept samples, evenly spaced, the last among them."""
-        kept: list[int] = evenly_spaced(np.array(self.kept()[::-1], np.int64), most).tolist()
-        return kept[::-1]
+        kept = np.array(self.kept()[::-1], np.int64)
+        if self.fitted.exact:  # as many of each of its chains, which take turns
+            kept = kept[np.argsort(np.arange(len(kept)) % CHAINS, kind="stable")]
+        return sorted(evenly_spaced(kept, most).tolist())
 
     def document_draws(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0

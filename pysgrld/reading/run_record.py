@@ -8,6 +8,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from pysgrld.chain.exact import plan_in
 from pysgrld.corpus import Corpus
 from pysgrld.errors import CheckpointError, SgmcError
 from pysgrld.models.protocol import Model
@@ -71,8 +72,10 @@ class RunRecord:
 
     @property
     def step(self) -> int:
-        """Iterations done."""
-        return self._checkpoint().step
+        """Iterations of training done."""
+        checkpoint = self._checkpoint()
+        plan = plan_in(checkpoint.arrays)
+        return plan.begun if plan else checkpoint.step
 
     @property
     def arrays(self) -> Mapping[str, Array]:

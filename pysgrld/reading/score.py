@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.chain.exact import averaged
 from pysgrld.core.draws import at_words
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
@@ -40,6 +41,7 @@ class Evaluation(NamedTuple):
         Share of the tokens that is observed; None where documents are scored whole.
     seed : int
     iteration : int
+        Of training.
     others : dict
         Further scores of the same samples, as the model's paper defines them.
     numbers : dict
@@ -49,6 +51,8 @@ class Evaluation(NamedTuple):
     pooled : Estimate or None
         Score of the posterior average over all chains, each counting the same; None of one chain, and
         where a chain has no sample or other held-out documents.
+    exact_sweeps : int
+        Sweeps of exact chains after training; 0 where samples are those of training.
     """
 
     kind: Score
@@ -66,6 +70,7 @@ class Evaluation(NamedTuple):
     numbers: dict[str, int]
     chains: int = 1
     pooled: Estimate | None = None
+    exact_sweeps: int = 0
 
     def beside(self) -> dict[str, Estimate]:
         """Return the scores that the average is compared with, by name."""
@@ -100,6 +105,8 @@ class Evaluation(NamedTuple):
             "seed": self.seed,
             "iteration": self.iteration,
         }
+        if self.exact_sweeps:
+            record["exact_sweeps"] = self.exact_sweeps
         if self.chains > 1:
             record["chains"] = self.chains
         return record | self.others | self.numbers
@@ -188,7 +195,7 @@ def own_scorer(results: Results) -> Scorer:
     CheckpointError
         If the average is of other documents.
     """
-    held_out, arrays = results.held_out(), results.checkpoint.arrays
+    held_out, arrays = results.held_out(), averaged(results.checkpoint.arrays)
     scorer = results.fitted.scorer(held_out)
     prefix = scorer.prefix
     kept = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
@@ -253,7 +260,7 @@ def _evaluated(
     results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
 ) -> Evaluation:
     """Return what the scorers of a run's chains found, the first chain's first."""
-    scorer, step = scorers[0], results.checkpoint.step
+    scorer, step = scorers[0], results.fitted.record.step
     some = at_words(results.fitted.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), some)
     counts = results.word_counts()
@@ -275,6 +282,7 @@ def _evaluated(
         observed_fraction=observed,
         seed=seed,
         iteration=step,
+        exact_sweeps=results.fitted.exact.sweep if results.fitted.exact else 0,
         others=scorer.figures(),
         numbers=results.fitted.numbers(),
         chains=len(scorers),

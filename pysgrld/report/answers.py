@@ -172,7 +172,8 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
     share = mass / mass.sum()
     bounds = None
     if not results.fitted.no_mean:
-        bounds = interval(results.top_word_draws(np.full((k, 1), w), at))
+        exact = results.fitted.exact is not None
+        bounds = interval(results.top_word_draws(np.full((k, 1), w), at), exact=exact)
     found = [
         WordInTopic(
             int(i),

@@ -191,7 +191,8 @@ def followed(
     drawn = _FollowedWords(sources, words, there)
     read_samples(sources, at, [drawn.add, *visitors])
     own, *others = drawn.values
-    found = interval(own)
+    exact = all(s.results.fitted.exact is not None for s in sources)
+    found = interval(own, exact=exact)
     if found is None:
         return none
     among, draws = drawn.among[0], np.full(len(words), float(len(own)))
@@ -202,7 +203,7 @@ def followed(
             pooled += further
             among += ten
             draws[source.rows >= 0] += len(further)
-        for part, of_all in zip(found, interval(pooled) or (), strict=False):
+        for part, of_all in zip(found, interval(pooled, exact=exact) or (), strict=False):
             part[shared] = of_all
     return Followed(found, there * among / draws[:, None], len(own), len(pooled))
 

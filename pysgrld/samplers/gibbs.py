@@ -2,19 +2,22 @@
 
 Blocked: phi_k ~ Dirichlet(eta + n_k) is drawn. A CIR transition of infinite length is a fresh Gamma draw,
 so the kernels are those of SCIR. Collapsed: topics are integrated out, and phi is their mean given the
-tokens' topics, (eta + n_kw) / (V eta + n_k): Griffiths and Steyvers (2004), eq. (6). Nothing is drawn
-here; the documents' kernel is the sampler (`pysgrld.models.lda.collapsed`).
+tokens' topics, (eta + n_kw) / (V eta + n_k): Griffiths and Steyvers (2004), eq. (6). The documents'
+kernel is the sampler (`pysgrld.models.lda.collapsed`); topics are drawn given the tokens' topics where a
+draw of them is kept, as their means alone vary too little.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from pysgrld.core import core
 from pysgrld.samplers.log_rows import LogRows, RowsOrLogs, shapes, transition
 from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Key
+from pysgrld.types import Floats, Key
 
 
 class LogConjugate(LogRows):
@@ -46,6 +49,14 @@ class Conjugate(RowsOrLogs):
 
 class Mean(Rows):
     """Rows that are the expectation of topics given the tokens' topics."""
+
+    def drawn(self, key: Key) -> Floats:
+        """Return a draw of all rows from their conditional law, Dirichlet(eta + n_k)."""
+        v, k = self.block.shape
+        log_g = np.zeros((v, k))
+        shape = self.g[:, :k].astype(np.float64)
+        transition(key, log_g, shape, stream=self.block.stream, h=math.inf, threads=self.threads)
+        return LogConjugate(self.block, self.threads, log_g=log_g).rows()
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Set g to eta + n; ``h`` plays no part."""

@@ -218,6 +218,14 @@ class BlockState(ABC, Generic[S]):
         del key
         return self.rows(words)
 
+    def drawn(self, key: Key) -> Floats:
+        """Return a draw of all rows as of now; changes nothing.
+
+        That is `look` of samplers that draw rows in their steps; one whose rows are means given what
+        documents have draws them here.
+        """
+        return self.look(key)
+
     def weights(self, words: Int32s | None = None) -> Floats | None:
         """Return the rows that tokens get topics by, (R, Kp), where those are not `rows`; else None."""
         del words

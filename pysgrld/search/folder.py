@@ -18,7 +18,7 @@ from pysgrld.errors import (
     UsageError,
     plural,
 )
-from pysgrld.models.options import FREE
+from pysgrld.models.options import FREE, kind_of
 from pysgrld.options.option import Resolved
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
@@ -112,6 +112,8 @@ class ReadySearch(NamedTuple):
         whole = Request(request.inputs, request.given)
         given = {name: v for name, v in request.given.items() if name not in _OF_SEARCH}
         given |= {**contender.options, **own, "out": str(out), "resume": "auto"}
+        if "exact-sweeps" in kind_of(given)[1].options:
+            given["exact-sweeps"] = 0  # runs that are compared go on from rung to rung
         given["threads"] = max(1, whole.threads // request.jobs)
         corpus = self.folder / "corpus"
         return Request(request.inputs, given, request.root, request.break_lock, corpus)

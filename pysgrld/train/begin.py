@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pysgrld.chain.exact import ExactStage
 from pysgrld.chain.posterior import Posterior
+from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -33,9 +35,51 @@ def begin(
     keep_mean : bool
         Whether the mean of the topics is kept.
     """
-    model = model_of(options.model)
-    chain = model.chain(options, stream, corpus, run_on)
+    chain = model_of(options.model).chain(options, stream, corpus, run_on)
+    return averages(chain, options, corpus.words, run_on.threads, held_out, keep_mean=keep_mean)
+
+
+def averages(
+    chain: Chain,
+    options: Resolved,
+    words: int,
+    threads: int,
+    held_out: HeldOut | None = None,
+    *,
+    keep_mean: bool = True,
+) -> Posterior:
+    """Return averages over the posterior samples of a chain over V words; of none yet."""
     scorer = None
     if held_out is not None:
-        scorer = model.scorer(options, held_out, corpus.words, run_on.threads)
+        scorer = model_of(options.model).scorer(options, held_out, words, threads)
     return Posterior(chain, scorer, options.burn_in, options.sample_every, keep_mean)
+
+
+def begin_exactly(
+    posterior: Posterior,
+    options: Resolved,
+    words: int,
+    threads: int,
+    held_out: HeldOut | None,
+    *,
+    sweeps: int,
+    start: bool = True,
+) -> ExactStage:
+    """Start the exact stage of a chain that has been trained, or make it to be restored.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of training.
+    options : Resolved
+    words, threads : int
+    held_out : HeldOut, optional
+    sweeps : int
+        Of each chain.
+    start : bool
+        False where it is to be restored.
+    """
+    trained = posterior.chain
+    chains = model_of(options.model).exact_chains(options, trained, threads, start=start)
+    own = averages(chains[0], options, words, threads, held_out, keep_mean=posterior.keeps_mean)
+    return ExactStage(chains, own, trained.step, sweeps, threads)

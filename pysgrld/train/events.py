@@ -22,6 +22,8 @@ class Position(NamedTuple):
     train_seconds : float
     kind : str
         Name of the score (`pysgrld.models.table.scores`).
+    exact : bool
+        Whether iterations are sweeps of the exact stage.
     """
 
     iteration: int
@@ -32,6 +34,7 @@ class Position(NamedTuple):
     score: float
     train_seconds: float
     kind: str
+    exact: bool = False
 
 
 class Reporter(Listener, Protocol):

@@ -8,6 +8,8 @@ import math
 from functools import partial
 
 from pysgrld.chain.communicator import ALONE, Communicator, Orders
+from pysgrld.chain.exact import ExactStage, plan_in, sweeps_after
+from pysgrld.chain.posterior import Settled
 from pysgrld.core.restore import counted
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
 from pysgrld.errors import (
@@ -29,7 +31,7 @@ from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
-from pysgrld.train.begin import begin
+from pysgrld.train.begin import begin, begin_exactly
 from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, raise_if_stopped
@@ -61,9 +63,10 @@ class Training:
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
         self.stream, self.once = p.stream, p.once
         self.action, self.required = p.action, p.checkpoint_required
-        self.model = model_of(p.options.model)
+        self.model, self.words, self.held_out = model_of(p.options.model), p.words, p.held_out
         self.score: Score = self.model.score
         count = threads(p.options.threads)
+        self.threads = count.number
         line = f"{plural(count.number, 'thread')} ({count.source})"
         if count.fewer:
             reporter.note(f"warning: {line}")
@@ -90,7 +93,11 @@ class Training:
         if p.options.epochs is not None:
             asked.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
         self.iterations = min(asked, default=0)
-        self.open_ended = not asked and p.options.time_limit in (None, "auto")
+        limit = p.options.time_limit
+        exact = bool(p.options.exact_sweeps) and not p.once
+        self.open_ended = not asked and (limit in (None, "auto") or exact)
+        #: Seconds of this start in which topics are trained, where exact draws share a time limit.
+        self._until = limit / 2 if exact and not asked and isinstance(limit, float) else math.inf
         share = p.options.minibatch / p.stream.documents
         said = "eval-every" in p.typed
         self._between_looks = (
@@ -98,9 +105,10 @@ class Training:
         )
         self.pulse, self.tally = AwakeClock(), RunTotals()
         self.keeper = RunWriter(p, self.posterior, self.model, self.tally, reporter, comm)
-        self.ended: str | None = None  # why, if the stream has no more
+        self.ended: str | None = None  # why, where training has ended early
+        self.stage: ExactStage | None = None
         self._settled = self._save_is_due = False
-        self._step_seconds = 0.0
+        self._step_seconds = self._began = 0.0
 
     def go(self) -> RunDirectory:
         """Train until the budget is used, the score has settled, or something says stop.
@@ -122,7 +130,7 @@ class Training:
             raise
         except NumericalError as error:
             arrays = self.chain.arrays() | self.posterior.arrays()
-            told = f"{error}; {keep_failure(self.run.path, self.chain.step, arrays)}"
+            told = f"{error}; {keep_failure(self.run.path, self.keeper.step, arrays)}"
             self._log_end("failed", error=told)
             raise NumericalError(told) from error
         except SecondInterrupt:
@@ -137,50 +145,60 @@ class Training:
     def _log_end(self, state: str, **fields: str) -> None:
         """Record how a start ended that did not end in order, as far as the disk lets it."""
         with contextlib.suppress(WriteError):
-            self.run.log_event(state, step=self.chain.step, **fields)
-            self.run.set_status(state, step=self.chain.step, **fields)
+            self.run.log_event(state, step=self.keeper.step, **fields)
+            self.run.set_status(state, step=self.keeper.step, **fields)
 
     def _go(self) -> RunDirectory:
-        chain, keeper = self.chain, self.keeper
-        settled = None
-        done = self._used()
-        ended = done and f"nothing to do: {done}"
-        rounds = Rounds(chain, self.comm, self.stop, self._wants, self.pulse.awake)
+        keeper, had = self.keeper, self.keeper.step
+        before = self._used()
+        rounds = Rounds(self.chain, self.comm, self.stop, self._wants, self.pulse.awake)
         self._loop(rounds)
-        if not done:
-            ended = self._used()
-            if not ended and self.open_ended:
-                settled = self.posterior.settled()
-        if not done or keeper.measured != chain.step:  # killed just before its last line
+        line, stopped = self._used(), None
+        if not line and self.open_ended and (settled := self.posterior.settled()):
+            line = self._said_settled(settled)
+        if not line:
+            line = stopped = rounds.reason
+        if not stopped:
+            self.stage = keeper.stage = self.stage or self._exact_stage()
+            stopped = self._draw_exactly()
+        done = before and keeper.step == had
+        if not done or keeper.measured != keeper.step:  # killed just before its last line
             keeper.measure()
             self._save(last=True)
-        stopped = rounds.reason if not ended and not settled else None
-        line = stopped or str(ended)
-        if settled and not stopped:
-            now, before = self.score.show(settled.score), self.score.show(settled.at_half)
-            line = (
-                f"held-out {self.score.title} has settled: {now}, and {before} at iteration "
-                f"{settled.half}, half of the sampling ago"
-            )
-            averaged = self.posterior.average() if self.posterior.draws else self.posterior.point()
-            if error := self.score.show(settled.score, averaged.error).partition(" ± ")[2]:
-                line += f"; its standard error is {error}"
+        line = stopped or (f"nothing to do: {before}" if done else str(line))
+        if self.stage and not stopped and not done:
+            line += f"; {keeper.said_exactly()}"
         state, backlog = "interrupted" if stopped else "finished", keeper.backlog
-        backlog.set_status(state, step=chain.step, reason=line)
-        backlog.log_event(state, step=chain.step, reason=line)
+        backlog.set_status(state, step=keeper.step, reason=line)
+        backlog.log_event(state, step=keeper.step, reason=line)
         backlog.finish()  # with all that the disk has refused so far
         self.comm.share(stopped)
         self.comm.leave()
         if stopped:
             who = "all ranks " if self.comm.size > 1 else ""
+            at = f"iteration {self.chain.step}"
+            if self.stage:
+                at = f"exact sweep {self.stage.sweep} of {self.stage.sweeps}"
             raise Interrupted(
-                f"{stopped}: {who}stopped after iteration {chain.step}, checkpoint written to "
+                f"{stopped}: {who}stopped after {at}, checkpoint written to "
                 f"{self.run.path}; run the same command again to continue"
             )
         if self.once:
             self.once.say_left_out(self.tally.tokens)
         self.reporter.finished(self.run, line)
         return self.run
+
+    def _said_settled(self, settled: Settled) -> str:
+        """Say that the score has settled, and how sure it is."""
+        now, before = self.score.show(settled.score), self.score.show(settled.at_half)
+        line = (
+            f"held-out {self.score.title} has settled: {now}, and {before} at iteration "
+            f"{settled.half}, half of the sampling ago"
+        )
+        averaged = self.posterior.average() if self.posterior.draws else self.posterior.point()
+        if error := self.score.show(settled.score, averaged.error).partition(" ± ")[2]:
+            line += f"; its standard error is {error}"
+        return line
 
     def _used(self) -> str | None:
         """Say why there is nothing left to do; None while there is."""
@@ -193,7 +211,12 @@ class Training:
         """Return the orders of this process, before an iteration."""
         if self._save_is_due:
             return Orders.SAVE
-        if self._settled or self._used():
+        if self._settled or self.stage or self._used():
+            return Orders.END
+        if self._step_seconds and self.pulse.awake() - self._began > self._until:
+            self.ended = (
+                f"half of the time limit is used after {plural(self.chain.step, 'iteration')}"
+            )
             return Orders.END
         return Orders.STOP if self.stop.should_stop(self._step_seconds) else Orders.NONE
 
@@ -202,7 +225,7 @@ class Training:
         looks = Every(self.options.eval_every, chain.step, at.train_seconds, self._between_looks)
         saves = Every(self.options.checkpoint_every, chain.step, at.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
-        began = self.pulse.awake()
+        self._began = began = self.pulse.awake()
         for visit in rounds:
             if visit is None:
                 self._save(last=False)
@@ -241,9 +264,7 @@ class Training:
                 )
             )
             self._step_seconds = self.pulse.awake() - began
-            if gap := round(self.pulse.take_gap(), 1):
-                self.keeper.backlog.log_event("gap", step=chain.step, seconds=gap)
-                self.reporter.note(f"stood still for {gap} s: stopped, or the machine suspended")
+            self._tell_gap()
             began = self.pulse.awake()
         if rounds.exhausted:
             self.ended = f"the stream ended after {plural(at.documents, 'document')}"
@@ -253,6 +274,91 @@ class Training:
         began = self.pulse.awake()
         if self.keeper.save(keep=self.options.keep, last=last):
             self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
+
+    # ---- the exact stage ----
+
+    def _exact_stage(self) -> ExactStage | None:
+        """Begin the exact stage where the options want one, and training was long enough."""
+        sweeps = sweeps_after(self.chain, self.options, open_ended=not self.iterations)
+        if not sweeps:
+            if self.options.exact_sweeps and self.posterior.draws:
+                self.reporter.note(
+                    "no exact draws, as training was short beside them: what is shown as ranges of "
+                    "draws becomes intervals with --exact-sweeps 1000"
+                )
+            return None
+        self.keeper.measure()
+        self._save(last=False)
+        stage = self._made_stage(sweeps, start=True)
+        self.reporter.note(
+            f"draws exactly: {len(stage.chains)} chains of collapsed Gibbs sampling over all documents, "
+            f"{plural(stage.sweeps, 'sweep')} each"
+        )
+        return stage
+
+    def _made_stage(self, sweeps: int, *, start: bool) -> ExactStage:
+        return begin_exactly(
+            self.posterior,
+            self.options,
+            self.words,
+            self.threads,
+            self.held_out,
+            sweeps=sweeps,
+            start=start,
+        )
+
+    def _draw_exactly(self) -> str | None:
+        """Do the sweeps of the exact stage, where there is one, and return why it was stopped early.
+
+        This process draws alone; others of its communicator wait, and may ask for an end.
+        """
+        stage, at = self.stage, self.tally
+        if stage is None or stage.done:
+            self.comm.share(False)
+            return None
+        saves = Every(self.options.checkpoint_every, stage.step, at.train_seconds)
+        reasons: list[str | None] = []
+        self._step_seconds, took, first = 0.0, 0.0, stage.sweep
+        with stage.at_once():
+            while not stage.done:
+                began = self.pulse.awake()
+                own = self.stop.reason if self.stop.should_stop(self._step_seconds) else None
+                self.comm.share(True)
+                reasons = self.comm.gather(own)
+                if any(reasons):
+                    break
+                chain = stage.advance()
+                at.train_seconds += self.pulse.awake() - began
+                if chain is not None:
+                    self.keeper.draw(chain)
+                due = saves.due(stage.step, at.train_seconds)
+                if due or self.stop.take_checkpoint_request():
+                    self._save(last=False)
+                    saves.last = stage.step, at.train_seconds
+                took += self.pulse.awake() - began
+                self.reporter.moved(
+                    Position(
+                        stage.sweep,
+                        stage.sweeps,
+                        self.chain.step / self.stream.per_epoch,
+                        len(stage.chains) * self.chain.tokens * (stage.sweep - first) / took,
+                        0.0,
+                        stage.posterior.score,
+                        took,
+                        self.score.name,
+                        exact=True,
+                    )
+                )
+                self._step_seconds = self.pulse.awake() - began
+                self._tell_gap()
+        self.comm.share(False)
+        return next((reason for reason in reasons if reason), None)
+
+    def _tell_gap(self) -> None:
+        """Say for how long the process stood still, if it did."""
+        if gap := round(self.pulse.take_gap(), 1):
+            self.keeper.backlog.log_event("gap", step=self.keeper.step, seconds=gap)
+            self.reporter.note(f"stood still for {gap} s: stopped, or the machine suspended")
 
     # ---- where a start begins ----
 
@@ -271,8 +377,9 @@ class Training:
                 line += " (no checkpoint was written yet)"
         else:
             self._restore(checkpoint)
-            line = f"goes on from iteration {checkpoint.step} of {checkpoint.path.name}"
-        comm.share(checkpoint and checkpoint.step)
+            at = f"exact sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
+            line = f"goes on from {at} of {checkpoint.path.name}"
+        comm.share(checkpoint and chain.step)
         if checkpoint:
             comm.spread(chain.arrays())
         first, burn_in = self.posterior.first, self.posterior.burn_in
@@ -287,11 +394,13 @@ class Training:
             )
         metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
-        run.set_status("running", step=chain.step)  # before what is finished is another budget's
+        run.set_status(
+            "running", step=self.keeper.step
+        )  # before what is finished is another budget's
         had, now = run.config["options"], self.options.plain()
         if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
             run.update_free(changed)
-        run.log_event("started", step=chain.step, line=line)
+        run.log_event("started", step=self.keeper.step, line=line)
         self.reporter.started(run, line)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
@@ -306,10 +415,23 @@ class Training:
         Interrupted
             If there is a reason to stop while the stream is read again.
         """
-        at = self.tally
+        at, asked = self.tally, self.options.exact_sweeps
         try:
-            self.chain.restore(checkpoint.step, checkpoint.arrays)
+            plan = plan_in(checkpoint.arrays)
+            self.chain.restore(plan.begun if plan else checkpoint.step, checkpoint.arrays)
             self.posterior.restore(checkpoint.arrays)
+            if plan:
+                if plan.begun < self.iterations:
+                    raise MismatchError(
+                        f"{self.run.path}: its training has ended after "
+                        f"{plural(plan.begun, 'iteration')}, and exact draws have begun; for more "
+                        "iterations train anew in another folder (--out, or --resume never)"
+                    )
+                self.stage = self._made_stage(plan.sweeps, start=False)
+                self.stage.restore(checkpoint.arrays)
+                if isinstance(asked, int) and asked > self.stage.sweeps:
+                    self.stage.go_on_to(asked)
+                self.keeper.stage = self.stage
             (at.train_seconds, at.wait_seconds, at.documents, at.tokens) = counted(
                 checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
             )

@@ -319,6 +319,8 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         rounds = Rounds(chain, comm, stop, wants, time.monotonic)
         for visit in rounds:  # the first member writes
             save = visit is not None and stop.take_checkpoint_request()
+        while comm.share():  # the first member draws exactly, and asks whether anybody is to stop
+            comm.gather(stop.reason if stop.should_stop(0.0) else None)
         stopped = comm.share()
         comm.leave()
     finally:

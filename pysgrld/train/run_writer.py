@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from pysgrld.chain.communicator import ALONE, Communicator
+from pysgrld.chain.exact import ExactChain, ExactStage
 from pysgrld.chain.posterior import Posterior, thinned
+from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import OnePass
-from pysgrld.errors import GoneError, WriteError
+from pysgrld.errors import GoneError, WriteError, plural
 from pysgrld.models.protocol import Model
 from pysgrld.models.samples import TOP_WORDS, top_word_sample
 from pysgrld.run.backlog import Backlog
@@ -85,7 +90,13 @@ class RunWriter:
         self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
         self.word_counts = prepared.word_counts
         self.measured = -1
+        self.stage: ExactStage | None = None
         self._failed = 0
+
+    @property
+    def step(self) -> int:
+        """Iterations done, and exact sweeps after them."""
+        return self.stage.step if self.stage else self.chain.step
 
     @cached_property
     def unigram(self) -> float:
@@ -110,7 +121,37 @@ class RunWriter:
                         self.backlog.write(SAMPLES, drop)
             if n % spacing == 0:
                 due.append(top_words)
-        sample = self.chain.sample() if due else {}
+        self._keep(step, self.chain, due)
+
+    def draw(self, chain: ExactChain) -> None:
+        """Keep the last exact draw on disk, if it is its turn; the first replaces training's samples.
+
+        Parameters
+        ----------
+        chain : ExactChain
+            That it is of.
+        """
+        stage, samples = self.stage, self.backlog.run.samples
+        assert stage is not None
+        if stage.draws == 1:
+            for top_words in (False, True):
+                for old in samples.steps(top_words=top_words):
+                    self.backlog.write(SAMPLES, partial(samples.drop, old, top_words=top_words))
+        due = [top_words for top_words, limit in self.limits.items() if stage.kept(limit)]
+        self._keep(stage.step, chain, due)
+
+    def said_exactly(self) -> str:
+        """Say how many independent draws the exact ones are worth."""
+        assert self.stage is not None
+        worth = ", ".join(
+            f"{np.nanmedian(sizes):.0f} for {name}"
+            for name, sizes in self.stage.effective().items()
+        )
+        return f"{plural(self.stage.draws, 'exact draw')}, worth as many independent ones: {worth}"
+
+    def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> None:
+        """Keep a sample of a chain on disk: full where False is due, of top words where True is."""
+        sample = chain.sample() if due else {}
         if False in due:
             self.backlog.write_sample(step, sample, self.model.fitted.sample_invariants)
         if True in due:
@@ -120,13 +161,14 @@ class RunWriter:
 
     def measure(self) -> None:
         """Write a line of metrics; never changes the chain."""
-        if self.measured == self.chain.step:
+        if self.measured == self.step:
             return
-        self.measured = self.chain.step
+        self.measured = self.step
+        posterior = self.stage.posterior if self.stage and self.stage.draws else self.posterior
         point = self.posterior.point()
-        averaged = self.posterior.average() if self.posterior.draws else point
+        averaged = posterior.average() if posterior.draws else point
         record = {
-            "iteration": self.chain.step,
+            "iteration": self.step,
             "documents": self.at.documents,
             "epoch": round(self.chain.step / self.stream.per_epoch, 6),
             "train_seconds": round(self.at.train_seconds, 6),
@@ -135,7 +177,7 @@ class RunWriter:
             self.score.name: _number(float(averaged)),
             self.score.error: _number(averaged.error),
             self.score.point: _number(float(point)),
-            "samples": self.posterior.samples,
+            "samples": posterior.samples,
             self.score.unigram: _number(self.unigram),
             "tokens_per_second": round(self.at.tokens_per_second, 1),
             "rss_bytes": rss_bytes(),
@@ -145,7 +187,7 @@ class RunWriter:
         figures = self.chain.figures() | further | self.comm.figures()
         record |= {name: _number(figure) for name, figure in figures.items()}
         self.backlog.write(METRICS, partial(self.backlog.run.append_metrics, record))
-        self.backlog.set_status("running", step=self.chain.step)
+        self.backlog.set_status("running", step=self.step)
         self.reporter.evaluated(record)
 
     def save(self, *, keep: int, last: bool) -> bool:
@@ -160,19 +202,17 @@ class RunWriter:
         if isinstance(self.stream, OnePass):
             meta["stream"] = self.stream.position(self.chain.step)._asdict()
         arrays = self.chain.arrays() | self.posterior.arrays()
+        if self.stage:
+            arrays |= self.stage.arrays()
         try:
             self.backlog.save_checkpoint(
-                self.chain.step,
-                arrays,
-                meta,
-                keep=keep,
-                invariants=self.model.fitted.state_invariants,
+                self.step, arrays, meta, keep=keep, invariants=self.model.fitted.state_invariants
             )
         except GoneError:
             raise
         except WriteError as error:
             self._failed += 1
-            self.backlog.log_event("checkpoint-failed", step=self.chain.step, error=str(error))
+            self.backlog.log_event("checkpoint-failed", step=self.step, error=str(error))
             self.reporter.note(str(error))
             if last or self._failed >= FAILED_CHECKPOINTS:
                 raise

@@ -57,6 +57,8 @@ RUNS = {
     "lda-cgs-learned": f"--alpha learn --eta learn --algo cgs -k 7 {_WHOLE}",
     "lda-gibbs-active": f"--algo gibbs -k 140 {_WHOLE}",
     "lda-defaults": "--iterations 60 --holdout 20",
+    "lda-exact": f"--exact-sweeps 24 -k 7 {_BASE}",
+    "lda-exact-learned": f"--alpha learn --eta learn --exact-sweeps 24 -k 7 {_BASE}",
     **{
         f"dlda-{algo}": f"--model dlda --layers 9,5 --algo {algo} {_BASE}"
         for algo in ("scir", "sgrld", "tlasgr", "tlfsgr", "smld", "smld-approx")

@@ -10,7 +10,7 @@ from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA
 from pysgrld.options.option import Facts, Option
-from pysgrld.options.parse import choice
+from pysgrld.options.parse import choice, integer
 from pysgrld.options.priors import (
     ETA_BLOCK,
     LEARN,
@@ -23,6 +23,7 @@ from pysgrld.options.word_files import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
+    from pysgrld.chain.exact import ExactChain
     from pysgrld.chain.protocol import Chain, DocumentSampler
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
@@ -39,6 +40,8 @@ MANY, MANY_SWEEPS = 128, 20
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
 _ALL_DOCUMENTS = 2**53
+#: Bytes up to which exact chains follow training where nobody asked for them.
+EXACT_BYTES = 2 << 30
 
 
 class LDAModel(Model[LDAOptions]):
@@ -57,6 +60,15 @@ class LDAModel(Model[LDAOptions]):
             "proportions) go on from where the last one left them",
             "Sampling",
             metavar="on|off",
+        ),
+        "exact-sweeps": Option(
+            integer(0, auto="auto"),
+            "auto; presets, gibbs, cgs, ovb, hsvg: 0",
+            "sweeps of four chains of collapsed Gibbs after training, whose draws are the posterior's "
+            "(auto: as long as training takes)",
+            "Budget",
+            free=True,
+            metavar="auto|N",
         ),
     }
     presets: ClassVar[Mapping[str, Preset]] = {
@@ -128,6 +140,13 @@ class LDAModel(Model[LDAOptions]):
                     )
         elif "keep-documents" in given and SAMPLERS[algo].whole_corpus:
             raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
+        if given.get("exact-sweeps"):
+            if SAMPLERS[algo].whole_corpus or not SAMPLERS[algo].draws:
+                raise UsageError(f"--exact-sweeps has no meaning for --algo {algo}: leave it out")
+            if "corpus-size" in given:
+                raise UsageError(
+                    "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"
+                )
 
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
@@ -148,6 +167,12 @@ class LDAModel(Model[LDAOptions]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
+        if value["exact-sweeps"] is None:
+            value["exact-sweeps"] = "auto"
+            sampler, never = SAMPLERS[value["algo"]], value["preset"] or value["corpus-size"]
+            large = exact_bytes(value["topics"], facts) > EXACT_BYTES
+            if whole_corpus or not sampler.draws or never or large:
+                value["exact-sweeps"] = 0
         # none where they are not kept: the identity of a run has no options that are none
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
@@ -171,6 +196,8 @@ class LDAModel(Model[LDAOptions]):
             need["topics of tokens"] = 8 * facts.tokens
         elif options.keep_documents:
             need["proportions of documents"] = 4 * facts.documents * padded(options.topics)
+        if options.exact_sweeps:
+            need["exact chains"] = exact_bytes(options.topics, facts)
         return need
 
     def chain(
@@ -215,6 +242,16 @@ class LDAModel(Model[LDAOptions]):
             priors={ETA_BLOCK: "phi"} if options.eta == LEARN else {},
         )
 
+    def exact_chains(
+        self, options: LDAOptions, chain: Chain, threads: int, *, start: bool
+    ) -> tuple[ExactChain, ...]:
+        """Return chains of collapsed Gibbs from the topics of a chain by minibatches."""
+        from pysgrld.chain.blocks import BlockChain
+        from pysgrld.models.lda.exact import exact_chains
+
+        assert isinstance(chain, BlockChain)
+        return exact_chains(options, chain, threads, start=start)
+
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Score by document completion."""
         from pysgrld.evaluate import Completion
@@ -223,6 +260,14 @@ class LDAModel(Model[LDAOptions]):
         k, fitted = options.topics, options.algo == "ovb"
         readers = lda_readers(k, options.fixed_alpha, mean_field=fitted)
         return Completion(held_out, readers, threads)
+
+
+def exact_bytes(topics: int, facts: Facts) -> int:
+    """Return the bytes of exact chains: all documents, topics of their tokens, and counts of words."""
+    from pysgrld.chain.exact import CHAINS
+    from pysgrld.core import padded
+
+    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + 20 * facts.words * padded(topics))
 
 
 MODEL = LDAModel()

@@ -26,6 +26,7 @@ from pysgrld.models.fitted import Record
 from pysgrld.models.lda.documents import alpha_of, blocks, token_places
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.samplers import SAMPLERS
 from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
 #: Passes over a document at most, where it is read by mean-field and not trained on.
@@ -284,6 +285,8 @@ class LDAFitted(AdmixtureFitted):
 
     def __init__(self, record: Record, threads: int) -> None:
         options: LDAOptions = record.options
+        if SAMPLERS[options.algo].draws:
+            self.remedy = "--exact-sweeps 1000"
         parts = blocks(options, record.words, record.tokens)
         readers = lda_readers(options.topics, options.fixed_alpha, mean_field=options.algo == "ovb")
         super().__init__(record, threads, parts, readers)

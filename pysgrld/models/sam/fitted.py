@@ -71,11 +71,15 @@ class SphericalFitted(BlockFitted):
     signed = True
     remedy = "--algo gmc-bgibbs"
 
+    @property
+    def faithful(self) -> bool:
+        """Whether draws are the posterior's: those of the exact baseline alone."""
+        return bool(self.record.options.algo == "gmc-bgibbs")
+
     def __init__(self, record: Record, threads: int) -> None:
         centre = np.asarray(record.arrays.get("centre", np.zeros(record.words)))
         super().__init__(record, threads, blocks(record.options, record.words, centre))
         self._work = core.Workspace()
-        self.faithful = record.options.algo == "gmc-bgibbs"  # the exact baseline alone
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
         """Return the draw of a kept sample, of these words or of all where None."""

@@ -100,7 +100,6 @@ class Overview(Section):
             seconds = self._clock[1][-1]
             unit, size = next((u for u in _UNITS if seconds >= 3 * u[1]), ("s", 1))
             lasted = f"{seconds / size:.0f} {unit}"
-        iterations = plural(results.checkpoint.step, "iteration")
         found = [
             (
                 run.noun.many,
@@ -109,7 +108,7 @@ class Overview(Section):
             ),
             ("words", f"{tokens:,}", f"{len(results.vocabulary):,} different"),
             (f"length of a {run.noun.one}", length, reach),
-            ("training", lasted, iterations),
+            ("training", lasted, results.length),
         ]
         return [dict(zip(("label", "value", "beside"), row, strict=True)) for row in found]
 
@@ -120,7 +119,7 @@ class Overview(Section):
         results = self.run.results
         status = results.run.status
         good, head = _STATES.get(str(status.get("state")), (None, "Not known whether it is done."))
-        reason, done = status.get("reason"), f"{plural(results.checkpoint.step, 'iteration')} done"
+        reason, done = status.get("reason"), f"{results.length} done"
         if not isinstance(reason, str) or not reason:
             return Verdict(good, head, f"{done}.")
         text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"

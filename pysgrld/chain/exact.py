@@ -1,0 +1,298 @@
+"""The exact stage: draws of the whole corpus by collapsed Gibbs chains, from where training has ended.
+
+Draws of samplers that see minibatches vary more than the posterior, and the means of topics lie beside
+its own. So training is followed by a few chains of an exact sampler, from its last state. The first half
+of their sweeps is burn-in; draws are taken in the second, of one chain after the other. Means, kept
+samples and scores of a run are then those of these draws.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.chain.blocks import BlockChain
+from pysgrld.chain.posterior import PREFIX, Posterior
+from pysgrld.chain.protocol import Chain
+from pysgrld.errors import CheckpointError
+from pysgrld.evaluate.convergence import convergence
+from pysgrld.options.option import Resolved
+from pysgrld.types import Array, Doubles, Floats
+
+#: Chains of the stage, whatever the number of threads: results must not depend on it.
+CHAINS = 4
+#: Draws of all chains together.
+DRAWS = 200
+#: Sweeps of each chain below which its draws are still too near to the start to be shown.
+FEWEST = 100
+#: Sweeps of each chain at least where nobody gave a budget, as long as they are no more token visits than
+#: this: shares of topics come to rest after several hundred (docs/calibration.md).
+ENOUGH, AFFORDED = 1000, 4e9
+#: Token visits of a training minibatch that take as long as one of a collapsed sweep.
+COST = 1.5
+
+_PREFIX = "exact."
+_PLAN, _TRACE = f"{_PREFIX}plan", f"{_PREFIX}trace."
+
+
+def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
+    """Return the sweeps of each chain that training is followed by; 0 where there are to be none.
+
+    Where nobody says how many, they take about as long as training; none where that is too few.
+
+    Parameters
+    ----------
+    chain : Chain
+        That was trained.
+    options : Resolved
+        Of training.
+    open_ended : bool
+        Whether training ended by itself, not after a number of iterations that was asked for.
+    """
+    if not (options.exact_sweeps and chain.draws):
+        return 0
+    if isinstance(options.exact_sweeps, int):
+        return options.exact_sweeps
+    epochs, each = chain.step / chain.stream.per_epoch, CHAINS * max(1, chain.tokens)
+    sweeps = int(epochs * options.sweeps / COST / CHAINS)
+    if open_ended:
+        sweeps = max(sweeps, min(ENOUGH, int(AFFORDED / each)))
+    return sweeps if sweeps >= FEWEST else 0
+
+
+class ExactChain(BlockChain, ABC):
+    """A chain of an exact sampler over the whole corpus, one of several from the same state."""
+
+    @abstractmethod
+    def sweep(self, sweeps: int) -> None:
+        """Sweep over all documents so many times."""
+
+    @abstractmethod
+    def watched(self) -> dict[str, Doubles]:
+        """Return figures whose effective sizes are told, by what they are figures of."""
+
+
+class ExactStage:
+    """Exact chains, the averages over their draws, and how far they are.
+
+    Parameters
+    ----------
+    chains : sequence of ExactChain
+    posterior : Posterior
+        Averages over draws; of none yet.
+    begun : int
+        Iteration of training at which it begins.
+    sweeps : int
+        Of each chain in all; a few less where they are no multiple of the distance between draws.
+    threads : int
+        Chains that sweep at the same time.
+
+    Attributes
+    ----------
+    sweep : int
+        Sweeps that each chain has done.
+    draws : int
+        Draws that were taken.
+    """
+
+    def __init__(
+        self,
+        chains: Sequence[ExactChain],
+        posterior: Posterior,
+        begun: int,
+        sweeps: int,
+        threads: int,
+    ) -> None:
+        self.chains, self.posterior, self.begun, self.threads = chains, posterior, begun, threads
+        self.sweep = 0
+        self._lay_out(sweeps)
+        self._trace: dict[str, list[Floats]] = {}
+        self._map: Callable[..., Iterator[None]] = map
+
+    @property
+    def step(self) -> int:
+        """Iterations of training and sweeps after it: numbers the stage's draws and checkpoints."""
+        return self.begun + self.sweep
+
+    @property
+    def done(self) -> bool:
+        """Whether all sweeps are done."""
+        return self.sweep >= self.sweeps
+
+    @property
+    def draws(self) -> int:
+        """Draws that were taken."""
+        return max(0, self.sweep - self.burn_in) // self.every
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let chains sweep at the same time, as far as there are threads."""
+        number = min(self.threads, len(self.chains))
+        if number < 2:
+            yield
+            return
+        with ThreadPoolExecutor(number, "exact") as pool:
+            self._map = pool.map
+            try:
+                yield
+            finally:
+                self._map = map
+
+    def advance(self) -> ExactChain | None:
+        """Sweep on to the next draw, take it, and return its chain; None while burning in.
+
+        Raises
+        ------
+        NumericalError
+            If a state is not finite any more.
+        """
+        burning = self.sweep < self.burn_in
+        number = min(self.every, self.burn_in - self.sweep) if burning else self.every
+        for _ in self._map(lambda chain: chain.sweep(number), self.chains):
+            pass
+        self.sweep += number
+        if burning:
+            return None
+        chain = self.chains[(self.draws - 1) % len(self.chains)]
+        self.posterior.take_sample(chain)
+        for name, figures in chain.watched().items():
+            self._trace.setdefault(name, []).append(figures.astype(np.float32))
+        return chain
+
+    def kept(self, most: int) -> bool:
+        """Say whether the last draw is one of at most ``most`` that are kept, as many of each chain."""
+        each = -(-(self.sweeps - self.burn_in) // self.every // len(self.chains))
+        spacing = max(1, -(-each * len(self.chains) // most))
+        return (self.draws - 1) // len(self.chains) % spacing == 0
+
+    def effective(self) -> dict[str, Doubles]:
+        """Return the effective sizes of all draws together, by what the figures are of."""
+        return {name: convergence(by_chain(np.array(t))).bulk for name, t in self._trace.items()}
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays from which the stage goes on exactly."""
+        plan = np.array([self.begun, self.sweep, self.sweeps, self.burn_in, self.every])
+        arrays: dict[str, Array] = {_PLAN: plan}
+        for r, chain in enumerate(self.chains):
+            arrays |= {f"{_PREFIX}{r}.{name}": a for name, a in chain.arrays().items()}
+        if self.draws:
+            arrays |= {f"{_PREFIX}{name}": a for name, a in self.posterior.arrays().items()}
+        return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
+
+    def record(self) -> dict[str, Array]:
+        """Return those of the `arrays` that tell of the draws, from which the stage cannot go on."""
+        told = (_PLAN, _TRACE, _PREFIX + PREFIX)
+        return {name: a for name, a in self.arrays().items() if name.startswith(told)}
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are no state of this stage.
+        """
+        plan = plan_in(arrays)
+        assert plan is not None
+        self.sweep, self.sweeps, self.burn_in, self.every = plan[1:]
+        for r, chain in enumerate(self.chains):
+            own = f"{_PREFIX}{r}."
+            chain.restore(
+                self.sweep, {n.removeprefix(own): a for n, a in arrays.items() if n.startswith(own)}
+            )
+        if self.draws:
+            self.posterior.restore(_own(arrays))
+        self._trace = {
+            n.removeprefix(_TRACE): list(a) for n, a in arrays.items() if n.startswith(_TRACE)
+        }
+
+    def go_on_to(self, sweeps: int) -> None:
+        """Sweep on to more than was planned; draws so far were burn-in.
+
+        Parameters
+        ----------
+        sweeps : int
+            Of each chain in all, more than are done.
+        """
+        self._lay_out(sweeps)
+        self._trace = {}
+
+    def _lay_out(self, sweeps: int) -> None:
+        """Set when draws are taken: after half of the sweeps, and after those that are done."""
+        self.burn_in = max(self.sweep, sweeps // 2)
+        self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
+        self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
+
+
+class Plan(NamedTuple):
+    """How an exact stage is laid out, and how far it is.
+
+    Attributes
+    ----------
+    begun : int
+        Iteration of training at which it began.
+    sweep, sweeps, burn_in, every : int
+        Sweeps of each chain: done, in all, before the first draw, and from one draw to the next.
+    """
+
+    begun: int
+    sweep: int
+    sweeps: int
+    burn_in: int
+    every: int
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there are draws."""
+        return self.sweep >= self.burn_in + self.every
+
+    def chain_of(self, step: int) -> int:
+        """Return the chain of a draw, by its iteration."""
+        return ((step - self.begun - self.burn_in) // self.every - 1) % CHAINS
+
+
+def plan_in(arrays: Mapping[str, Array]) -> Plan | None:
+    """Return the plan of the exact stage that a checkpoint is in; None where it has not begun.
+
+    Raises
+    ------
+    CheckpointError
+        If it is none that there can be.
+    """
+    if _PLAN not in arrays:
+        return None
+    plan = arrays[_PLAN]
+    if plan.shape != (5,) or (plan < 0).any() or plan[4] < 1 or plan[1] > plan[2]:
+        raise CheckpointError(f"array {_PLAN!r} of the checkpoint is no plan of exact sweeps")
+    return Plan(*plan.tolist())
+
+
+def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the arrays of the averages over exact draws in a checkpoint, over training's without any.
+
+    They have the names that those of training have.
+    """
+    plan = plan_in(arrays)
+    return _own(arrays) if plan and plan.drawn else arrays
+
+
+def effective_in(arrays: Mapping[str, Array], name: str) -> Doubles | None:
+    """Return the effective sizes of figures that exact draws were watched by; None without any."""
+    trace = arrays.get(f"{_TRACE}{name}")
+    return None if trace is None else convergence(by_chain(trace)).bulk
+
+
+def by_chain(draws: Array) -> Doubles:
+    """Arrange draws in their order, (S, ...), by chain: (4, S / 4, ...), without the last few."""
+    rounds = len(draws) // CHAINS
+    shaped = draws[: rounds * CHAINS].reshape(rounds, CHAINS, *draws.shape[1:])
+    return np.moveaxis(shaped, 1, 0).astype(np.float64)
+
+
+def _own(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {n.removeprefix(_PREFIX): a for n, a in arrays.items() if n.startswith(_PREFIX)}
