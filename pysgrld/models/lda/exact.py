@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pysgrld.chain.blocks import BlockChain, take_priors
+from pysgrld.chain.blocks import BlockChain, arrays_of, take_priors
 from pysgrld.chain.exact import CHAINS, ExactChain
 from pysgrld.core.draws import Draw, at_words, weights_of
 from pysgrld.core.restore import check_topics, put_back
@@ -96,8 +96,7 @@ class ExactLDA(ExactChain):
         )
         self._end_warm_up()
         for b in self.upper:  # priors that were learned
-            had = {f"{b.name}.{part}": a for part, a in chain.states[b.name].arrays().items()}
-            self.states[b.name].restore(had)
+            self.states[b.name].restore(chain.states[b.name].arrays())
 
     @property
     def key(self) -> Key:
@@ -180,9 +179,7 @@ class ExactLDA(ExactChain):
         self._tokens.z[:] = own["z"]
         check_topics("z", self._tokens.z, self.topics.shape[1])
         for b in self.upper:
-            self.states[b.name].restore(
-                {n: a for n, a in arrays.items() if n.startswith(f"{b.name}.")}
-            )
+            self.states[b.name].restore(arrays_of(b.name, arrays))
         take_priors(self.priors, self.states)
         self.step = int(own["visits"][0])
 
