@@ -143,11 +143,11 @@ class RunWriter:
     def said_exactly(self) -> str:
         """Say how many independent draws the exact ones are worth."""
         assert self.stage is not None
-        worth = ", ".join(
-            f"{np.nanmedian(sizes):.0f} for {name}"
-            for name, sizes in self.stage.effective().items()
-        )
-        return f"{plural(self.stage.draws, 'exact draw')}, worth as many independent ones: {worth}"
+        line, sizes = plural(self.stage.draws, "exact draw"), self.stage.effective()
+        told = [
+            f"{np.nanmedian(n):.0f} for {of}" for of, n in sizes.items() if not np.isnan(n).all()
+        ]
+        return f"{line}, worth as many independent ones: {', '.join(told)}" if told else line
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> None:
         """Keep a sample of a chain on disk: full where False is due, of top words where True is."""

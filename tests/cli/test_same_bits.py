@@ -71,6 +71,28 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     assert kept[0] == kept[1]
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
+    """Red with: the chain of a draw counted from a start's first; the first draw of a start drops others."""
+    exact = ("--exact-sweeps", "40", "--samples", "8", "--alpha", "learn", "--eta", "learn")
+    sgmc.train(*exact, "--threads", "1", out="whole")
+    again = ("--checkpoint-every", "1", "--threads", "2")
+    code, said = sgmc.stop_midway(number, *exact, *again, word="draws exactly")
+    assert code == (85 if number == signal.SIGTERM else -number)
+    done = sgmc.train(*exact, "--threads", "3")
+    assert "nothing to do" not in done.stderr
+    if number == signal.SIGTERM:
+        assert "stopped after exact sweep " in said
+        assert "goes on from exact sweep " in done.stderr
+    assert sgmc.topics_hash() == sgmc.topics_hash("whole")
+    kept = [
+        sorted((p.name, p.read_bytes()) for p in (sgmc.folder / run / "samples").iterdir())
+        for run in ("run", "whole")
+    ]
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 8
+
+
 def test_current_topics_of_lazy_rows_are_brought_up_to_date(sgmc):
     """A run without samples exports a copy of its rows as of now, the same at every export.
 
