@@ -1,32 +1,219 @@
-"""Do intervals hold what they say? Columns of coin flips on the corpora of runs.
+"""Do intervals hold what they say? Coverage on corpora whose truth is known, and columns of coin flips.
 
-    python benchmarks/calibration.py RUN [RUN ...] [--seeds N]
+    python benchmarks/calibration.py made [--corpora N] [--options STRING] [--json FILE]
+    python benchmarks/calibration.py null RUN [RUN ...] [--seeds N]
 
-Twenty columns a seed put each run's training documents into two random groups, of one population.
+``made`` draws corpora from the model with the priors that sgmc takes by default (3 to 20 topics, 10 to
+300 tokens a document), and with a prior of words under which topics overlap; trains on each with no
+option but ``-k`` (and ``--eta``), and counts how often intervals of several widths hold the truth: of
+words, shares of topics, documents, and new documents. docs/calibration.md has what it found.
+
+``null`` puts a run's training documents into two random groups, of one population, twenty times a seed.
 Printed are the topics, in percent of all, whose 90 % intervals of the two groups are disjoint, whose
 interval of the difference does not hold 0 (10 is right), and that are called surely more or less.
-docs/internals/report.md, "Groups and trends", has what was measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
+from pysgrld.reading import intervals
 from pysgrld.reading.find_runs import open_run
-from pysgrld.report.document_pass import drawn_blocks, drawn_steps, looked_at
+from pysgrld.reading.infer import infer, interval_steps
+from pysgrld.reading.results import Results
+from pysgrld.report.document_pass import (
+    DocumentTopics,
+    TopicShares,
+    drawn_blocks,
+    drawn_steps,
+    looked_at,
+    read_documents,
+)
 from pysgrld.report.population import GroupOfEach, PopulationShares
+from pysgrld.types import Documents
 
 COLUMNS = 20
+#: Nominal shares of the draws within an interval.
+LEVELS = (0.5, 0.8, 0.9, 0.95)
+#: New documents of each corpus.
+NEW = 100
+#: Probability that a topic and the truth have in common, from which on they are the same.
+SAME = 0.5
 
 
-def main() -> None:
+class Made(NamedTuple):
+    """A corpus of the model, and the truth behind it.
+
+    Attributes
+    ----------
+    phi : (K, V)
+        Topics.
+    theta : (D + NEW, K)
+        Proportions of the documents of training, then of new ones.
+    tokens : (D + NEW, K)
+        Tokens of each topic in them.
+    counts : (D + NEW, V)
+    eta : float
+    """
+
+    phi: Any
+    theta: Any
+    tokens: Any
+    counts: Any
+    eta: float
+
+
+def made(seed: int) -> Made:
+    """Draw a corpus: its size and its priors by the seed."""
+    rng = np.random.default_rng(seed)
+    k, length = int(rng.integers(3, 21)), int(rng.choice([10, 30, 100, 300]))
+    v, eta = int(rng.choice([300, 1000])), float(rng.choice([0.05, 0.3]))
+    documents = int(np.clip(60_000 // length, 300, 2000)) + NEW
+    phi = rng.dirichlet(np.full(v, eta), k)
+    theta = rng.dirichlet(np.full(k, 0.1), documents)
+    tokens = np.array([rng.multinomial(length, share) for share in theta])
+    counts = np.zeros((documents, v), np.int64)
+    for d, topic in zip(*np.nonzero(tokens), strict=True):
+        counts[d] += rng.multinomial(tokens[d, topic], phi[topic])
+    return Made(phi, theta, tokens, counts, eta)
+
+
+def as_documents(counts: Any) -> Documents:
+    """Return a matrix of counts as documents."""
+    rows, words = np.nonzero(counts)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(counts)))))
+    return Documents(
+        indptr.astype(np.int64), words.astype(np.int32), counts[rows, words].astype(np.int32)
+    )
+
+
+def train(truth: Made, folder: Path, options: Sequence[str]) -> Results:
+    """Train on the first documents of a made corpus, by default options."""
+    documents = as_documents(truth.counts[:-NEW])
+    entries = zip(documents.indices.tolist(), documents.counts.tolist(), strict=True)
+    pairs = [f"{w}:{n}" for w, n in entries]
+    ends = documents.indptr.tolist()
+    lines = [f"{b - a} {' '.join(pairs[a:b])}\n" for a, b in pairwise(ends)]
+    corpus, vocabulary, run = folder / "made.ldac", folder / "vocab.txt", folder / "run"
+    corpus.write_text("".join(lines))
+    vocabulary.write_text("".join(f"w{w}\n" for w in range(truth.phi.shape[1])))
+    asked = ["-k", str(len(truth.phi)), "--alpha", "0.1", "--eta", str(truth.eta)]
+    asked += ["--vocab", str(vocabulary), "--out", str(run), "-q", "--threads", "1", *options]
+    subprocess.run(
+        [sys.executable, "-m", "pysgrld", "train", str(corpus), *asked],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    return open_run(run, 1)
+
+
+def covered(seed: int, options: Sequence[str]) -> dict[str, Any]:
+    """Train on a corpus; count which values the intervals of each level hold, by what they are of."""
+    truth = made(seed)
+    with tempfile.TemporaryDirectory() as place:
+        results = train(truth, Path(place), options)
+        k, real = len(truth.phi), truth.phi.astype(np.float32)
+        found = np.ascontiguousarray(results.fitted.over_words(results.mean, 0)[:, :k].T)
+        mine = assign(DISTRIBUTIONS.similarity(real, found))
+        same = DISTRIBUTIONS.overlap(real, found[mine]) >= SAME
+        back = np.full(k, -1)
+        back[mine] = np.arange(k)
+        corpus = results.training_corpus()
+        assert corpus is not None
+        rows = np.asarray(results.training_documents(corpus)[:])
+        share = truth.tokens[rows].sum(axis=0) / truth.tokens[rows].sum()
+        top, steps = results.top(10), interval_steps(results, 200)
+        new = as_documents(truth.counts[-NEW:])
+        exact = results.fitted.exact is not None
+        record: dict[str, Any] = {
+            "seed": seed,
+            "topics": k,
+            "same": int(same.sum()),
+            "length": int(truth.tokens[0].sum()),
+            "eta": truth.eta,
+            "exact": exact,
+        }
+        for level in LEVELS:
+            intervals.SHARE = level
+            held: dict[str, list[bool]] = {n: [] for n in ("words", "shares", "documents", "new")}
+            bounds = intervals.interval(results.top_word_draws(top), exact=exact)
+            assert bounds is not None
+            weights, topics = TopicShares(results.share_sizes()), DocumentTopics()
+            read_documents(results, corpus, rows, 0, [weights, topics])
+            for topic in np.flatnonzero(same):
+                own = mine[topic]
+                words = truth.phi[topic, top[own]]
+                held["words"] += ((bounds.low[own] <= words) & (words <= bounds.high[own])).tolist()
+                low, high = weights.shares.low[own, 0], weights.shares.high[own, 0]
+                held["shares"].append(bool(low <= share[topic] <= high))
+            for d, row in enumerate(rows):
+                topic = back[topics.top[d, 0]]
+                if same[topic]:
+                    value = truth.theta[row, topic]
+                    held["documents"].append(bool(topics.low[d, 0] <= value <= topics.high[d, 0]))
+            for block in infer(results, [new], steps=steps):
+                for d, theta in enumerate(truth.theta[-NEW:]):
+                    own = block.theta[d].argmax()
+                    if same[back[own]]:
+                        low, high = block.low[d, own], block.high[d, own]
+                        held["new"].append(bool(low <= theta[back[own]] <= high))
+            record[str(level)] = {n: [int(np.sum(h)), len(h)] for n, h in held.items()}
+    return record
+
+
+def show_made(asked: argparse.Namespace) -> None:
+    """Print the coverage of all corpora together, and of each kind; draw it where asked to."""
+    seeds = range(asked.first, asked.first + asked.corpora)
+    run = partial(covered, options=asked.options.split())
+    with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool:
+        found = []
+        for record in pool.map(run, seeds):
+            found.append(record)
+            held, of = record["0.9"]["words"]
+            print(
+                f"{record['seed']:>4}  {record['topics']:>2} topics, {record['same']:>2} as planted, "
+                f"{record['length']:>3} tokens, eta {record['eta']:<4}  words {held}/{of}",
+                file=sys.stderr,
+                flush=True,
+            )
+    if asked.json:
+        Path(asked.json).write_text(json.dumps(found, indent=1) + "\n")
+    names = ("words", "shares", "documents", "new")
+    print(f"{'corpora':<26}{'level':>6}  " + "".join(f"{n:>12}" for n in names))
+    kinds: list[tuple[str, Callable[[Mapping[str, Any]], bool]]] = [("all", lambda r: True)]
+    kinds += [(f"{n} tokens", partial(_has, "length", n)) for n in (10, 30, 100, 300)]
+    kinds += [(f"eta {eta}", partial(_has, "eta", eta)) for eta in (0.05, 0.3)]
+    for title, chosen in kinds:
+        for level in LEVELS if title == "all" else (0.9,):
+            line = ""
+            for name in names:
+                pairs = np.array([r[str(level)][name] for r in found if chosen(r)]).reshape(-1, 2)
+                held, of = pairs.sum(axis=0)
+                line += f"{100 * held / of:>10.1f} %" if of else f"{'-':>12}"
+            number = sum(map(chosen, found))
+            print(f"{title + f' ({number})':<26}{level:>6.0%}  {line}")
+
+
+def _has(name: str, value: object, record: Mapping[str, Any]) -> bool:
+    return bool(record[name] == value)
+
+
+def show_null(asked: argparse.Namespace) -> None:
     """Print a line for each run, seed and way of counting documents."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("runs", nargs="+")
-    parser.add_argument("--seeds", type=int, default=3)
-    asked = parser.parse_args()
     print(f"{'run':<20} seed  counted    disjoint  excluded  called")
     for run in asked.runs:
         results = open_run(run, 1)
@@ -54,6 +241,25 @@ def main() -> None:
                     f"{run[-20:]:<20} {seed:>4}  {name:<9}  {disjoint:>6.1f} %  {excluded:>6.1f} %  "
                     f"{called:>4.1f} %"
                 )
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser()
+    parts = parser.add_subparsers(required=True)
+    of_made = parts.add_parser("made")
+    of_made.add_argument("--corpora", type=int, default=200)
+    of_made.add_argument("--first", type=int, default=0, help="seed of the first corpus")
+    of_made.add_argument("--options", default="", help="further options of sgmc train")
+    of_made.add_argument("--jobs", type=int, default=2)
+    of_made.add_argument("--json")
+    of_made.set_defaults(show=show_made)
+    of_null = parts.add_parser("null")
+    of_null.add_argument("runs", nargs="+")
+    of_null.add_argument("--seeds", type=int, default=3)
+    of_null.set_defaults(show=show_null)
+    asked = parser.parse_args()
+    asked.show(asked)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pysgrld.chain.blocks import arrays_of, take_priors
 from pysgrld.chain.exact import averaged
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core import core
-from pysgrld.core.draws import WEIGHTS, Draw, by_word
+from pysgrld.core.draws import WEIGHTS, Draw, by_topic, by_word
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Record
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
@@ -95,6 +95,11 @@ class BlockFitted(Fitted):
                 mean[name] = core.zeros(len(total), total.shape[1], "float32")
                 np.divide(total, samples, out=mean[name], casting="same_kind")
         return mean
+
+    def mean_sample(self) -> dict[str, Floats]:
+        """Return the mean of all posterior samples in the form of a kept one."""
+        assert self.mean is not None
+        return by_topic(self.mean, self.blocks)
 
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
         """Return the shapes that the matrices of a kept sample must have: (K, V), and (1, K) of r."""

@@ -195,6 +195,16 @@ class Fitted(ABC):
         """Mean of all posterior samples; None where there is none."""
         return None
 
+    def mean_sample(self) -> dict[str, Floats]:
+        """Return the mean of all posterior samples in the form of a kept one.
+
+        Raises
+        ------
+        UsageError
+            If there is none.
+        """
+        raise UsageError(f"{self.kind} has no mean of its samples")
+
     @abstractmethod
     def sample_shapes(self, sample: Mapping[str, Array]) -> dict[str, tuple[int, int]]:
         """Return the shapes that the matrices of a kept sample must have, by name."""

@@ -125,7 +125,7 @@ def _drawn(
     ids = np.arange(first, first + len(documents))
     shape = (len(ids), results.fitted.layers[at])
     draws = np.empty((len(steps), *shape), np.float32)
-    for s, draw in enumerate(results.each_document_draw(documents, ids, steps, at)):
+    for s, draw in enumerate(results.each_document_draw(documents, ids, steps, at, new=True)):
         draws[s] = draw.theta
     theta, low, high = (np.empty(shape) for _ in range(3))
     for begin in range(0, len(ids), _TOGETHER):

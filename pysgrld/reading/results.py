@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import CHAINS
+from pysgrld.chain.exact import CHAINS, effective_in
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -298,6 +298,10 @@ class Results:
             None if noise is None else math.sqrt(wider(noise)),
             self.fitted.remedy,
         )
+
+    def share_sizes(self) -> Doubles | None:
+        """Return the effective sizes of draws of the topics' shares, (K,); None where not known."""
+        return effective_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
 
     def topics(
         self, n: int, *, intervals: bool, coherences: bool = True, at: int = 0
@@ -585,12 +589,28 @@ class Results:
         return found
 
     def each_document_draw(
-        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
+        self,
+        documents: Documents,
+        ids: Int64s,
+        steps: Sequence[int],
+        at: int = 0,
+        *,
+        new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield the draws of `document_draws` one after the other."""
+        """Yield the draws of `document_draws` one after the other.
+
+        Documents that topics were not trained on (``new``) are drawn given the mean of exact draws. A
+        draw varies by words that few tokens have told of, and a document that had no part in it finds
+        its words in other topics that happen to have more of them; one of training had its part.
+        """
         if not self.fitted.draws:
             raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
-        samples = ((step, self.read_sample(step)) for step in steps)
+        samples: Iterator[tuple[int, Mapping[str, Array]]]
+        if new and self.fitted.faithful and self.fitted.mean is not None:
+            mean = self.fitted.mean_sample()
+            samples = ((step, mean) for step in steps)
+        else:
+            samples = ((step, self.read_sample(step)) for step in steps)
         return self.fitted.document_draws(samples, documents, ids, at)
 
 

@@ -130,7 +130,7 @@ def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTo
     """
     corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
-    weights, found = TopicShares(), DocumentTopics()
+    weights, found = TopicShares(results.share_sizes()), DocumentTopics()
     draws = read_documents(results, corpus, rows, at, [weights, found])
     best = found.representatives(n)
     listed = []

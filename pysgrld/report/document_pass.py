@@ -153,16 +153,28 @@ class Shares(NamedTuple):
     high: Doubles
 
     @classmethod
-    def of(cls, tokens: Doubles) -> Shares:
-        """Divide tokens (S, groups, K) by those of their group, draw by draw."""
+    def of(cls, tokens: Doubles, effective: Doubles | None = None) -> Shares:
+        """Divide tokens (S, groups, K) by those of their group, draw by draw.
+
+        ``effective`` are the effective sizes of draws of the topics' shares, (K,).
+        """
         total = tokens.sum(axis=2, keepdims=True)
         share = np.divide(tokens, total, out=np.zeros_like(tokens), where=total > 0)
-        low, high = bounds(share)
+        low, high = bounds(share, effective)
         return cls(share.mean(axis=0).T, low.T, high.T)
 
 
 class TopicShares(DocumentVisitor):
-    """Shares of all topics in the tokens of these documents."""
+    """Shares of all topics in the tokens of these documents.
+
+    Parameters
+    ----------
+    effective : (K,) float64, optional
+        Effective sizes of draws of the shares, where these are not independent.
+    """
+
+    def __init__(self, effective: Doubles | None = None) -> None:
+        self._effective = effective
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
         """Start with no tokens."""
@@ -175,7 +187,7 @@ class TopicShares(DocumentVisitor):
     @property
     def shares(self) -> Shares:
         """Shares of the topics, (K, 1)."""
-        return Shares.of(self._tokens)
+        return Shares.of(self._tokens, self._effective)
 
 
 class DocumentTopics(DocumentVisitor):

@@ -200,7 +200,7 @@ class ReportedRun:
             self.labels = self.results.labels if self.at == 0 else {}
         self._document_visitors: list[DocumentVisitor] = []
         self.sample_visitors: list[SampleVisitor] = []
-        self.all_documents = self.visit_documents(TopicShares())
+        self.all_documents = self.visit_documents(TopicShares(self.results.share_sizes()))
 
     def visit_documents(self, visitor: _D) -> _D | None:
         """Show documents to a visitor, in the pass that `read` makes; None where there are none."""
