@@ -229,7 +229,7 @@ class ExactStage:
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
 
 
-class Plan(NamedTuple):
+class ExactPlan(NamedTuple):
     """How an exact stage is laid out, and how far it is.
 
     Attributes
@@ -256,7 +256,7 @@ class Plan(NamedTuple):
         return ((step - self.begun - self.burn_in) // self.every - 1) % CHAINS
 
 
-def plan_in(arrays: Mapping[str, Array]) -> Plan | None:
+def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
     """Return the plan of the exact stage that a checkpoint is in; None where it has not begun.
 
     Raises
@@ -269,7 +269,7 @@ def plan_in(arrays: Mapping[str, Array]) -> Plan | None:
     plan = arrays[_PLAN]
     if plan.shape != (5,) or (plan < 0).any() or plan[4] < 1 or plan[1] > plan[2]:
         raise CheckpointError(f"array {_PLAN!r} of the checkpoint is no plan of exact sweeps")
-    return Plan(*plan.tolist())
+    return ExactPlan(*plan.tolist())
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:

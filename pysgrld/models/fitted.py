@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pysgrld.chain.exact import Plan, plan_in
+from pysgrld.chain.exact import ExactPlan, plan_in
 from pysgrld.core.draws import Draw
-from pysgrld.errors import UsageError
+from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.samples import SAMPLE, STATE
@@ -159,9 +159,12 @@ class Fitted(ABC):
         self.draws = self.sampler.draws
 
     @cached_property
-    def exact(self) -> Plan | None:
-        """The exact stage, whose draws are those of the run; None without any."""
-        plan = plan_in(self.record.arrays)
+    def exact(self) -> ExactPlan | None:
+        """The exact stage, whose draws are those of the run; None without any, or any checkpoint."""
+        try:
+            plan = plan_in(self.record.arrays)
+        except CheckpointError:
+            return None
         return plan if plan and plan.drawn else None
 
     @property
@@ -335,7 +338,8 @@ class Fitted(ABC):
         if not (self.sampler.inflates or self.sampler.whole_corpus):
             return None
         record = self.record
-        if self.faithful or record.options.keep_documents is not None:
+        whole = self.sampler.whole_corpus or self.exact is not None
+        if whole or record.options.keep_documents is not None:
             return 1.0  # an iteration sees all documents, each where the last one left it
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)

@@ -74,7 +74,12 @@ class _Draws(NamedTuple):
     counted: Callable[[], None]
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Return what was followed in each run, (C, N, ...), with chains of an exact stage apart."""
+        """Return what was followed in each run with the chains of exact stages apart.
+
+        Parameters
+        ----------
+        followed : (C, N, ...)
+        """
         if not self.chains[0].fitted.exact:
             return followed
         return np.concatenate([by_chain(run) for run in followed])

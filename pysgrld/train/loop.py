@@ -161,6 +161,7 @@ class Training:
         if not stopped:
             self.stage = keeper.stage = self.stage or self._exact_stage()
             stopped = self._draw_exactly()
+        self.comm.share(False)  # no more draws
         done = before and keeper.step == had
         if not done or keeper.measured != keeper.step:  # killed just before its last line
             keeper.measure()
@@ -314,7 +315,6 @@ class Training:
         """
         stage, at = self.stage, self.tally
         if stage is None or stage.done:
-            self.comm.share(False)
             return None
         saves = Every(self.options.checkpoint_every, stage.step, at.train_seconds)
         reasons: list[str | None] = []
@@ -351,7 +351,6 @@ class Training:
                 )
                 self._step_seconds = self.pulse.awake() - began
                 self._tell_gap()
-        self.comm.share(False)
         return next((reason for reason in reasons if reason), None)
 
     def _tell_gap(self) -> None:

@@ -63,7 +63,7 @@ def test_documents_are_kept_where_an_iteration_sees_them_all(sgmc, options, said
 
 def test_a_run_that_keeps_its_documents_is_not_warned_of_minibatches(sgmc):
     """Its intervals are of draws, as all but exact samplers' are. Red with: noise that is not there."""
-    done = sgmc.train("--keep-documents", "on", base=TINY)
+    done = sgmc.train("--keep-documents", "on", "--exact-sweeps", "0", base=TINY)
     assert "minibatch noise" not in done.stderr
     found = json.loads(sgmc("topics", "run", "--json").stdout)
     assert (found["interval_of"], found["noise"]) == ("draws", 1.0)

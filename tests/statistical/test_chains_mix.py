@@ -58,7 +58,7 @@ def test_chains_mix_where_topics_are_plain_to_see(tmp_path, algo, limit):
     """
     inputs = corpus(tmp_path / "docword.toy.txt", groups=3, words=8, documents=80, mixed=True)
     found = chains(tmp_path, inputs, algo, topics=3, iterations=400, **{"burn-in": 100})
-    assert len(found.iterations) == 60
+    assert len(found.iterations) >= 60  # of scir exact draws, as many as took the training
     assert len({t.counterparts for t in found.topics}) == 3
     assert any(len(set(t.counterparts)) > 1 for t in found.topics)
     for topic in found.topics:

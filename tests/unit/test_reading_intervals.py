@@ -51,7 +51,7 @@ def test_noise_is_told_and_the_sampler_that_has_none(run):
     assert found.width == pytest.approx(math.sqrt(found.noise * 2 / 3))
     assert found.title == "90 % of draws"
     assert "1.4 times as wide as credible intervals" in found.remark()
-    assert found.remedy == "--algo gibbs"
+    assert found.remedy == "--exact-sweeps 1000"
     assert found.remedy in found.remark()
 
 
@@ -69,7 +69,7 @@ def test_where_no_factor_is_known_none_is_told(run):
     found = Results(run(algo="sgrld", **DEFAULT), 1).spread()
     assert not found.faithful
     assert (found.noise, found.width) == (None, None)
-    assert "is not known; compare with --algo gibbs" in found.remark()
+    assert "is not known; compare with --exact-sweeps 1000" in found.remark()
 
 
 @pytest.fixture
