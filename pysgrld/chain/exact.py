@@ -34,7 +34,10 @@ FEWEST = 100
 #: this: shares of topics come to rest after several hundred (docs/calibration.md).
 ENOUGH, AFFORDED = 1000, 4e9
 #: Token visits of a training minibatch that take as long as one of a collapsed sweep.
-COST = 1.5
+COST = 2.5
+#: Training that is followed by exact draws has settled when doubling it buys less than this share: the
+#: chains go on from where it has come, and averages over its own draws are of no use then.
+SETTLED_BEFORE = 0.02
 
 _PREFIX = "exact."
 _PLAN, _TRACE = f"{_PREFIX}plan", f"{_PREFIX}trace."
@@ -63,6 +66,18 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
     if open_ended:
         sweeps = max(sweeps, min(ENOUGH, int(AFFORDED / each)))
     return sweeps if sweeps >= FEWEST else 0
+
+
+def follows(chain: Chain, options: Resolved) -> bool:
+    """Say whether exact draws follow training that ends by itself, however long that takes.
+
+    Parameters
+    ----------
+    chain : Chain
+    options : Resolved
+    """
+    affordable = CHAINS * chain.tokens * FEWEST <= AFFORDED
+    return bool(options.exact_sweeps) and chain.draws and affordable
 
 
 class ExactChain(BlockChain, ABC):

@@ -68,7 +68,9 @@ class Settled(NamedTuple):
     half: int
 
 
-def has_settled(history: Sequence[float], share_gained: Callable[[float, float], float]) -> bool:
+def has_settled(
+    history: Sequence[float], share_gained: Callable[[float, float], float], least: float = SETTLED
+) -> bool:
     """Say whether doubling the number of posterior samples has bought less than 0.5 %.
 
     Parameters
@@ -77,11 +79,13 @@ def has_settled(history: Sequence[float], share_gained: Callable[[float, float],
         Averaged score after each sample.
     share_gained : callable (before, now)
         Of the scorer.
+    least : float
+        Another share than 0.5 %.
     """
     if len(history) < SETTLED_SAMPLES:
         return False
     half = len(history) // 2  # the last sample not after half of the sampling time
-    return not share_gained(history[half - 1], history[-1]) >= SETTLED
+    return not share_gained(history[half - 1], history[-1]) >= least
 
 
 class Posterior:
@@ -96,6 +100,8 @@ class Posterior:
         Iterations before the first sample is due, and between samples.
     keep_mean : bool
         Whether the mean of the topics is kept.
+    least : float
+        Share that doubling the sampling time must buy, or the score has settled.
 
     Attributes
     ----------
@@ -107,8 +113,15 @@ class Posterior:
     """
 
     def __init__(
-        self, chain: Chain, scorer: Scorer | None, burn_in: int, every: int, keep_mean: bool
+        self,
+        chain: Chain,
+        scorer: Scorer | None,
+        burn_in: int,
+        every: int,
+        keep_mean: bool,
+        least: float = SETTLED,
     ) -> None:
+        self.least = least
         self.chain, self.scorer = chain, scorer
         self.burn_in, self.every = burn_in, every
         self.first = burn_in + every
@@ -157,11 +170,13 @@ class Posterior:
         return self.scorer.point(self.chain.key, self.chain.draw(self.scorer.words))
 
     def settled(self) -> Settled | None:
-        """Say whether doubling the sampling time has bought less than 0.5 %.
+        """Say whether doubling the sampling time has bought less than the least share.
 
         Looks only at posterior samples, so that the same seed ends at the same iteration.
         """
-        if self.scorer is None or not has_settled(self._history, self.scorer.share_gained):
+        if self.scorer is None or not has_settled(
+            self._history, self.scorer.share_gained, self.least
+        ):
             return None
         half = len(self._history) // 2
         now, before = self._history[-1], self._history[half - 1]

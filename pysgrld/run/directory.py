@@ -526,7 +526,25 @@ class RunDirectory:
             )
         return found
 
-    def rewind(self, checkpoint: Checkpoint | None) -> None:
+    def remove_checkpoints_after(self, step: int) -> bool:
+        """Remove the checkpoints of later iterations; say whether there is one of this, else remove none.
+
+        Raises
+        ------
+        WriteError
+            If one cannot be removed.
+        """
+        self._need_lock()
+        found = checkpoint_folders(self.path)
+        if step not in dict(found):
+            return False
+        for later, folder in found:  # the newest first, so that a kill leaves a run that can go on
+            if later > step:
+                with self._writing(folder):
+                    remove_folder(folder, "discard")
+        return True
+
+    def rewind(self, checkpoint: Checkpoint | None, *, samples_gone: bool = False) -> None:
         """Put metrics and samples back to where they were at a checkpoint.
 
         Nothing is changed before everything was verified. Each change can be made twice, so a rewind
@@ -536,6 +554,8 @@ class RunDirectory:
         ----------
         checkpoint : Checkpoint or None
             None: the beginning.
+        samples_gone : bool
+            Whether samples that it lists have been replaced, so that it is no news that they are gone.
 
         Raises
         ------
@@ -579,6 +599,6 @@ class RunDirectory:
             restore_replaced(self.path)
             for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):
                 remove_stale(folder, "stale")
-        for name in missing:
+        for name in () if samples_gone else missing:
             logger.warning("%s: is gone; going on without it", self.samples.folder / name)
             self._note("missing sample", sample=name)

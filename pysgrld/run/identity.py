@@ -17,7 +17,7 @@ from pysgrld.options.common import spelled
 from pysgrld.run import jsonio
 
 #: The free options that say how far a run goes.
-BUDGET = ("epochs", "iterations")
+BUDGET = ("epochs", "iterations", "exact-sweeps")
 
 
 class Identity(NamedTuple):

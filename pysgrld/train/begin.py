@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysgrld.chain.exact import ExactStage
+from pysgrld.chain.exact import SETTLED_BEFORE, ExactStage, follows
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import Minibatches
@@ -36,7 +36,12 @@ def begin(
         Whether the mean of the topics is kept.
     """
     chain = model_of(options.model).chain(options, stream, corpus, run_on)
-    return averages(chain, options, corpus.words, run_on.threads, held_out, keep_mean=keep_mean)
+    posterior = averages(
+        chain, options, corpus.words, run_on.threads, held_out, keep_mean=keep_mean
+    )
+    if follows(chain, options):
+        posterior.least = SETTLED_BEFORE
+    return posterior
 
 
 def averages(

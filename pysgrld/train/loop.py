@@ -369,7 +369,10 @@ class Training:
             required=self.required, invariants=self.model.fitted.state_invariants
         )
         refuse_endless_starts(run, checkpoint.step if checkpoint else 0)
-        run.rewind(checkpoint)
+        again = checkpoint is not None and self._more_training(checkpoint)
+        if again:
+            checkpoint = run.load_checkpoint(required=True)
+        run.rewind(checkpoint, samples_gone=again)
         if checkpoint is None:
             line = "starts at iteration 0"
             if self.action == "continue":
@@ -402,6 +405,25 @@ class Training:
         run.log_event("started", step=self.keeper.step, line=line)
         self.reporter.started(run, line)
 
+    def _more_training(self, checkpoint: Checkpoint) -> bool:
+        """Go back to where exact draws began, if more iterations than that are asked for.
+
+        Raises
+        ------
+        MismatchError
+            If there is no checkpoint of that iteration any more.
+        """
+        plan = plan_in(checkpoint.arrays)
+        if plan is None or plan.begun >= self.iterations:
+            return False
+        if not self.run.remove_checkpoints_after(plan.begun):
+            raise MismatchError(
+                f"{self.run.path}: its training has ended after {plural(plan.begun, 'iteration')}, "
+                "exact draws have begun, and no checkpoint of that iteration is left; for more "
+                "iterations train anew in another folder (--out, or --resume never)"
+            )
+        return True
+
     def _restore(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint that verifies, and read a stream again to where it was.
 
@@ -420,12 +442,6 @@ class Training:
             self.chain.restore(plan.begun if plan else checkpoint.step, checkpoint.arrays)
             self.posterior.restore(checkpoint.arrays)
             if plan:
-                if plan.begun < self.iterations:
-                    raise MismatchError(
-                        f"{self.run.path}: its training has ended after "
-                        f"{plural(plan.begun, 'iteration')}, and exact draws have begun; for more "
-                        "iterations train anew in another folder (--out, or --resume never)"
-                    )
                 self.stage = self._made_stage(plan.sweeps, start=False)
                 self.stage.restore(checkpoint.arrays)
                 if isinstance(asked, int) and asked > self.stage.sweeps:

@@ -1,5 +1,6 @@
 """Stops, kills, threads and how often one looks: the same exported topics, byte for byte."""
 
+import json
 import signal
 import time
 
@@ -91,6 +92,32 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     ]
     assert kept[0] == kept[1]
     assert len(kept[0]) == 8
+
+
+def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
+    """Red with: training that goes on from the newest checkpoint, whose number counts sweeps too."""
+    exact = ("--exact-sweeps", "8", "--samples", "4")
+    sgmc.train(*exact, "--iterations", "70", out="whole")
+    sgmc.train(*exact, "--keep", "1")
+    done = sgmc.train(*exact, "--iterations", "70", code=78)
+    assert "no checkpoint of that iteration is left" in done.stderr
+    sgmc.train(*exact, out="other")
+    done = sgmc.train(*exact, "--iterations", "70", out="other")
+    assert "goes on from iteration 60 " in done.stderr
+    assert "is gone" not in done.stderr
+    assert sgmc.topics_hash("other") == sgmc.topics_hash("whole")
+    text = (sgmc.folder / "other" / "metrics.jsonl").read_text()
+    steps = [json.loads(line)["iteration"] for line in text.splitlines()]
+    assert steps == sorted(steps)
+
+
+def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
+    """Red with: draws of before among those of after."""
+    sgmc.train("--exact-sweeps", "8", "--samples", "4")
+    done = sgmc.train("--exact-sweeps", "20", "--samples", "4")
+    assert "goes on from exact sweep 8 " in done.stderr
+    assert "; 10 exact draws" in done.stderr
+    assert len(list((sgmc.folder / "run" / "samples").iterdir())) == 4
 
 
 def test_current_topics_of_lazy_rows_are_brought_up_to_date(sgmc):
