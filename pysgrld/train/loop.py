@@ -168,7 +168,7 @@ class Training:
             self._save(last=True)
         line = stopped or (f"nothing to do: {before}" if done else str(line))
         if self.stage and not stopped and not done:
-            line += f"; {keeper.said_exactly()}"
+            line = f"{keeper.said_exactly()}; training: {line}"
         state, backlog = "interrupted" if stopped else "finished", keeper.backlog
         backlog.set_status(state, step=keeper.step, reason=line)
         backlog.log_event(state, step=keeper.step, reason=line)

@@ -143,11 +143,18 @@ class RunWriter:
     def said_exactly(self) -> str:
         """Say how many independent draws the exact ones are worth."""
         assert self.stage is not None
-        line, sizes = plural(self.stage.draws, "exact draw"), self.stage.effective()
+        stage, line = self.stage, plural(self.stage.draws, "exact draw")
         told = [
-            f"{np.nanmedian(n):.0f} for {of}" for of, n in sizes.items() if not np.isnan(n).all()
+            f"{np.nanmedian(sizes):.0f} for {of}"
+            for of, sizes in stage.effective().items()
+            if not np.isnan(sizes).all()
         ]
-        return f"{line}, worth as many independent ones: {', '.join(told)}" if told else line
+        if told:
+            line += f", worth as many independent ones: {', '.join(told)}"
+        average = stage.posterior.average()
+        if math.isfinite(average):
+            line = f"{self.score.title} {self.score.show(average, average.error)} of {line}"
+        return line
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> None:
         """Keep a sample of a chain on disk: full where False is due, of top words where True is."""

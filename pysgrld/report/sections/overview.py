@@ -24,8 +24,8 @@ _STATES = {
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: The beginning of the reason of a run that ended because doubling its sampling bought little.
-_CONVERGED = "held-out"
+#: Part of the reason of a run that ended because doubling its sampling bought little.
+_CONVERGED = "has settled"
 #: Units of a duration, with their seconds.
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
@@ -123,7 +123,7 @@ class Overview(Section):
         if not isinstance(reason, str) or not reason:
             return Verdict(good, head, f"{done}.")
         text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"
-        if reason.startswith(_CONVERGED):
+        if _CONVERGED in reason:
             head = "Predictions have settled."
         return Verdict(good, head, f"{text.rstrip('.')}.")
 
