@@ -152,6 +152,7 @@ def command(
                     "noise": spread.noise,
                     "width": spread.width,
                     "remedy": None if spread.faithful else spread.remedy,
+                    **({"worth": spread.worth} if spread.worth else {}),
                     "kept_samples": len(results.kept()),
                     **({"top_word_samples": slim} if slim else {}),
                     **({"eta": float(eta[0])} if (eta := learned.get("eta")) is not None else {}),

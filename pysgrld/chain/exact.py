@@ -185,10 +185,6 @@ class ExactStage:
         spacing = max(1, -(-each * len(self.chains) // most))
         return (self.draws - 1) // len(self.chains) % spacing == 0
 
-    def effective(self) -> dict[str, Doubles]:
-        """Return the effective sizes of all draws together, by what the figures are of."""
-        return {name: convergence(by_chain(np.array(t))).bulk for name, t in self._trace.items()}
-
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which the stage goes on exactly."""
         plan = np.array([self.begun, self.sweep, self.sweeps, self.burn_in, self.every])
@@ -300,6 +296,16 @@ def effective_in(arrays: Mapping[str, Array], name: str) -> Doubles | None:
     """Return the effective sizes of figures that exact draws were watched by; None without any."""
     trace = arrays.get(f"{_TRACE}{name}")
     return None if trace is None else convergence(by_chain(trace)).bulk
+
+
+def worth_in(arrays: Mapping[str, Array]) -> dict[str, float]:
+    """Return the medians of effective sizes, by what the figures are of, as far as they are known."""
+    found = {}
+    for name in (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE)):
+        sizes = effective_in(arrays, name)
+        if sizes is not None and not np.isnan(sizes).all():
+            found[name] = float(np.nanmedian(sizes))
+    return found
 
 
 def by_chain(draws: Array) -> Doubles:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ class Spread(NamedTuple):
         About how many times as wide as the posterior's the intervals are.
     remedy : str or None
         Options of training that would make them credible intervals.
+    worth : mapping of str to float
+        Independent draws that those of an exact stage are worth, by what figures are of: medians.
     """
 
     algo: str
@@ -41,6 +44,7 @@ class Spread(NamedTuple):
     noise: float | None
     width: float | None
     remedy: str | None
+    worth: Mapping[str, float] = MappingProxyType({})
 
     @property
     def title(self) -> str:
@@ -48,7 +52,10 @@ class Spread(NamedTuple):
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
-        """Return how the intervals differ from credible intervals, in a sentence; None if they do not."""
+        """Return what is to be known of the intervals, in a sentence; None if nothing is."""
+        if self.faithful and self.worth:
+            told = ", ".join(f"{n:.0f} for {of}" for of, n in self.worth.items())
+            return f"the draws are worth as many independent ones: {told}; bounds allow for that"
         if self.faithful:
             return None
         if self.noise is None or self.width is None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import CHAINS, effective_in
+from pysgrld.chain.exact import CHAINS, effective_in, worth_in
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -297,6 +297,7 @@ class Results:
             noise,
             None if noise is None else math.sqrt(wider(noise)),
             self.fitted.remedy,
+            worth_in(self.checkpoint.arrays) if self.fitted.exact else {},
         )
 
     def share_sizes(self) -> Doubles | None:

@@ -8,10 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.chain.exact import ExactChain, ExactStage
+from pysgrld.chain.exact import ExactChain, ExactStage, worth_in
 from pysgrld.chain.posterior import Posterior, thinned
 from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import OnePass
@@ -144,11 +142,7 @@ class RunWriter:
         """Say how many independent draws the exact ones are worth."""
         assert self.stage is not None
         stage, line = self.stage, plural(self.stage.draws, "exact draw")
-        told = [
-            f"{np.nanmedian(sizes):.0f} for {of}"
-            for of, sizes in stage.effective().items()
-            if not np.isnan(sizes).all()
-        ]
+        told = [f"{n:.0f} for {of}" for of, n in worth_in(stage.arrays()).items()]
         if told:
             line += f", worth as many independent ones: {', '.join(told)}"
         average = stage.posterior.average()
