@@ -315,6 +315,7 @@ def _compare(
         traced=tuple(full[0]),
         faithful=fitted.faithful,
         remedy=fitted.remedy,
+        exact_sweeps=fitted.exact.sweeps if fitted.exact else 0,
     )
 
 

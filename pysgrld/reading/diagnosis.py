@@ -203,6 +203,9 @@ class Diagnosis(NamedTuple):
         Whether topics are followed by top-word samples: by the most probable words of each.
     traced : tuple of int
         The iterations of `traces`: those of full samples.
+    exact_sweeps : int
+        Sweeps of the exact chains that draws are of, which are compared with each other; 0 where they are
+        of training.
     """
 
     runs: tuple[Path, ...]
@@ -227,6 +230,7 @@ class Diagnosis(NamedTuple):
     remedy: str | None = None
     slim: bool = False
     traced: tuple[int, ...] = ()
+    exact_sweeps: int = 0
 
     @property
     def chains(self) -> int:
@@ -317,7 +321,8 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     else:
         said = [Judgement(all(is_mixed(q.measure) for q in d.quantities), _quantities(d))]
     if sure:
-        said.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, several)))
+        parts = "chains" if several else "exact chains" if d.exact_sweeps else "two halves"
+        said.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, parts)))
     if d.prediction is not None:
         said.append(Judgement(is_mixed(d.prediction.measure), _prediction(d)))
     said.append(Judgement(advice.good, advice.sentence))
@@ -334,7 +339,7 @@ def judgements(d: Diagnosis) -> list[Judgement]:
         )
         said.append(Judgement(False, moved))
     said += [Judgement(False, sentence) for sentence in _sampler(d)]
-    if d.iterations[-1] < SHORT * max(d.last):
+    if not d.exact_sweeps and d.iterations[-1] < SHORT * max(d.last):
         short = (
             f"The shortest chain ends at iteration {min(d.last):,}, and the longest at "
             f"{max(d.last):,}: what is later than the shortest is left out. Let it catch up, or leave "
@@ -362,10 +367,10 @@ def longer(d: Diagnosis) -> list[str]:
     folders = {run.parent for run in d.runs}
     whole = len(folders) == 1 and set(chains_of(folder := folders.pop())) == set(d.runs)
     named = [folder] if whole else d.runs
-    return [
-        f"sgmc train --resume {shlex.quote(str(run))} --iterations {2 * max(d.last)}"
-        for run in named
-    ]
+    more = f"--iterations {2 * max(d.last)}"
+    if d.exact_sweeps:
+        more = f"--exact-sweeps {2 * d.exact_sweeps}"
+    return [f"sgmc train --resume {shlex.quote(str(run))} {more}" for run in named]
 
 
 def _same(d: Diagnosis) -> str:
@@ -414,14 +419,13 @@ def _quantities(d: Diagnosis) -> str:
     )
 
 
-def _mixing(sure: Sequence[MatchedTopic], several: bool) -> str:
+def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     mixed = [topic for topic in sure if is_mixed(topic)]
     what = f"R-hat of weight and top words below {MIXED:g}"
-    who = "the chains agree" if several else "the two halves agree"
     if not mixed:
         return (
-            f"Of the topics that are the same none has mixed ({what}): {who} on what they are about, "
-            "not on their numbers. Intervals of one chain leave that out."
+            f"Of the topics that are the same none has mixed ({what}): the {parts} agree on what they "
+            "are about, not on their numbers. Intervals of one chain leave that out."
         )
     least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
     worth = f"the draws of each are worth {least:,.0f} independent ones or more"
@@ -432,7 +436,7 @@ def _mixing(sure: Sequence[MatchedTopic], several: bool) -> str:
     return (
         f"Of the topics that are the same {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
         f"({what}; {worth}); of the other {len(sure) - len(mixed)} the numbers differ between "
-        f"{'chains' if several else 'halves'} by more than within them: intervals of one chain "
+        f"{parts.removeprefix('two ')} by more than within them: intervals of one chain "
         "leave that out."
     )
 

@@ -3,6 +3,9 @@
 docs/calibration.md has the coverage of whole runs, by benchmarks/calibration.py.
 """
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 from oracles.judge import P, Z, uniform_p, z_mean
@@ -66,3 +69,20 @@ def test_kept_topics_are_drawn_given_the_counts():
             mean, variance = a[w, k] / s[k], a[w, k] * (s[k] - a[w, k]) / s[k] ** 2 / (s[k] + 1)
             assert abs(z_mean(draws[:, w, k], mean)) < Z
             assert abs(z_mean((draws[:, w, k] - mean) ** 2, variance)) < Z
+
+
+@pytest.mark.nightly
+def test_intervals_of_whole_runs_hold_the_truth():
+    """Twelve corpora drawn from the model, each trained on without any option but -k and priors.
+
+    Red with: draws of training (words .74, shares .31 of .9); bounds of 80 %; new documents given
+    draws of the topics (.77).
+    """
+    place = Path(__file__).parents[2] / "benchmarks" / "calibration.py"
+    spec = importlib.util.spec_from_file_location("calibration", place)
+    calibration = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(calibration)
+    found = [calibration.covered(seed, [])["0.9"] for seed in range(100, 112)]
+    for name, slack in (("words", 0.03), ("shares", 0.07), ("documents", 0.03), ("new", 0.05)):
+        held, of = np.array([record[name] for record in found]).sum(axis=0)
+        assert abs(held / of - 0.9) < slack, (name, held, of)

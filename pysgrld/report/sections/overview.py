@@ -180,6 +180,9 @@ class Overview(Section):
                 said = f"No {d.noun}'s numbers have come to rest."
         rough = "Take shares, probabilities and intervals as rough; train longer for exact ones."
         if spread.faithful:
+            if said and (exact := self.run.results.fitted.exact):
+                few = "Intervals allow for how few independent draws there are. More come with"
+                return [Verdict(False, said, few, f"--exact-sweeps {4 * exact.sweeps}")]
             if said:
                 return [Verdict(False, said, rough)]
             return [Verdict(True, "Intervals can be trusted.", "Draws vary as the posterior does.")]
