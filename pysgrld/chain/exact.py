@@ -28,8 +28,9 @@ from pysgrld.types import Array, Doubles, Floats
 CHAINS = 4
 #: Draws of all chains together.
 DRAWS = 200
-#: Sweeps of each chain below which its draws are still too near to the start to be shown.
-FEWEST = 100
+#: Sweeps of each chain below which its draws are still too near to the start to be of use, and from which on
+#: bounds of their draws were found to be intervals (docs/calibration.md).
+FEWEST, AT_REST = 100, 500
 #: Sweeps of each chain at least where nobody gave a budget, as long as they are no more token visits than
 #: this: shares of topics come to rest after several hundred (docs/calibration.md).
 ENOUGH, AFFORDED = 1000, 4e9
@@ -261,6 +262,11 @@ class ExactPlan(NamedTuple):
     def drawn(self) -> bool:
         """Whether there are draws."""
         return self.sweep >= self.burn_in + self.every
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the chains have swept often enough for bounds of their draws to be intervals."""
+        return self.drawn and self.sweep >= AT_REST
 
     def chain_of(self, step: int) -> int:
         """Return the chain of a draw, by its iteration."""

@@ -172,9 +172,11 @@ class Fitted(ABC):
         """Whether draws are the posterior's: those of exact samplers alone.
 
         Minibatches and documents that start afresh put the means of topics beside the posterior's, by
-        more than its width even where the noise is little.
+        more than its width even where the noise is little. Exact chains that go on from there need some
+        hundred sweeps to leave it.
         """
-        return self.draws and (self.sampler.whole_corpus or self.exact is not None)
+        at_rest = self.exact is not None and self.exact.at_rest
+        return self.draws and (self.sampler.whole_corpus or at_rest)
 
     # ---- draws
 

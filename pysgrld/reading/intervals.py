@@ -58,6 +58,11 @@ class Spread(NamedTuple):
             return f"the draws are worth as many independent ones: {told}; bounds allow for that"
         if self.faithful:
             return None
+        if self.worth:
+            return (
+                "exact draws, of chains that have swept too few times to be sure that they have come to "
+                f"rest; {self.remedy} gives intervals"
+            )
         if self.noise is None or self.width is None:
             return (
                 f"how much more draws of {self.algo} vary than the posterior is not known; compare with "

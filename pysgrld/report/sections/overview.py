@@ -187,6 +187,9 @@ class Overview(Section):
                 return [Verdict(False, said, rough)]
             return [Verdict(True, "Intervals can be trusted.", "Draws vary as the posterior does.")]
         head, text = said or "Intervals are rough.", f"{rough} " if said else ""
+        if self.run.results.fitted.exact:
+            few = "Exact chains have swept too few times to be sure of them. Intervals come with"
+            return [Verdict(False, head, few, spread.remedy)]
         if spread.noise is None or spread.width is None or not spread.remedy:
             return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
         wide = f"{spread.width:.2g} times as wide as credible ones"
