@@ -28,7 +28,7 @@ from pysgrld.types import Array, Doubles, Floats
 CHAINS = 4
 #: Draws of all chains together.
 DRAWS = 200
-#: Sweeps of each chain below which its draws are still too near to the start to be of use, and from which on
+#: Sweeps of each chain below which draws are too near to the start to be of use, and from which on
 #: bounds of their draws were found to be intervals (docs/calibration.md).
 FEWEST, AT_REST = 100, 500
 #: Sweeps of each chain at least where nobody gave a budget, as long as they are no more token visits than
