@@ -148,7 +148,8 @@ def test_proportions_beside_intervals_are_the_means_of_the_same_draws(sampled):
     """Red with: proportions under the mean topics, which lie outside the intervals."""
     steps, whole = interval_steps(sampled, 20), documents()
     (found,) = infer(sampled, [whole], 0, steps)
-    draws = sampled.document_draws(whole, np.arange(23), steps).theta.astype(np.float64)
+    each = sampled.each_document_draw(whole, np.arange(23), steps, new=True)
+    draws = np.array([draw.theta for draw in each], np.float64)
     known = whole.lengths > 0
     np.testing.assert_allclose(found.theta[known], draws.mean(axis=0)[known], atol=1e-12)
     np.testing.assert_array_equal(found.theta[5], np.full(TOPICS, 1 / TOPICS))
