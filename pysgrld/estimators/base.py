@@ -164,8 +164,10 @@ class Estimator(ABC):
 
     # ---- X: a matrix, or texts
 
-    def _known_documents(self, X: Any) -> Any:
+    def _known_documents(self, X: Any, log: Callable[[str], None] = lambda _: None) -> Any:
         """Return X over the columns that the model was fitted to; of texts, words that it knows.
+
+        ``log`` is told which words of texts are left out.
 
         Raises
         ------
@@ -184,7 +186,7 @@ class Estimator(ABC):
                 self, "_options", None
             )  # of a run that was loaded, how its texts were read
             pattern, phrases = getattr(read, "token_pattern", None), getattr(read, "phrases", None)
-            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), phrases)
+            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), phrases, log)
         found = column_names(X)
         if known is not None and found is not None and len(known) == len(found):
             for at, (name, other) in enumerate(zip(known, found, strict=True)):
@@ -278,7 +280,19 @@ def is_positive(value: Any) -> bool:
     value : object
         Anything.
     """
-    return isinstance(value, (int, float, np.number)) and bool(SMALLEST < float(value) < 1e6)
+    return is_number(value) and bool(SMALLEST < float(value) < 1e6)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is one real number.
+
+    Parameters
+    ----------
+    value : object
+        A bool is no number here.
+    """
+    kinds = int, float, np.integer, np.floating
+    return isinstance(value, kinds) and not isinstance(value, bool)
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:

@@ -7,7 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_sampler_options
+from pysgrld.estimators.base import (
+    BOUNDS,
+    Rule,
+    is_number,
+    is_positive,
+    number,
+    with_sampler_options,
+)
 from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta
@@ -197,7 +204,8 @@ class LDA(CountModel):
             Rule(
                 "seed-weight",
                 self.seed_weight,
-                self.seed_weight == 0 or is_positive(self.seed_weight),
+                is_number(self.seed_weight)
+                and (self.seed_weight == 0 or is_positive(self.seed_weight)),
                 "seed_weight >= 0 and below 1e6",
             ),
             *self._shared_rules(),
