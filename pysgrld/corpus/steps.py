@@ -37,7 +37,7 @@ from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
-from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
+from pysgrld.corpus.reading import NUMBERED, NUMBERS, OF_WORDS, CorpusOptions, compiled_pattern
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
@@ -340,7 +340,9 @@ class _Input:
         if is_stored(path):
             self._refuse_chunks()
             stored = Corpus.open(path)
-            yield self._step(Heading("counts", stored.vocabulary, "stored corpus"))
+            numbered = stored.reading.get(OF_WORDS) == NUMBERED
+            origin = NUMBERS if numbered else "stored corpus"
+            yield self._step(Heading("counts", stored.vocabulary, origin))
             keep = self.options.keep_text != "none"
             for block in stored.blocks():
                 rows = self.given + np.arange(len(block))
@@ -348,6 +350,7 @@ class _Input:
                 yield self._step(block, stored.about.details(rows, self.number, texts=keep))
             self.read = stored.about.read - stored.documents
             digests += [digest(file) for file in files_of(path)]
+            self.notes += self.context.noticed.twin(str(path), {stored.fingerprint: str(path)})
         else:
             files, remarks = texts_of_folder(path)
             if any(named_as_counts(plain_name(file)) for file in files):
@@ -361,6 +364,8 @@ class _Input:
                 read.append((file, format.function(), encoding))
             for texts in read_folder(path, read, self.context, self._size, digests.append):
                 yield self._texts(texts)
+            alike = dict(zip(digests, map(str, files), strict=True))
+            self.notes += self.context.noticed.twin(str(path), alike)
         for record, found in zip(self.source["files"], digests, strict=True):
             record["sha256"] = found
 
@@ -409,12 +414,8 @@ class _Input:
                     context.noticed.utf8.append(source.label)
             if "size" in self.source:
                 self.source["sha256"] = sha256 = source.digest()
-                contents = context.noticed.contents
-                if (twin := contents.get(sha256)) and source.head:
-                    self.notes.append(
-                        f"warning: {source.label}: the same as {twin}, so its documents are there twice"
-                    )
-                contents[sha256] = source.label
+                if source.head:
+                    self.notes += context.noticed.twin(source.label, {sha256: source.label})
 
     def _refuse_chunks(self) -> None:
         if self.options.chunk:

@@ -493,6 +493,28 @@ def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
     assert line.startswith(f"warning: {inputs[2]}: the same as {inputs[0]}")
 
 
+def test_a_folder_that_is_given_twice_is_warned_of(tmp_path):
+    """A stored corpus, a folder of texts, and a file that is in one. Red with: files alone compared."""
+    (folder := tmp_path / "f").mkdir()
+    for name, text in {"a": "one two\n", "b": "one two\n", "c": "three four\n"}.items():
+        (folder / f"{name}.txt").write_text(text)
+    once = open_corpus([str(folder)], CorpusOptions(**ALL), store=tmp_path / "once")
+    file = str(folder / "a.txt")
+    for number, (inputs, wanted) in enumerate(
+        [
+            ([str(folder)], None),  # files that are alike in a folder are no mistake
+            ([str(folder)] * 2, "2 of its files are the same as others"),
+            ([str(folder), file], "its documents are there twice"),
+            ([str(once.path)] * 2, "its documents are there twice"),
+        ]
+    ):
+        said = []
+        open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / f"s{number}", log=said.append)
+        lines = [line for line in said if "there twice" in line]
+        assert len(lines) == (wanted is not None)
+        assert all(line.startswith("warning: ") and wanted in line for line in lines)
+
+
 def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="is UCI bag of words: read it with --encoding utf-8"):
         read(DATA / "docword.tiny.txt", tmp_path / "s", encoding="cp1252")
