@@ -37,10 +37,11 @@ from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
-from pysgrld.corpus.reading import NUMBERED, NUMBERS, OF_WORDS, CorpusOptions, compiled_pattern
+from pysgrld.corpus.reading import NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
+from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents, Int64s
 
@@ -174,7 +175,7 @@ def read(
         for number, path in enumerate(inputs)
         if number >= done[0]
     )
-    pattern = compiled_pattern(options.token_pattern)
+    pattern = None if options.token_pattern is None else TokenPattern(options.token_pattern)
     phrases = Phrases(options.phrases) if options.phrases else None
     keep = options.keep_text != "none"
 
@@ -184,13 +185,32 @@ def read(
             documents = texts.clean(texts.documents) if texts.clean else texts.documents
             if keep and step.about is not None:
                 step.about.texts = list(documents)
-            step.words = count_words(documents, pattern, phrases, order)
+            if pattern is None:
+                step.words = count_words(documents, None, phrases, order)
+            else:
+                step.words = _matched(texts, documents, pattern)
         return step
 
     with closing(
         map_in_order(count, _steps(files, done, head, wanted), threads, waiting)
     ) as counted:
         yield from counted
+
+
+def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
+    """Count what a pattern matches in documents; say which of them takes too long."""
+    try:
+        return count_words(documents, pattern.matching())
+    except TooSlowError as slow:
+        read = [at for at, document in enumerate(documents) if is_text(document)]
+        label, line = texts.where(read[slow.at])
+        raise CorpusError(
+            f"--token-pattern {pattern.pattern!r} takes more than {slow.seconds:.0f} s for this "
+            "document: it goes over the same letters again and again; write it without a repetition "
+            "within a repetition, as in (a+)+",
+            label,
+            line,
+        ) from None
 
 
 def _steps(
