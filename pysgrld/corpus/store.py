@@ -347,7 +347,8 @@ class Corpus:
                 raise damaged(self.path, f"{wrong[0]}.npy {wrong[1]}")
             tokens += block.tokens
         if tokens != self.tokens:
-            raise damaged(self.path, f"tokens: {self.tokens} expected, {tokens} found")
+            what = f"counts.npy has {tokens} tokens, and meta.json says {self.tokens}"
+            raise damaged(self.path, what)
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
