@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 import sys
 import textwrap
@@ -295,8 +296,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
+#: Estimators that are being fitted, each with its process: a fork has none of the threads.
+_fitted: dict[tuple[int, int], object] = {}
+
+
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Return a method whose messages name parameters, and not options as they are typed.
+    """Return a method that fits: its messages name parameters, and one thread at a time calls it.
 
     Parameters
     ----------
@@ -306,12 +311,20 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def called(*given: P.args, **named: P.kwargs) -> R:
+        mine, key = object(), (os.getpid(), id(given[0]))
+        if _fitted.setdefault(key, mine) is not mine:
+            raise UsageError(
+                f"this {type(given[0]).__name__} is being fitted by another thread: wait for it, or "
+                "give each thread an estimator of its own"
+            )
         try:
             return method(*given, **named)
         except SgmcError as error:
             name = lambda found: found[1].replace("-", "_")  # noqa: E731
             error.args = (re.sub("--([a-z][a-z-]*)", name, str(error)),)
             raise
+        finally:
+            del _fitted[key]
 
     return called
 

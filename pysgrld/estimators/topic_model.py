@@ -196,7 +196,7 @@ class TopicModel(KeptModel, Transformer):
         chain, ended = posterior.chain, False
         with progress:
             while not (ended or progress.interrupted):
-                self._advance()
+                progress.advance(self._advance, chain.step)
                 ended = (
                     chain.step == self.max_iter
                     if self.max_iter
