@@ -140,6 +140,10 @@ class ConvergenceWarning(UserWarning):
     """A model was fitted, and is not what it would be after more iterations."""
 
 
+class UnknownWordsWarning(UserWarning):
+    """Texts have words that the model does not know, which were left out."""
+
+
 class NotFittedError(SgmcError, ValueError, AttributeError):
     """An estimator was used before it was fitted."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -177,10 +178,22 @@ class Lexicon:
                     "name them with --vocab FILE",
                     label,
                 )
+            if numbers and self.match is not None and not self._numbered(self.match):
+                raise CorpusError(
+                    "words are called by their number here, and by name in the run or the corpus that "
+                    "they are matched to; name them with --vocab FILE, or a vocab.*.txt beside the file",
+                    label,
+                )
             self.numbers = numbers
             self.origin = self.origin or heading.origin
             self._places = None if numbers else self.places(heading.vocabulary or ())
         self.kind = heading.kind
+
+    def _numbered(self, words: Sequence[str]) -> bool:
+        """Return whether words are numbers of columns: as recorded, else by how they are spelled."""
+        if self.options.numbered is not None:
+            return self.options.numbered
+        return all(re.fullmatch("[1-9][0-9]*", word) for word in words)
 
     def places(self, words: Sequence[str]) -> Int32s:
         """Return ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""

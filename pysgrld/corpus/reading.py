@@ -18,6 +18,10 @@ AUTO_TEXT = 256 * 2**20
 BUILT_PATTERN = r"built in: \w\w+ of casefolded NFC text, Han by pairs, kana by syllabary"
 
 
+#: Name in the record of counts of what their words are: named by a vocabulary, or numbers of columns.
+OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
+#: Where words are from that are numbers of columns, for the record.
+NUMBERS = "numbers"
 #: How text became documents, beside the pattern of tokens, for the record.
 OF_TEXT = ("document-is", "chunk", "encoding")
 #: What other documents of text are read by as those of a corpus were, by its record.
@@ -66,6 +70,9 @@ class CorpusOptions:
         Longest line, longest file of a folder of texts and longest page, in bytes.
     max_input : int, optional
         Most bytes that an input may have, decompressed.
+    numbered : bool, optional
+        Whether words that are given beforehand are numbers of columns, by the record of their corpus
+        (`over`); None: it has no record of that.
 
     Raises
     ------
@@ -92,6 +99,7 @@ class CorpusOptions:
     on_bad_document: str = "stop"
     max_line: int = 64 * 2**20
     max_input: int | None = None
+    numbered: bool | None = None
 
     def __post_init__(self) -> None:
         if self.max_vocab is not None and self.max_vocab < 1:
@@ -166,7 +174,11 @@ class CorpusOptions:
             for name, value in given.items()
             if value not in (None, "auto") and name not in usual
         }
-        return cls.of({**given, **known, **said}).for_known_words()
+        numbered = None
+        if OF_WORDS in recorded or "token-pattern" in recorded:  # which is of text alone
+            numbered = recorded.get(OF_WORDS) == NUMBERED
+        options = cls.of({**given, **known, **said}).for_known_words()
+        return replace(options, numbered=numbered)
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:

@@ -100,6 +100,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
     phrases = recorded.pop("phrases")
+    del recorded["numbered"]  # which is of a vocabulary, and no way of reading
     if phrases:  # older corpora do not know of them
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if Path(n).is_file() else None for n in sorted(files)}

@@ -37,10 +37,11 @@ from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
-from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
+from pysgrld.corpus.reading import NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
+from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents, Int64s
 
@@ -174,7 +175,7 @@ def read(
         for number, path in enumerate(inputs)
         if number >= done[0]
     )
-    pattern = compiled_pattern(options.token_pattern)
+    pattern = None if options.token_pattern is None else TokenPattern(options.token_pattern)
     phrases = Phrases(options.phrases) if options.phrases else None
     keep = options.keep_text != "none"
 
@@ -184,13 +185,32 @@ def read(
             documents = texts.clean(texts.documents) if texts.clean else texts.documents
             if keep and step.about is not None:
                 step.about.texts = list(documents)
-            step.words = count_words(documents, pattern, phrases, order)
+            if pattern is None:
+                step.words = count_words(documents, None, phrases, order)
+            else:
+                step.words = _matched(texts, documents, pattern)
         return step
 
     with closing(
         map_in_order(count, _steps(files, done, head, wanted), threads, waiting)
     ) as counted:
         yield from counted
+
+
+def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
+    """Count what a pattern matches in documents; say which of them takes too long."""
+    try:
+        return count_words(documents, pattern.matching())
+    except TooSlowError as slow:
+        read = [at for at, document in enumerate(documents) if is_text(document)]
+        label, line = texts.where(read[slow.at])
+        raise CorpusError(
+            f"--token-pattern {pattern.pattern!r} takes more than {slow.seconds:.0f} s for this "
+            "document: it goes over the same letters again and again; write it without a repetition "
+            "within a repetition, as in (a+)+",
+            label,
+            line,
+        ) from None
 
 
 def _steps(
@@ -340,7 +360,9 @@ class _Input:
         if is_stored(path):
             self._refuse_chunks()
             stored = Corpus.open(path)
-            yield self._step(Heading("counts", stored.vocabulary, "stored corpus"))
+            numbered = stored.reading.get(OF_WORDS) == NUMBERED
+            origin = NUMBERS if numbered else "stored corpus"
+            yield self._step(Heading("counts", stored.vocabulary, origin))
             keep = self.options.keep_text != "none"
             for block in stored.blocks():
                 rows = self.given + np.arange(len(block))
@@ -348,6 +370,7 @@ class _Input:
                 yield self._step(block, stored.about.details(rows, self.number, texts=keep))
             self.read = stored.about.read - stored.documents
             digests += [digest(file) for file in files_of(path)]
+            self.notes += self.context.noticed.twin(str(path), {stored.fingerprint: str(path)})
         else:
             files, remarks = texts_of_folder(path)
             if any(named_as_counts(plain_name(file)) for file in files):
@@ -361,6 +384,8 @@ class _Input:
                 read.append((file, format.function(), encoding))
             for texts in read_folder(path, read, self.context, self._size, digests.append):
                 yield self._texts(texts)
+            alike = dict(zip(digests, map(str, files), strict=True))
+            self.notes += self.context.noticed.twin(str(path), alike)
         for record, found in zip(self.source["files"], digests, strict=True):
             record["sha256"] = found
 
@@ -409,12 +434,8 @@ class _Input:
                     context.noticed.utf8.append(source.label)
             if "size" in self.source:
                 self.source["sha256"] = sha256 = source.digest()
-                contents = context.noticed.contents
-                if (twin := contents.get(sha256)) and source.head:
-                    self.notes.append(
-                        f"warning: {source.label}: the same as {twin}, so its documents are there twice"
-                    )
-                contents[sha256] = source.label
+                if source.head:
+                    self.notes += context.noticed.twin(source.label, {sha256: source.label})
 
     def _refuse_chunks(self) -> None:
         if self.options.chunk:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.stored import About
+from pysgrld.corpus.reading import NAMED_WORDS, NUMBERED, NUMBERS, OF_WORDS
 from pysgrld.corpus.stored_files import (
     ARRAYS,
     PACKED,
@@ -171,7 +172,11 @@ class Corpus:
             record = record["of"]
         found: dict[str, Any] = record.get("reading", {})
         if "token-pattern" not in found:  # counts
-            return found
+            chosen = record.get("vocabulary", {})
+            if not found or "from" not in chosen:
+                return found
+            numbered = chosen["from"] == NUMBERS
+            return found | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
         options = record.get("options", {})
         fields = {name: options.get(name.replace("-", "_")) for name in ("text-field", "id-field")}
         return found | {name: field for name, field in fields.items() if field is not None}
@@ -342,7 +347,8 @@ class Corpus:
                 raise damaged(self.path, f"{wrong[0]}.npy {wrong[1]}")
             tokens += block.tokens
         if tokens != self.tokens:
-            raise damaged(self.path, f"tokens: {self.tokens} expected, {tokens} found")
+            what = f"counts.npy has {tokens} tokens, and meta.json says {self.tokens}"
+            raise damaged(self.path, what)
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:

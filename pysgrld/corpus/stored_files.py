@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +17,7 @@ import numpy as np
 from pysgrld.corpus.lines import missing
 from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
-from pysgrld.run.files import read_small, write_new
+from pysgrld.run.files import open_regular, read_small, write_new
 
 FORMAT, VERSION = "sgmc-corpus", 2
 ARRAYS: dict[str, np.dtype[Any]] = {
@@ -68,6 +70,8 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
             raise missing(path, FileNotFoundError()) from None
         raise damaged(path, f"{name} is missing") from None
     except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ENXIO):
+            raise damaged(path, f"{name} is no regular file") from None
         raise missing(part, error) from None
 
 
@@ -126,8 +130,8 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
     """
     found = hashlib.sha256()
     try:
-        with path.open("rb", buffering=0) as file:
-            while piece := file.read(_PIECE):
+        with open_regular(path, links=True) as (fd, _):
+            while piece := os.read(fd, _PIECE):
                 found.update(piece)
                 notify(len(piece))
     except OSError as error:

@@ -30,6 +30,7 @@ from pysgrld.corpus.stored_files import (
 from pysgrld.corpus.vectors import GrowingFile, add_member, new_archive, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run.files import (
+    flock,
     fsync_folder,
     read_small,
     refuse_full_folder,
@@ -38,7 +39,7 @@ from pysgrld.run.files import (
     temporary_name,
     write_new,
 )
-from pysgrld.run.lock import flock, is_same
+from pysgrld.run.lock import is_same
 from pysgrld.types import Documents, Int32s, Int64s
 
 _NOTE, _WORDS = "progress.json", "words.txt"

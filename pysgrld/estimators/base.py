@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 import sys
 import textwrap
@@ -164,8 +165,10 @@ class Estimator(ABC):
 
     # ---- X: a matrix, or texts
 
-    def _known_documents(self, X: Any) -> Any:
+    def _known_documents(self, X: Any, log: Callable[[str], None] = lambda _: None) -> Any:
         """Return X over the columns that the model was fitted to; of texts, words that it knows.
+
+        ``log`` is told which words of texts are left out.
 
         Raises
         ------
@@ -184,7 +187,7 @@ class Estimator(ABC):
                 self, "_options", None
             )  # of a run that was loaded, how its texts were read
             pattern, phrases = getattr(read, "token_pattern", None), getattr(read, "phrases", None)
-            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), phrases)
+            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), phrases, log)
         found = column_names(X)
         if known is not None and found is not None and len(known) == len(found):
             for at, (name, other) in enumerate(zip(known, found, strict=True)):
@@ -278,11 +281,27 @@ def is_positive(value: Any) -> bool:
     value : object
         Anything.
     """
-    return isinstance(value, (int, float, np.number)) and bool(SMALLEST < float(value) < 1e6)
+    return is_number(value) and bool(SMALLEST < float(value) < 1e6)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is one real number.
+
+    Parameters
+    ----------
+    value : object
+        A bool is no number here.
+    """
+    kinds = int, float, np.integer, np.floating
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+#: Estimators that are being fitted, each with its process: a fork has none of the threads.
+_fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Return a method whose messages name parameters, and not options as they are typed.
+    """Return a method that fits: its messages name parameters, and one thread at a time calls it.
 
     Parameters
     ----------
@@ -292,12 +311,20 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def called(*given: P.args, **named: P.kwargs) -> R:
+        mine, key = object(), (os.getpid(), id(given[0]))
+        if _fitted.setdefault(key, mine) is not mine:
+            raise UsageError(
+                f"this {type(given[0]).__name__} is being fitted by another thread: wait for it, or "
+                "give each thread an estimator of its own"
+            )
         try:
             return method(*given, **named)
         except SgmcError as error:
             name = lambda found: found[1].replace("-", "_")  # noqa: E731
             error.args = (re.sub("--([a-z][a-z-]*)", name, str(error)),)
             raise
+        finally:
+            del _fitted[key]
 
     return called
 

@@ -253,7 +253,7 @@ class DPMixture(Framed):
         spacing = -(-(self.max_iter - self.burn_in) // self.KEPT)
         with Progress(type(self).__name__, self.verbose) as progress:
             for t in range(self.max_iter):
-                chain.advance()
+                progress.advance(chain.advance, t)
                 occupied[t], concentration[t] = chain.occupied, chain.concentration
                 after = t + 1 - self.burn_in
                 if after > 0 and after % spacing == 0:

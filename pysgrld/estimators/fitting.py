@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Self
@@ -72,11 +73,25 @@ def check_memory(
         A `ValueError` that says how much.
     """
     distinct = int(np.diff(documents.indptr).max(initial=0))
-    extent = Extent(distinct, int(documents.lengths.max(initial=0)), number, None)
-    need = sum(model_of(options.model).memory(options, facts, extent).values())
-    need += (samples := kept * facts.words * sum(options.widths[:1]) * 4)
-    allowed = allowed_memory()
+    samples = kept * facts.words * sum(options.widths[:1]) * 4
+
+    def needed(facts: Facts, longest: int) -> int:
+        extent = Extent(distinct, longest, number, None)
+        return samples + sum(model_of(options.model).memory(options, facts, extent).values())
+
+    longest = int(documents.lengths.max(initial=0))
+    need, allowed = needed(facts, longest), allowed_memory()
     if allowed is not None and need > allowed:
+        at = int(documents.counts.argmax())
+        most, word = int(documents.counts[at]), int(documents.indices[at])
+        without = facts._replace(tokens=facts.tokens - most)
+        if needed(without, max(longest - most, 0)) <= allowed:
+            row = int(np.searchsorted(documents.indptr, at, side="right")) - 1
+            raise UsageError(
+                f"X[{row}, {word}] is {most:,}: so many tokens of a document need about "
+                f"{need / 2**30:,.1f} GB of memory, and {allowed / 2**30:,.1f} GB may be used; is it a "
+                "count? divide large ones"
+            )
         raise UsageError(
             f"X has {facts.words} features: topics over so many need about {need / 2**30:,.1f} GB of "
             f"memory, and {allowed / 2**30:,.1f} GB may be used; take fewer topics or features"
@@ -89,8 +104,8 @@ class Progress:
     """A context around iterations: Ctrl-C within it waits for the end of the iteration.
 
     Whoever iterates asks `interrupted` after each one, and leaves the model in order; then
-    `KeyboardInterrupt` is raised. A second Ctrl-C raises it at once. Outside the main thread, and where
-    somebody handles Ctrl-C already, nothing is changed.
+    `KeyboardInterrupt` is raised. A second Ctrl-C breaks the iteration off. Outside the main
+    thread, and where somebody handles Ctrl-C already, nothing is changed.
 
     Parameters
     ----------
@@ -125,6 +140,22 @@ class Progress:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.interrupted and kind is None:
             raise KeyboardInterrupt
+
+    def advance(self, iteration: Callable[[], object], done: int) -> None:
+        """Do an iteration; one that is broken off is the last, and nothing is left of the first.
+
+        Parameters
+        ----------
+        iteration : callable
+        done : int
+            How many were done before.
+        """
+        try:
+            iteration()
+        except KeyboardInterrupt:
+            if not done:
+                raise
+            self.interrupted = True
 
     def _note(self, number: int, frame: FrameType | None) -> Any:
         if self.interrupted:

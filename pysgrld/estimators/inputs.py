@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -340,6 +340,7 @@ def counted(
     pattern: str | None,
     threads: int,
     phrases: tuple[str, ...] | None = None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> Documents:
     """Return counts of some words in texts; others are left out, and a text may be an empty document.
 
@@ -353,6 +354,8 @@ def counted(
     threads : int
     phrases : tuple of str, optional
         Words in a row that count as one.
+    log : callable
+        Told, a line at a time, what is left out.
 
     Raises
     ------
@@ -363,9 +366,7 @@ def counted(
     nobody = lambda _: None  # noqa: E731
     with _written(texts) as file:
         blocks = list(
-            matched_documents(
-                [str(file)], options, words, threads=threads, notify=nobody, log=nobody
-            )
+            matched_documents([str(file)], options, words, threads=threads, notify=nobody, log=log)
         )
     starts = np.cumsum([0] + [len(block.indices) for block in blocks])
     ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]

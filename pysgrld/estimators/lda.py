@@ -10,6 +10,7 @@ from pysgrld.errors import UsageError
 from pysgrld.estimators.base import (
     BOUNDS,
     Rule,
+    is_number,
     is_positive,
     is_whole,
     number,
@@ -210,7 +211,8 @@ class LDA(CountModel):
             Rule(
                 "seed-weight",
                 self.seed_weight,
-                self.seed_weight == 0 or is_positive(self.seed_weight),
+                is_number(self.seed_weight)
+                and (self.seed_weight == 0 or is_positive(self.seed_weight)),
                 "seed_weight >= 0 and below 1e6",
             ),
             Rule(

@@ -21,8 +21,8 @@ from pysgrld.corpus.minibatches import (
     hold_out_size,
     minibatch_words,
 )
-from pysgrld.errors import ConvergenceWarning, UsageError, plural
-from pysgrld.estimators.base import Rule, by_parameters, is_whole, number, switch
+from pysgrld.errors import ConvergenceWarning, UnknownWordsWarning, UsageError, plural
+from pysgrld.estimators.base import Rule, by_parameters, is_number, is_whole, number, switch
 from pysgrld.estimators.dataframes import Transformer
 from pysgrld.estimators.fitting import Progress, check_memory, jobs
 from pysgrld.estimators.inputs import column_names, content_keys, new_documents
@@ -76,10 +76,9 @@ class TopicModel(KeptModel, Transformer):
         good_share = (
             share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
         )
-        a_number = isinstance(total, int | float | np.number) and not isinstance(total, bool)
         try:  # A, B, C of a step A (1 + t/B)^(-C) that does not grow
-            a, b, c = map(float, self.step_size or ())
-            good_steps = 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
+            a, b, c = map(float, steps := tuple(self.step_size or ()))
+            good_steps = all(map(is_number, steps)) and 0 < a <= 1e6 and b > 0 and 0 <= c <= 1
         except (TypeError, ValueError):
             good_steps = False
         of_sampler = []  # as the options are parsed
@@ -112,7 +111,7 @@ class TopicModel(KeptModel, Transformer):
             Rule(
                 "",
                 total,
-                a_number and 1 <= total <= 2**53,
+                is_number(total) and 1 <= total <= 2**53,
                 "a number of documents >= 1",
                 "total_samples",
             ),
@@ -198,7 +197,7 @@ class TopicModel(KeptModel, Transformer):
         chain, ended = posterior.chain, False
         with progress:
             while not (ended or progress.interrupted):
-                self._advance()
+                progress.advance(self._advance, chain.step)
                 ended = (
                     chain.step == self.max_iter
                     if self.max_iter
@@ -268,7 +267,7 @@ class TopicModel(KeptModel, Transformer):
         self._options = options
         self._posterior = begin(options, stream, corpus, run_on, held_out)
         self.n_features_in_ = facts.words
-        self._samples, self._seen = {}, 0
+        self._samples, self._seen, self._told_of_words = {}, 0, False
         if names is not None:
             self.feature_names_in_ = names
         self._check_lengths(documents)
@@ -378,6 +377,7 @@ class CountModel(TopicModel):
     """Base of topic models of counts."""
 
     perplexity_: float
+    _told_of_words: bool = False
 
     @by_parameters
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -405,10 +405,21 @@ class CountModel(TopicModel):
             the whole corpus.
         NumericalError
             If a step is so large that topics overflow.
+
+        Warns
+        -----
+        UnknownWordsWarning
+            The first time that texts have words which the model does not know: they are left out.
         """
         del y
         known = getattr(self, "n_features_in_", None)
-        documents, words = self._documents(self._known_documents(X), known)
+        left_out: list[str] = []
+        documents, words = self._documents(self._known_documents(X, left_out.append), known)
+        for line in left_out:
+            if "tokens left out" in line and not self._told_of_words:
+                self._told_of_words = True
+                line = line.replace("of the run (nor", "of the model (nor")
+                warnings.warn(f"X: {line}", UnknownWordsWarning, stacklevel=3)
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             return self
@@ -474,6 +485,8 @@ class CountModel(TopicModel):
         del y
         if self._no_score:
             raise UsageError(self._no_score)
+        if not is_number(observed):
+            raise UsageError(f"observed: wanted a share in (0, 1), found {observed!r}")
         documents = self._documents_like(X)
         seed = self._options.seed
         ids = np.arange(len(documents))

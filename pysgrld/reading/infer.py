@@ -25,7 +25,7 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
-from pysgrld.run.files import make_folder, read_small, replace_file, whole_file
+from pysgrld.run.files import TEMPORARY, make_folder, read_small, replace_file, whole_file
 from pysgrld.types import Documents, Doubles
 
 #: Documents that are looked at together, at most.
@@ -295,7 +295,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         for path in there:
             path.unlink()
         there = []
-    elif old is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    elif old is None and folder.exists() and _has_something(folder):
         raise OutputError(
             f"{folder}: is there already, and has no parts of an inference; name another folder"
         )
@@ -311,6 +311,13 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
     return parts._replace(there=frozenset(path.name for path in there))
+
+
+def _has_something(folder: Path) -> bool:
+    """Return whether it is no folder, or has more in it than a killed process leaves."""
+    if not folder.is_dir():
+        return True
+    return any(not path.name.startswith(TEMPORARY) for path in folder.iterdir())
 
 
 def write_parts(

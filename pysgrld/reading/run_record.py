@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
@@ -10,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pysgrld.chain.exact import plan_in
 from pysgrld.corpus import Corpus
-from pysgrld.errors import CheckpointError, SgmcError
+from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
 from pysgrld.models.protocol import Model
 from pysgrld.models.resolve import restored
 from pysgrld.models.table import MODELS, model_of
@@ -117,22 +116,38 @@ def check_shapes(
         raise CheckpointError(f"{place}: {problem}; delete the file to go on without it")
 
 
-def training_corpus(run: RunDirectory) -> Corpus | None:
-    """Open the stored corpus that a run was trained on; None if it is not where it was."""
+def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) -> Corpus | None:
+    """Open the stored corpus that a run was trained on; None if it is not where it was.
+
+    Parameters
+    ----------
+    run : RunDirectory
+    problems : list, optional
+        Gets what is wrong with those that are there and cannot be opened.
+    """
     # its own, or that of the folder of chains, or of the search, that it is in
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
     if found := run.config.get("command", {}).get("corpus"):
         places.append(Path(found))
     for place in places:
-        with contextlib.suppress(SgmcError):
+        try:
             corpus = Corpus.open(place)
-            if corpus.fingerprint == run.config["corpus"]["fingerprint"]:
-                return corpus
+        except MissingInputError:
+            continue
+        except SgmcError as error:
+            if problems is not None:
+                problems.append(error)
+            continue
+        if corpus.fingerprint == run.config["corpus"]["fingerprint"]:
+            return corpus
     return None
 
 
 def corpus_gone(run: RunDirectory) -> str:
-    """Return the sentence which says that the training corpus is missing, and from where."""
+    """Return the sentence which says that the training corpus is missing, and from where; or damaged."""
+    problems: list[SgmcError] = []
+    if training_corpus(run, problems) is None and problems:
+        return f"{run.path}: its training corpus cannot be used: {problems[0]}"
     place = run.config.get("command", {}).get("corpus") or run.path / "corpus"
     return f"{run.path}: its training corpus is not at {place}, or was changed"
 

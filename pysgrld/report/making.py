@@ -219,6 +219,8 @@ def report(
             given = [None if path is None else str(path) for path in (texts, metadata)]
             added = AddedFiles(given[0], given[1], folder, log)
         found = ReportedRun(run, asked, threads, added)
+        if found.corpus is None:
+            log(f"warning: {found.results.gone}")
         sections = [make(found) for make in SECTIONS.values()]
         found.read(lambda done: tell(done, STEPS))
         return Page(found, sections, lambda done: tell(READ_STEPS + done, STEPS))

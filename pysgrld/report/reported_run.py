@@ -183,8 +183,8 @@ class ReportedRun:
         self.about: Known | None = None
         if self.corpus is None:
             self.missing.append(
-                "the training corpus is not where it was: no documents, no coherence, nothing "
-                "along the corpus; weights are those in held-out documents, if there are any"
+                f"{self.results.gone}: no documents, no coherence, nothing along the corpus; "
+                "weights are those in held-out documents, if there are any"
             )
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about

@@ -21,13 +21,15 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError
 from pysgrld.run import jsonio
-from pysgrld.run.files import Written, parse_step, read_small
+from pysgrld.run.files import Written, digest_of, parse_step, read_small
 from pysgrld.run.identity import Identity, mismatch
 from pysgrld.run.machine import version
 from pysgrld.run.tensors import NONE, DamagedError, load, violation
 from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
+
+_warned: set[Path] = set()
 
 FORMAT = "sgmc-checkpoint"
 SCHEMA = 1
@@ -341,6 +343,29 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
 def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
     """Return size and digest of the files in a table of a manifest, by their names."""
     return {name: Written(e["size"], e["sha256"]) for name, e in manifest[table].items()}
+
+
+def recorded(run: Path, table: str) -> dict[str, Written]:
+    """Return size and digest of the files in a table of the newest manifest that is whole; else none."""
+    for _, folder in checkpoint_folders(run):
+        with contextlib.suppress(DamagedError, CheckpointError):
+            return digests(read_manifest(folder), table)
+    return {}
+
+
+def warn_of_changed(run: Path, name: str) -> None:
+    """Warn, once, of a file that only grows if it is not what the newest checkpoint says of it."""
+    path = run / name
+    written = recorded(run, "append").get(name)
+    if written is None or path in _warned:
+        return
+    try:
+        problem = "" if digest_of(path, written.size) == written else "was changed by somebody else"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    if problem:
+        _warned.add(path)
+        logger.warning("%s: %s; what is shown of it may be wrong: restore it", path, problem)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from pysgrld.run.checkpoint_read import (
     digests,
     newest,
     read_manifest,
+    warn_of_changed,
 )
 from pysgrld.run.checkpoint_write import commit, restore_replaced
 from pysgrld.run.files import (
@@ -337,7 +338,10 @@ class RunDirectory:
         ------
         MissingInputError
             If the file cannot be read.
+
+        Warns, in the log, of a file that is not what the newest checkpoint has recorded of it.
         """
+        warn_of_changed(self.path, METRICS)
         return jsonio.read_lines(self.path / METRICS, last)
 
     def log_event(self, event: str, **fields: Any) -> None:
@@ -388,11 +392,16 @@ class RunDirectory:
     @property
     def status(self) -> dict[str, Any]:
         """The content of ``status.json``; empty if it is not there or cannot be read."""
-        try:
-            status = jsonio.parse(read_small(self.path / STATUS))
-        except (OSError, ValueError):
-            return {}
-        return status if isinstance(status, dict) else {}
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                status = jsonio.parse(read_small(self.path / STATUS))
+                if isinstance(status, dict) and status.get("state") in STATES:
+                    return status
+            except (OSError, ValueError) as error:
+                if isinstance(error, FileNotFoundError):
+                    raise
+            logger.warning("%s: is damaged: what the run is doing is not known", self.path / STATUS)
+        return {}
 
     def _flush_metrics(self) -> Written:
         """Flush all lines of the metrics to disk; return their size and digest, for the manifest.

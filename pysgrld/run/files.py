@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -43,6 +44,8 @@ TEMPORARY = ".tmp-"
 TRASH = ".trash-"
 
 _LEFT = re.compile(rf"(?:{re.escape(TEMPORARY)}|{re.escape(TRASH)}).+-[0-9a-f]{{8}}", re.DOTALL)
+#: Errors of file systems that have no such lock.
+NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _STEP = re.compile(r"step-(\d{8,18})")
 
 
@@ -314,11 +317,52 @@ def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
         return write_new(temporary, pieces, point)
 
 
+def flock(fd: int) -> bool:
+    """Take the kernel's lock of an open file or folder; return False where the file system has none.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has it.
+    OSError
+        If it cannot be locked for another reason.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        if error.errno not in NO_FLOCK:
+            raise
+        return False
+    return True
+
+
+def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
+    """Create a file that takes the place of another, lock it, and remove those that were never finished.
+
+    A killed process leaves its file behind, and its lock not; so no file of a live one is removed.
+    """
+    for left in path.parent.glob(f"{TEMPORARY}*"):
+        if left.name[:-8] != temporary.name[:-8] or not _LEFT.fullmatch(left.name):
+            continue  # of another file, or a person's own
+        with contextlib.suppress(OSError), open_regular(left) as (fd, _):
+            if flock(fd):
+                left.unlink()
+    while True:
+        file = temporary.open("x+b")
+        with contextlib.suppress(OSError):
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()  # another process has found it before it was locked
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that a person asked for; it has its name when it is complete.
 
-    Folders above it are made.
+    Folders above it are made, and what a killed process has left of the same file is removed.
 
     Raises
     ------
@@ -328,10 +372,11 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         If writing fails; what was there before is intact.
     """
     try:
-        with replacing(path, "output") as temporary:
+        with contextlib.ExitStack() as held, replacing(path, "output") as temporary:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                file = temporary.open("x+b")
+                file = _new_and_held(path, temporary)
+                held.callback(os.close, os.dup(file.fileno()))  # locked until it has its name
             except OSError as error:
                 reason = error.strerror or error
                 raise OutputError(f"{path}: cannot be created: {reason}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import os
@@ -29,8 +30,9 @@ class TakenError(OutputError):
 
 
 def is_run(path: Path) -> bool:
-    """Return whether a folder holds a run."""
-    return (path / CONFIG).is_file()
+    """Return whether a folder holds a run, be it a damaged one."""
+    place = path / CONFIG
+    return place.exists() and not place.is_dir()
 
 
 # ---- files that a person has asked for, which are none of a run
@@ -143,6 +145,8 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s
     except OSError as error:
         if recorded is None:
             return None
+        if error.errno == errno.EINVAL:
+            raise CheckpointError(f"{place}: is no regular file; {again}") from None
         raise MissingInputError(f"{place}: cannot be read: {error.strerror}; {again}") from None
     except (ValueError, EOFError):
         counts = None

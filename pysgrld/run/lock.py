@@ -12,8 +12,6 @@ locks do not reach across.
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import logging
 import os
 import re
@@ -28,7 +26,7 @@ from typing import Any, ClassVar
 
 from pysgrld.errors import GoneError, LockedError, OutputError, WriteError
 from pysgrld.run import jsonio
-from pysgrld.run.files import fail_point, temporary_name, write_all
+from pysgrld.run.files import NO_FLOCK, fail_point, flock, temporary_name, write_all
 from pysgrld.run.machine import job_id
 
 logger = logging.getLogger(__name__)
@@ -39,29 +37,7 @@ INTERVAL, SILENT = 20.0, 200.0
 #: Begins the name of a folder for work in hand.
 PREFIX = ".sgmc-"
 
-_NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-
-
-def flock(fd: int) -> bool:
-    """Take the kernel's lock of an open file or folder; return False where the file system has none.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process has it.
-    OSError
-        If it cannot be locked for another reason.
-    """
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except OSError as error:
-        if error.errno not in _NO_FLOCK:
-            raise
-        return False
-    return True
 
 
 def is_same(path: Path, fd: int) -> bool:
@@ -133,7 +109,7 @@ class Lock:
                     time.sleep(0.01)
                 raise _refusal(path, who, "wait for it, or use another --out") from None
             except OSError as error:
-                if error.errno not in _NO_FLOCK:
+                if error.errno not in NO_FLOCK:
                     raise WriteError(f"{path}: cannot be locked: {error.strerror}") from error
                 flocked = False
             try:

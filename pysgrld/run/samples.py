@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, NumericalError
-from pysgrld.run.checkpoint_read import checkpoint_folders, damage, digests, read_manifest
+from pysgrld.run.checkpoint_read import damage, recorded
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -255,11 +255,7 @@ class Samples:
             Whether to read the list again: of a run that trains there may be a newer one.
         """
         if self._listed is None or again:
-            self._listed = {}
-            for _, folder in checkpoint_folders(self._run):
-                with contextlib.suppress(DamagedError, CheckpointError):
-                    self._listed = digests(read_manifest(folder), "samples")
-                    break
+            self._listed = recorded(self._run, "samples")
         return self._listed
 
     def gone(self) -> list[str]:

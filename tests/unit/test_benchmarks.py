@@ -50,6 +50,7 @@ def test_what_a_script_imports_of_the_package_is_there(path):
             "defaults.py",
             [BIBLE, "--seconds", "0.5", "--seeds", "1", "-k", "3", "--only", "the defaults"],
         ),
+        ("damage.py", ["inputs", "--number", "21", "--jobs", "1"]),
         ("depth.py", []),
         ("draws.py", ["means", "--iterations", "3", "--documents", "8"]),
         ("lazy_rows.py", ["--words", "300", "--documents", "200", "--topics", "3"]),

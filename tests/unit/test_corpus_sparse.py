@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.formats import counts as shared
@@ -391,3 +392,14 @@ def test_a_wrong_line_is_named_with_what_is_wrong_in_it(write, case):
     assert str(caught.value).startswith(f"{path}:{caught.value.line}: ")
     if not name.endswith(".mtx"):
         assert caught.value.line == 2
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_a_matrix_whose_last_documents_are_empty_is_read_in_any_form(tmp_path, form):
+    """Red with: the number of documents believed of rows alone."""
+    x = sparse.csr_matrix(np.array([[1, 2], [3, 0], [0, 0], [0, 0]]))
+    (path := tmp_path / "in" / "x.npz").parent.mkdir()
+    sparse.save_npz(path, x.asformat(form))
+    assert read(path).documents == 2
+    whole = read(path, match=("1", "2"))
+    assert found(whole) == [{"1": 1, "2": 2}, {"1": 3}, {}, {}]

@@ -222,7 +222,7 @@ DAMAGE = {
     "no documents": (meta(documents="3"), "no proper 'documents'"),
     "documents wrong": (meta(documents=4), "documents: 4 expected, 3 found"),
     "words wrong": (meta(words=4), "words: 4 expected, 5 found"),
-    "tokens wrong": (meta(tokens=1), "tokens: 1 expected, 14 found"),
+    "tokens wrong": (meta(tokens=1), "counts.npy has 14 tokens, and meta.json says 1"),
     "vocabulary cut": (lambda f: (f / "vocab.txt").write_text("bread\n"), "vocab.txt was changed"),
     "array cut": (lambda f: _truncate(f / "counts.npy", 130), "cut off"),
     "array empty": (lambda f: _truncate(f / "counts.npy", 0), "cut off"),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus, token_patterns
 from pysgrld.corpus.inputs import texts_of_folder
 from pysgrld.corpus.stopwords import named
+from pysgrld.corpus.token_patterns import TokenPattern
 from pysgrld.corpus.vocabulary import stop_words
 from pysgrld.errors import CorpusError, MissingInputError, UsageError
 
@@ -493,6 +497,28 @@ def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
     assert line.startswith(f"warning: {inputs[2]}: the same as {inputs[0]}")
 
 
+def test_a_folder_that_is_given_twice_is_warned_of(tmp_path):
+    """A stored corpus, a folder of texts, and a file that is in one. Red with: files alone compared."""
+    (folder := tmp_path / "f").mkdir()
+    for name, text in {"a": "one two\n", "b": "one two\n", "c": "three four\n"}.items():
+        (folder / f"{name}.txt").write_text(text)
+    once = open_corpus([str(folder)], CorpusOptions(**ALL), store=tmp_path / "once")
+    file = str(folder / "a.txt")
+    for number, (inputs, wanted) in enumerate(
+        [
+            ([str(folder)], None),  # files that are alike in a folder are no mistake
+            ([str(folder)] * 2, "2 of its files are the same as others"),
+            ([str(folder), file], "its documents are there twice"),
+            ([str(once.path)] * 2, "its documents are there twice"),
+        ]
+    ):
+        said = []
+        open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / f"s{number}", log=said.append)
+        lines = [line for line in said if "there twice" in line]
+        assert len(lines) == (wanted is not None)
+        assert all(line.startswith("warning: ") and wanted in line for line in lines)
+
+
 def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):
     with pytest.raises(CorpusError, match="is UCI bag of words: read it with --encoding utf-8"):
         read(DATA / "docword.tiny.txt", tmp_path / "s", encoding="cp1252")
@@ -553,3 +579,27 @@ def test_a_file_without_words_is_bad_input(tmp_path, content, piece):
     path.write_bytes(content)
     with pytest.raises(CorpusError, match=piece):
         read(path, tmp_path / "s")
+
+
+def test_a_pattern_that_goes_over_letters_again_and_again_is_ended(tmp_path, monkeypatch):
+    """And names the line. Red with: matched in this process (it hangs, and Ctrl-C does not help)."""
+    monkeypatch.setattr(token_patterns, "LIMIT", 0.5)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"aa bb\n\xff\n" + b"a" * 40 + b"b\ncc\n")
+    slow = {**ALL, "token_pattern": "(a+)+$", "on_bad_document": "skip"}
+    with pytest.raises(CorpusError, match=r"a.txt:3: --token-pattern .* takes more than [01] s"):
+        read(path, tmp_path / "s", **slow)
+    found = read(path, tmp_path / "t", **{**slow, "token_pattern": "a+b?|c+"})
+    assert set(found.vocabulary) == {"aa", "a" * 40 + "b", "cc"}
+
+
+def test_a_pattern_is_matched_as_in_this_process_on_many_threads_and_in_a_fork(tmp_path):
+    pattern, texts = TokenPattern(r"(\w+)-"), [f"é{i}-a b-{i}\ud800-" for i in range(300)]
+    wanted = [re.findall(r"(\w+)-", text) for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda text: pattern.matching().findall(text), texts)) == wanted
+    child = os.fork()
+    if child == 0:
+        os._exit(pattern.matching().findall(texts[0]) != wanted[0])
+    assert pattern.matching().findall(texts[1]) == wanted[1]
+    assert os.waitpid(child, 0)[1] == 0

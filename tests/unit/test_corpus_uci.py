@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus.reading import BUILT_PATTERN
 from pysgrld.errors import CorpusError, MissingInputError
 
 DATA = Path(__file__).parents[1] / "data"
@@ -274,3 +275,34 @@ def test_a_missing_file_is_a_missing_input(tmp_path):
     with pytest.raises(MissingInputError, match="no such file") as caught:
         read(tmp_path / "docword.none.txt", tmp_path / "s")
     assert caught.value.exit_code == 66
+
+
+@pytest.mark.parametrize(
+    ("words", "recorded"),
+    [
+        (("1", "2", "3", "4"), {"token-pattern": BUILT_PATTERN}),  # a text of numbers
+        (("1", "2", "3", "4"), {"words": "named"}),  # counts, whose vocabulary has numbers
+        (("1", "2", "wine"), {}),  # of a run that has no record of them
+        (("1", "02"), {}),
+    ],
+)
+def test_counts_by_number_are_refused_over_words_that_are_no_numbers_of_columns(
+    write, tmp_path, words, recorded
+):
+    """Red with: the column of each count taken for the word that is spelled like its number."""
+    path, options = write(GOOD, None), CorpusOptions.over(recorded, {})
+    with pytest.raises(CorpusError, match="words are called by their number here, and by name in"):
+        open_corpus([str(path)], options, store=tmp_path / "s", match=words)
+
+
+def test_counts_by_number_are_matched_to_a_run_of_such_counts(write, tmp_path):
+    path = write(GOOD, None)
+    trained = read(path, tmp_path / "t")
+    assert trained.reading["words"] == "numbered"
+    for recorded in (trained.reading, {}):
+        options = CorpusOptions.over(recorded, {})
+        store = tmp_path / f"s{len(recorded)}"
+        found = open_corpus([str(path)], options, store=store, match=trained.vocabulary)
+        assert rows(found) == rows(trained)
+    named = read(write(GOOD), tmp_path / "n")
+    assert named.reading["words"] == "named"

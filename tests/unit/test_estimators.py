@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +27,7 @@ from pysgrld.errors import (
     OutputError,
     UsageError,
 )
+from pysgrld.estimators import fitting
 from pysgrld.estimators.inputs import as_documents
 
 
@@ -307,3 +310,56 @@ def test_a_frame_whose_columns_are_in_another_order_is_refused(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert not hasattr(fitted.fit(x), "feature_names_in_")
+
+
+@pytest.mark.parametrize("fit", ["fit", "partial_fit"])
+def test_an_estimator_that_another_thread_fits_is_refused_in_a_sentence(fit, monkeypatch):
+    """Red with: "internal: a workspace is in use by another thread", or a hang."""
+    model = LDA(2, max_iter=10, burn_in=0, holdout=0, warm_up=0)
+    started, go = threading.Event(), threading.Event()
+    advance = LDA._advance
+
+    def slow(self, batch=None):
+        started.set()
+        go.wait(20)
+        advance(self, batch)
+
+    monkeypatch.setattr(LDA, "_advance", slow)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(getattr(model, fit), np.eye(4))
+        started.wait(20)
+        try:
+            with pytest.raises(
+                UsageError, match=r"^this LDA is being fitted by another thread: wait"
+            ):
+                getattr(model, fit)(np.eye(4))
+        finally:
+            go.set()
+        first.result()
+    getattr(model, fit)(np.eye(4))
+
+
+def test_a_keyboard_interrupt_within_an_iteration_leaves_what_was_fitted(monkeypatch):
+    """As a second Ctrl-C, or a handler of somebody else's. Red with: no components_."""
+    model, advance = LDA(2, max_iter=30, burn_in=2, holdout=0, warm_up=0), LDA._advance
+
+    def broken_off(self, batch=None):
+        if self._posterior.chain.step == 8:
+            raise KeyboardInterrupt
+        advance(self, batch)
+
+    monkeypatch.setattr(LDA, "_advance", broken_off)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(np.eye(4))
+    assert model.n_iter_ == 8
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1, rtol=1e-5)
+    assert model.transform(np.eye(4)).shape == (4, 2)
+
+
+def test_a_count_that_needs_too_much_memory_is_named(monkeypatch):
+    """Red with: "X has 40 features: topics over so many need"."""
+    monkeypatch.setattr(fitting, "allowed_memory", lambda: 1 << 28)
+    x = np.ones((30, 40), int)
+    x[3, 5] = 10**9
+    with pytest.raises(UsageError, match=r"^X\[3, 5\] is 1,000,000,000: so many tokens"):
+        LDA(5, max_iter=5, holdout=0).fit(x)

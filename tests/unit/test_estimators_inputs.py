@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from pysgrld import LDA, SAM, DeepLDA, DPMixture
+from pysgrld import LDA, SAM, DeepLDA, DPMixture, simplex
 from pysgrld.cli import main
-from pysgrld.errors import UsageError
+from pysgrld.errors import UnknownWordsWarning, UsageError
 from pysgrld.reading.results import Results
 
 TEXTS = [
@@ -146,3 +147,43 @@ def test_seed_words_guide_topics_of_texts_and_of_columns(tmp_path):
     for wrong in ({}, {"a": "ball"}, 3, {"a": [0], "b": [1], "c": [2]}):
         with pytest.raises(UsageError, match="seed_words"):
             LDA(**how, seed_words=wrong).fit(counts)
+
+
+def test_words_that_partial_fit_does_not_know_are_said_once():
+    """Red with: words left out without a word; a warning at each of a thousand minibatches."""
+    model = LDA(2, warm_up=0, **QUICK).fit(TEXTS)
+    with pytest.warns(UnknownWordsWarning, match=r"^X: 1 of 2 tokens left out, .* of the model \("):
+        model.partial_fit(["zebra moon"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.partial_fit(["zebra moon"])
+        model.partial_fit(TEXTS[:1])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(LDA(2, **{name: True}) for name in ("alpha", "eta", "seed_weight", "total_samples")),
+        LDA(2, alpha=np.True_),
+        LDA(2, seed_weight=False),
+        LDA(2, step_size=(True, 1.0, 0.5)),
+        LDA(True),
+        *(LDA(2, **{name: True}) for name in ("holdout", "max_iter", "sweeps")),
+        DeepLDA((2, 1), eta=(True, 0.1)),
+        DPMixture(base=True),
+        DPMixture(concentration_prior=(True, 1.0)),
+        DPMixture(step_size=True),
+        *(SAM(2, **{name: True}) for name in ("alpha", "kappa", "sigma", "kappa0")),
+    ],
+    ids=repr,
+)
+def test_a_bool_is_no_number(model):
+    with pytest.raises(UsageError, match=r"wanted .*, found .*(True|False)"):
+        model.fit(np.eye(3))
+
+
+def test_a_bool_is_no_number_of_methods_and_functions_either(fitted):
+    with pytest.raises(UsageError, match="observed: wanted a share"):
+        fitted.perplexity(TEXTS, observed=True)
+    with pytest.raises(UsageError, match="alpha is True: wanted a number"):
+        simplex.sample([1, 2], alpha=True, samples=1)

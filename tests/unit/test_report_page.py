@@ -225,7 +225,7 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
     assert found["along"] is None
     assert "docs" not in blocks
     assert all(t["weight"] is None and t["npmi"] is None for t in found["topics"])
-    assert any("corpus is not where it was" in line for line in found["missing"])
+    assert any("its training corpus is not at" in line for line in found["missing"])
     (path / "word-counts.npy").unlink()
     for sample in (path / "samples").iterdir():
         sample.unlink()

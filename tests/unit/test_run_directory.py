@@ -20,7 +20,7 @@ from pysgrld.errors import (
     WriteError,
 )
 from pysgrld.models.samples import SAMPLE
-from pysgrld.run import RunDirectory, _failpoints, samples
+from pysgrld.run import RunDirectory, _failpoints, checkpoint_read
 from pysgrld.run.jsonio import read_lines
 
 CONFIG = {
@@ -457,7 +457,7 @@ def test_a_sample_that_is_thinned_while_a_run_is_read_is_not_gone(
     """Red with: one look at the list; a second list of which other samples are missing meanwhile."""
     train(run, 0, 40)
     save(run, 40)
-    read, looks = samples.read_manifest, []
+    read, looks = checkpoint_read.read_manifest, []
 
     def meanwhile(folder: Path) -> dict[str, object]:
         found = read(folder)
@@ -467,7 +467,7 @@ def test_a_sample_that_is_thinned_while_a_run_is_read_is_not_gone(
             save(run, 40 + 10 * len(looks))
         return found
 
-    monkeypatch.setattr(samples, "read_manifest", meanwhile)
+    monkeypatch.setattr(checkpoint_read, "read_manifest", meanwhile)
     assert run.samples.gone() == []
     assert len(looks) == 2
 

@@ -145,7 +145,7 @@ def test_without_flock_a_living_number_of_this_host_holds_the_lock(
     def no_flock(fd: int, how: int) -> None:
         raise OSError(38, "Function not implemented")
 
-    monkeypatch.setattr("pysgrld.run.lock.fcntl.flock", no_flock)
+    monkeypatch.setattr("pysgrld.run.files.fcntl.flock", no_flock)
     forge(tmp_path / "lock", pid=os.getppid())
     with pytest.raises(LockedError, match=f"pid {os.getppid()}"), hold(tmp_path / "lock"):
         pass

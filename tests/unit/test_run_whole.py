@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,32 @@ def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
         assert not path.exists()
     assert path.read_bytes() == b"whole"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_a_killed_process_has_left_of_a_file_is_removed_by_the_next_one(
+    tmp_path: Path,
+) -> None:
+    """And nothing else is. Red with: a file for each kill, each of gigabytes, for ever."""
+    others = [
+        tmp_path / name for name in (".tmp-other-0123abcd", ".tmp-file-mine", "file-0123abcd")
+    ]
+    for path in others:
+        path.touch()
+    child = os.fork()
+    if child == 0:
+        with whole_file(tmp_path / "file") as file:
+            file.write(b"half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    (left,) = tmp_path.glob(".tmp-file-????????")
+    with whole_file(tmp_path / "file") as first:  # a live one keeps its own
+        first.write(b"first")
+        assert not left.exists()
+        with whole_file(tmp_path / "file") as second:
+            second.write(b"second")
+        assert (tmp_path / "file").read_bytes() == b"second"
+    assert (tmp_path / "file").read_bytes() == b"first"
+    assert {*tmp_path.iterdir()} == {*others, tmp_path / "file"}
 
 
 def test_a_file_that_cannot_be_made_or_written_ends_in_a_sentence(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from pysgrld.corpus.formats.protocol import Context
 from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.reading import NUMBERS
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Documents, Int32s, Int64s
@@ -70,7 +71,7 @@ def find_words(
             f"{source.label}: warning: no vocab.*.txt beside it, so words are called by their "
             "number, from 1; name them with --vocab FILE"
         )
-        return None, "numbers"
+        return None, NUMBERS
     vocabulary = read_vocabulary(found)
     if words is not None and len(vocabulary) < words:
         turned = documents == len(vocabulary)

@@ -57,11 +57,11 @@ def read(source: Lines, context: Context) -> CountedDocuments:
             )
     vocabulary, origin = find_words(source, context, words, documents)
     entries = _entries(source, form, documents, words)
-    if form == "csr":
-        grouping = Grouping(source.label, context, documents, words, sure=True, add_up=True)
-    else:
+    if form != "csr":
         entries = in_order(entries, context.scratch)
-        grouping = Grouping(source.label, context, documents, words, add_up=True)
+    # only where rows are pointed to, their number cannot be a wrong one that fills the disk
+    sure = form == "csr" or not context.keep_empty
+    grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
 
 

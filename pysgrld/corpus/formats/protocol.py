@@ -138,6 +138,28 @@ class Noticed:
     utf8: list[str] = field(default_factory=list)
     contents: dict[str, str] = field(default_factory=dict)
 
+    def twin(self, label: str, files: Mapping[str, str]) -> Iterator[str]:
+        """Take the files of an input, and yield the line which says that some were read before.
+
+        Parameters
+        ----------
+        label : str
+            The input.
+        files : mapping of str to str
+            Its files by the SHA-256 of what they hold; files that are alike within it are fine.
+        """
+        again = [sha256 for sha256 in files if sha256 in self.contents]
+        if again:
+            first = self.contents[again[0]]
+            what = f"the same as {first}, so its documents are there twice"
+            if len(files) > 1:
+                what = (
+                    f"{len(again):,} of its files are the same as others ({files[again[0]]} as {first}), "
+                    "so their documents are there twice"
+                )
+            yield f"warning: {label}: {what}"
+        self.contents.update(files)
+
     def remarks(self, encoding: str) -> Iterator[str]:
         """Yield the lines that a person should read, if any."""
         if len(self.by_line) > 1:

@@ -79,6 +79,8 @@ def check_numbers(
     """
     try:
         values = np.asarray(given, np.float64)
+        if np.asarray(given).dtype == bool:  # True is no number
+            raise TypeError
     except (TypeError, ValueError):
         values = np.full((), np.nan)
     least = values >= 0 if zero else values > 0

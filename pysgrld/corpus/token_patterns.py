@@ -1,0 +1,156 @@
+"""Token patterns that people type, matched by a process of their own, which can be ended.
+
+Some patterns go over the same letters again and again, for ever on a line of forty of them. A match holds
+the interpreter's lock and knows no time limit; a process has neither trouble, and several match at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+from pysgrld.errors import SgmcError
+
+#: Seconds that a pattern may take for a document, and for each further megabyte of it.
+LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
+
+#: The program of the process: a pattern first, then text after text, each answered by its tokens.
+_PROGRAM = """
+import marshal, re, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when nobody writes to it any more
+read, write = sys.stdin.buffer.read, sys.stdout.buffer.write
+take = lambda: read(int.from_bytes(read(8), "little")).decode("utf-8", "surrogatepass")
+pattern = re.compile(take())
+while head := read(8):
+    text = read(int.from_bytes(head, "little")).decode("utf-8", "surrogatepass")
+    found = marshal.dumps(pattern.findall(text))
+    write(len(found).to_bytes(8, "little") + found)
+    sys.stdout.flush()
+"""
+
+
+class TooSlowError(Exception):
+    """A pattern has taken its time, in seconds, for a document; ``at`` is its number among the texts."""
+
+    def __init__(self, at: int, seconds: float) -> None:
+        super().__init__(at, seconds)
+        self.at, self.seconds = at, seconds
+
+
+def is_text(document: bytes) -> bool:
+    """Return whether a document is looked through: it is UTF-8, and has no NUL."""
+    try:
+        return "\0" not in document.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+
+
+class TokenPattern:
+    """A regular expression of tokens that takes no more than its time. Threads may share it.
+
+    Parameters
+    ----------
+    pattern : str
+        One that `re` compiles, with one group at most.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern, self._local = pattern, threading.local()
+
+    def matching(self) -> Matching:
+        """Return what finds the tokens of some documents, on the thread that calls."""
+        process = getattr(self._local, "process", None)
+        if process is None or process.owner != os.getpid() or process.ended:
+            process = self._local.process = _Process(self.pattern)
+        return Matching(process)
+
+
+class Matching:
+    """The tokens of one document after the other: what `count_words` takes for a pattern."""
+
+    def __init__(self, process: _Process) -> None:
+        self._process, self._documents = process, 0
+
+    def findall(self, text: str) -> list[str]:
+        """Return the tokens of a text, as `re.Pattern.findall` does.
+
+        Raises
+        ------
+        TooSlowError
+            If that takes more than its time.
+        """
+        self._documents += 1
+        limit = LIMIT + LIMIT_MEGABYTE * len(text) / 1e6
+        found = self._process.findall(text, time.monotonic() + limit)
+        if found is None:
+            raise TooSlowError(self._documents - 1, limit)
+        return found
+
+
+class _Process:
+    """A process that matches one pattern."""
+
+    def __init__(self, pattern: str) -> None:
+        self.owner, self.ended = os.getpid(), False
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        weakref.finalize(self, _end, self._process, self.owner)
+        self._send(pattern)
+
+    def findall(self, text: str, until: float) -> list[str] | None:
+        """Return the tokens of a text; None, and end the process, if it has none by a time."""
+        self._send(text)
+        data = self._receive(8, until)
+        data = None if data is None else self._receive(int.from_bytes(data, "little"), until)
+        if data is None:
+            self.ended = True
+            _end(self._process, self.owner)
+            return None
+        found: list[str] = marshal.loads(data)
+        return found
+
+    def _send(self, text: str) -> None:
+        assert self._process.stdin is not None
+        data = text.encode("utf-8", "surrogatepass")
+        try:
+            self._process.stdin.write(len(data).to_bytes(8, "little") + data)
+            self._process.stdin.flush()
+        except OSError as error:
+            raise SgmcError(
+                f"the process that matches --token-pattern has ended: {error}"
+            ) from None
+
+    def _receive(self, size: int, until: float) -> bytes | None:
+        """Read so many bytes; None when the time is over."""
+        assert self._process.stdout is not None
+        fd, parts = self._process.stdout.fileno(), list[bytes]()
+        while size:
+            if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
+                return None
+            part = os.read(fd, min(size, 1 << 20))
+            if not part:
+                raise SgmcError("the process that matches --token-pattern has ended")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    """End a process at once, unless this is a fork of its owner, and close its pipes."""
+    if owner == os.getpid():
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
