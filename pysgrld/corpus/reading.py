@@ -12,6 +12,8 @@ from pysgrld.options import parse
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
+#: What stands for a choice that is made by what the inputs look like; the field that is the text of most.
+AUTO, USUAL_TEXT_FIELD = "auto", "text"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
 AUTO_TEXT = 256 * 2**20
 #: What the built-in pattern of tokens takes, for the record.
@@ -45,7 +47,8 @@ class CorpusOptions:
     phrases : tuple of str, optional
         Words in a row that count as one, as the tokeniser writes them.
     text_field : str
-        Field of a JSON line, CSV record or Parquet row that holds the text.
+        Fields of a JSON line, CSV record or Parquet row that are the text, joined by commas; "auto": the
+        one called "text", or what else is plainly one.
     id_field, title_field : str, optional
         Fields that are a document's id and title ("id" and "title", where they are there).
     meta_field : str, optional
@@ -80,7 +83,7 @@ class CorpusOptions:
     stop_words: str | None = None
     token_pattern: str | None = None
     phrases: tuple[str, ...] | None = None
-    text_field: str = "text"
+    text_field: str = AUTO
     id_field: str | None = None
     title_field: str | None = None
     meta_field: str | None = None
@@ -161,6 +164,8 @@ class CorpusOptions:
         known = {name: recorded[name] for name in _AS_READ if recorded.get(name) is not None}
         if known.get("token-pattern") == BUILT_PATTERN:
             del known["token-pattern"]
+        if known.get("text-field") == USUAL_TEXT_FIELD:  # or there were no fields
+            del known["text-field"]
         said = {
             name: value
             for name, value in given.items()

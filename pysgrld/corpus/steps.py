@@ -407,6 +407,8 @@ class _Input:
                     yield self._texts(texts)
                 if source.is_utf8:
                     context.noticed.utf8.append(source.label)
+            if (field := context.noticed.text_fields.get(source.label)) is not None:
+                self.source["text-field"] = field
             if "size" in self.source:
                 self.source["sha256"] = sha256 = source.digest()
                 contents = context.noticed.contents

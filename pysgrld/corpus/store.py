@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.stored import About
+from pysgrld.corpus.reading import AUTO, USUAL_TEXT_FIELD
+from pysgrld.corpus.sources import text_field_of
 from pysgrld.corpus.stored_files import (
     ARRAYS,
     PACKED,
@@ -172,7 +174,9 @@ class Corpus:
         found: dict[str, Any] = record.get("reading", {})
         if "token-pattern" not in found:  # counts
             return found
-        options = record.get("options", {})
+        options = dict(record.get("options", {}))
+        if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
+            options["text_field"] = text_field_of(record)
         fields = {name: options.get(name.replace("-", "_")) for name in ("text-field", "id-field")}
         return found | {name: field for name, field in fields.items() if field is not None}
 

@@ -118,7 +118,7 @@ class Resolved:
     stop_words: str | None
     token_pattern: str | None
     phrases: tuple[str, ...] | None = None
-    text_field: str
+    text_field: str = "auto"
     id_field: str | None = None
     title_field: str | None = None
     meta_field: str | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
+from pysgrld.corpus.formats.text_fields import SAMPLED, chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError
 
@@ -40,14 +41,15 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         with pq.ParquetFile(
             source.path, buffer_size=2**20, pre_buffer=False, page_checksum_verification=True
         ) as table:
-            field = context.wanted.text
-            if field is not None:
-                _check_text(table.schema_arrow, field, source.label)
-            others = _others(table.schema_arrow, context.wanted, source.label)
-            chosen = [*others, field] if field is not None else others
+            schema = table.schema_arrow
+            context = chosen(context, source.label, schema.names, _first(table))
+            for field in context.wanted.text or ():
+                _check_text(schema, field, source.label)
+            others = _others(schema, context.wanted, source.label)
+            taken = {*others, *(context.wanted.text or ())}
             groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
             columns = (group.column(i) for group in groups for i in range(group.num_columns))
-            size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in chosen)
+            size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in taken)
             limit = context.options.max_input
             if limit is not None and size > limit:
                 raise CorpusError(
@@ -55,7 +57,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     "allow more if it is no bomb",
                     source.label,
                 )
-            yield from _texts(table, field, others, source, context)
+            yield from _texts(table, others, source, context)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, CorpusError | MissingInputError):
             raise
@@ -63,6 +65,22 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         raise CorpusError(
             f"the Parquet file is damaged ({why[:200]}); write it again", source.label
         ) from None
+
+
+def _first(table: Any) -> Iterator[dict[str, Any]]:
+    """Yield the first rows of the columns of text."""
+    names = [field.name for field in table.schema_arrow if is_text(field.type)]
+    for batch in table.iter_batches(batch_size=SAMPLED, columns=names, use_threads=False):
+        yield from batch.to_pylist()
+        return
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether a type of Arrow is text."""
+    import pyarrow.types as types
+
+    tests = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(kind) for test in tests)
 
 
 def _check_text(schema: Any, field: str, label: str) -> None:
@@ -78,12 +96,7 @@ def _check_text(schema: Any, field: str, label: str) -> None:
     given = found = schema.field(field).type
     if kind.is_dictionary(found):
         found = found.value_type
-    if not (
-        kind.is_string(found)
-        or kind.is_large_string(found)
-        or kind.is_binary(found)
-        or kind.is_large_binary(found)
-    ):
+    if not (is_text(found) or kind.is_binary(found) or kind.is_large_binary(found)):
         raise CorpusError(
             f"column {field!r} is not text but {given}; choose another with --text-field", label
         )
@@ -98,6 +111,16 @@ def _plain(column: Any) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     found: list[Any] = column.to_pylist()
+    return found
+
+
+def _utf8(column: Any) -> list[bytes | None]:
+    """Return the texts of a column."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    found: list[bytes | None] = column.cast(pa.large_binary()).to_pylist()
     return found
 
 
@@ -120,32 +143,24 @@ def _others(schema: Any, wanted: WantedFields, label: str) -> list[str]:
     return found
 
 
-def _texts(
-    table: Any, field: str | None, others: list[str], source: Lines, context: Context
-) -> Iterator[Texts]:
-    import pyarrow as pa
-
+def _texts(table: Any, others: list[str], source: Lines, context: Context) -> Iterator[Texts]:
+    fields = context.wanted.text or ()
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
     limit, done, total = context.options.max_line, 0, max(table.metadata.num_rows, 1)
     records = Batch(source.label, context)
-    columns = [*others, field] if field is not None else others
+    columns = list(dict.fromkeys([*others, *fields]))
     for batch in table.iter_batches(batch_size=TOGETHER, columns=columns, use_threads=False):
         values = {name: _plain(batch.column(name)) for name in others}
-        whole: list[bytes | None] = [None] * len(batch)
-        if field is not None:
-            column = batch.column(field)
-            if pa.types.is_dictionary(column.type):
-                column = column.dictionary_decode()
-            whole = column.cast(pa.large_binary()).to_pylist()
-        for at, text in enumerate(whole):
-            row = done + 1 + at
+        whole = [_utf8(batch.column(field)) for field in fields]
+        for at in range(len(batch)):
+            row, text = done + 1 + at, joined(texts[at] or b"" for texts in whole)
             try:
-                if text is not None and len(text) > limit:
+                if len(text) > limit:
                     raise BadDocument(
                         "line too long", f"a document of more than {limit} bytes (--max-line)"
                     )
-                records.add(text or b"", {name: found[at] for name, found in values.items()}, row)
+                records.add(text, {name: found[at] for name, found in values.items()}, row)
             except BadDocument as bad:
                 records.refuse(bad, row)
         yield records.texts()
