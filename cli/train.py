@@ -88,10 +88,10 @@ def command(
     """Train a model on CORPUS: files or folders, or - for standard input.
 
     Plain text (a document a line, or a folder of .txt files), a Wikipedia dump, JSON lines, CSV,
-    Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made by 'sgmc corpus
-    build'; gz, bz2, xz and zst are read as they are. Without a budget it trains until the held-out
-    perplexity has settled. Defaults are in [brackets]. These are the options that most people use;
-    --help-all shows all of them, by model.
+    Excel, RIS, BibTeX, Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made
+    by 'sgmc corpus build'; gz, bz2, xz and zst are read as they are. Without a budget it trains
+    until the held-out perplexity has settled. Defaults are in [brackets]. These are the options
+    that most people use; --help-all shows all of them, by model.
     """
     # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
