@@ -415,16 +415,26 @@ class CorpusBuilder:
             stop=self.stop[built].words,
         )
         kept = choice.kept
+        if numbers := choice.removed["numbers"]:
+            self.log(
+                f"{plural(numbers, 'number')} left out of the words"
+                + (", but for years" if rules.numbers == "years" else "")
+                + " (--numbers keep keeps them; sgmc corpus words lists what is left out)"
+            )
         if lexicon.numbers:  # the order of first sight means nothing
             kept = kept[np.argsort([int(words[i]) for i in kept.tolist()], kind="stable")]
         if len(kept) == 0:
             named = {
                 "stop words": f"the stop words ({rules.stop_words})",
+                "numbers": f"--numbers {rules.numbers}",
                 "min_df": f"--min-df {rules.min_df}",
                 "max_df": f"--max-df {rules.max_df}",
                 "max_vocab": f"--max-vocab {rules.max_vocab}",
             }
-            took = ", ".join(f"{named[rule]} took {n:,}" for rule, n in choice.removed.items() if n)
+            removed = choice.removed.items()
+            took = ", ".join(
+                f"{named[rule]} took {n:,}" for rule, n in removed if n and rule in named
+            )
             raise CorpusError(
                 f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: {took}; "
                 "a small corpus may need --min-df 1 --max-df 1.0",

@@ -12,6 +12,7 @@ from pysgrld.options import parse
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
+BUILT_NUMBERS = "years"
 #: What stands for a choice that is made by what the inputs look like; the field that is the text of most.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
@@ -42,6 +43,8 @@ class CorpusOptions:
     stop_words : str, optional
         Lists, joined by commas: "english", or files with one word a line; or "none" ("english"
         where a vocabulary is built).
+    numbers : {"years", "keep", "drop"}, optional
+        Which words of digits stay ("years" where a vocabulary is built).
     token_pattern : str, optional
         Regular expression of a token (``\w\w+``).
     phrases : tuple of str, optional
@@ -81,6 +84,7 @@ class CorpusOptions:
     min_df: int | float | None = None
     max_df: int | float | None = None
     stop_words: str | None = None
+    numbers: str | None = None
     token_pattern: str | None = None
     phrases: tuple[str, ...] | None = None
     text_field: str = AUTO
@@ -187,6 +191,7 @@ class CorpusOptions:
             min_df=None,
             max_df=None,
             stop_words=None,
+            numbers=None,
             meta_field=None,
             metadata=None,
             keep_text="none",
@@ -202,8 +207,8 @@ class CorpusOptions:
     @property
     def prunes(self) -> bool:
         """Whether an option was given that takes words out of any vocabulary."""
-        asked = self.max_vocab, self.min_df or None, self.max_df, self.stop_words
-        return any(value is not None for value in asked) and asked != (None, None, None, "none")
+        by_words = [self.stop_words not in (None, "none"), self.numbers not in (None, "keep")]
+        return any(by_words) or bool(self.max_vocab or self.min_df or self.max_df)
 
 
 class ReadingProgress(NamedTuple):

@@ -116,6 +116,7 @@ class Resolved:
     min_df: int | float | None
     max_df: int | float | None
     stop_words: str | None
+    numbers: Literal["years", "keep", "drop"] | None = None
     token_pattern: str | None
     phrases: tuple[str, ...] | None = None
     text_field: str = "auto"
