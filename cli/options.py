@@ -66,7 +66,8 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 class Described(click.Command):
     """A command whose options are listed under headings, each with its default in brackets.
 
-    One with ``--help-all`` (`help_all`) shows the options that most people use, and all of them there.
+    One with ``--help-all`` (`help_all`) shows the options that most people use, without headings, and
+    all of them there.
 
     Parameters
     ----------
@@ -112,10 +113,13 @@ class Described(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, by group."""
         groups: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
+        params = self.get_params(ctx)
+        whole = ctx.meta.get(ALL) or all(getattr(param, "first", True) for param in params)
+        for param in params:
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None and (ctx.meta.get(ALL) or getattr(param, "first", True)):
-                groups.setdefault(getattr(param, "group", "Options"), []).append(record)
+            if record is not None and (whole or getattr(param, "first", True)):
+                group = getattr(param, "group", "Options") if whole else "Options"
+                groups.setdefault(group, []).append(record)
         groups["Options"] = groups.pop("Options")  # last
         widths = [len(left) for records in groups.values() for left, _ in records]
         width = max(w for w in widths if w <= COLUMN)

@@ -36,7 +36,7 @@ STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 #: Of models whose documents have proportions with a Dirichlet prior.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
-               "Model", metavar="A|learn", first=True)  # fmt: skip
+               "Model", metavar="A|learn")  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model
@@ -84,7 +84,7 @@ SHARED: dict[str, Option] = {
     "vocab": Option(str, "the corpus's own", "file with the vocabulary, one word a line",
                     "Corpus", metavar="FILE"),
     "max-vocab": Option(integer(1), "100000", "most words of a vocabulary that is built", "Corpus",
-                        metavar="N", first=True),
+                        metavar="N"),
     "min-df": Option(share_or_count, "2", "leave out words in fewer documents: number, or share",
                      "Corpus", metavar="N"),
     "max-df": Option(share_or_count, "0.5", "leave out words in more documents: number, or share",
@@ -104,7 +104,7 @@ SHARED: dict[str, Option] = {
                       spell=spell_phrases),
     "text-field": Option(str, "text, else found",
                          "fields of JSON lines, CSV, ... that are the text: title,abstract joins two",
-                         "Corpus", metavar="NAME,...", default="auto"),
+                         "Corpus", metavar="NAME,...", default="auto", first=True),
     "id-field": Option(str, "id", "field that is a document's id, and that --metadata is joined by",
                        "Corpus", True, "NAME"),
     "title-field": Option(str, "title", "field that is a document's title", "Corpus", True, "NAME"),
