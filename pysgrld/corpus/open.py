@@ -22,9 +22,10 @@ from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import missing, size_of
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
+from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import Step, Wish, read
-from pysgrld.corpus.stopwords import NAMED, warned_of_language
+from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_script
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
@@ -398,7 +399,16 @@ class CorpusBuilder:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
         known = tuple(grown(array, len(words))[: len(words)] for array in self.known)
-        if built and rules.stop_words == "english":
+        if built and self.options.cuts:
+            library = SEGMENTERS[self.options.cuts].called
+            self.log(f"cut into words by {library}; left out: stop words ({rules.stop_words})")
+        elif (
+            built
+            and self.options.token_pattern is None
+            and (said := warned_of_script(words, known[1]))
+        ):
+            self.log(said)
+        elif built and rules.stop_words == "english":
             self.log(
                 warned_of_language(words, known[1])
                 or "english stop words left out (--stop-words none keeps them; english,FILE adds others; "

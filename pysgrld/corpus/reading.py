@@ -24,7 +24,7 @@ BUILT_PATTERN = r"built in: \w\w+ of casefolded NFC text, Han by pairs, kana by 
 #: How text became documents, beside the pattern of tokens, for the record.
 OF_TEXT = ("document-is", "chunk", "encoding")
 #: What other documents of text are read by as those of a corpus were, by its record.
-_AS_READ = (*OF_TEXT, "token-pattern", "phrases", "text-field", "id-field")
+_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", "text-field", "id-field")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class CorpusOptions:
         Which words of digits stay ("years" where a vocabulary is built).
     token_pattern : str, optional
         Regular expression of a token (``\w\w+``).
+    segment : str, optional
+        Language whose library cuts text into words; "none" is as none.
     phrases : tuple of str, optional
         Words in a row that count as one, as the tokeniser writes them.
     text_field : str
@@ -86,6 +88,7 @@ class CorpusOptions:
     stop_words: str | None = None
     numbers: str | None = None
     token_pattern: str | None = None
+    segment: str | None = None
     phrases: tuple[str, ...] | None = None
     text_field: str = AUTO
     id_field: str | None = None
@@ -132,6 +135,10 @@ class CorpusOptions:
                     "--phrases are made of the words of the tokeniser, not of --token-pattern: leave "
                     "one of them out"
                 )
+        if self.cuts and (self.token_pattern is not None or self.phrases):
+            raise UsageError(
+                "--segment says what words are: leave --token-pattern and --phrases out beside it"
+            )
         if self.meta_field is not None:
             parse.columns(self.meta_field)
         if isinstance(self.keep_text, str):
@@ -196,6 +203,11 @@ class CorpusOptions:
             metadata=None,
             keep_text="none",
         )
+
+    @property
+    def cuts(self) -> str | None:
+        """The language whose library cuts text into words; None: the tokeniser does."""
+        return None if self.segment == "none" else self.segment
 
     @property
     def text_limit(self) -> int | None:

@@ -108,8 +108,9 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     recorded = asdict(options)
     if recorded["text_field"] == AUTO:  # older corpora had no choice
         recorded["text_field"] = USUAL_TEXT_FIELD
-    if recorded["numbers"] is None:
-        del recorded["numbers"]
+    for name in ("numbers", "segment"):
+        if recorded[name] in (None, "none"):
+            del recorded[name]
     phrases = recorded.pop("phrases")
     if phrases:  # older corpora do not know of them
         recorded["phrases"] = list(phrases)

@@ -39,6 +39,7 @@ from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import CorpusOptions, compiled_pattern
+from pysgrld.corpus.segment import BETWEEN_BLANKS, segmented
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
@@ -177,6 +178,9 @@ def read(
     )
     pattern = compiled_pattern(options.token_pattern)
     phrases = Phrases(options.phrases) if options.phrases else None
+    language = options.cuts
+    if language:
+        pattern = BETWEEN_BLANKS
     keep = options.keep_text != "none"
 
     def count(step: Step) -> Step:
@@ -185,6 +189,8 @@ def read(
             documents = texts.clean(texts.documents) if texts.clean else texts.documents
             if keep and step.about is not None:
                 step.about.texts = list(documents)
+            if language:
+                documents = segmented(documents, language)
             step.words = count_words(documents, pattern, phrases, order)
         return step
 

@@ -22,6 +22,7 @@ from pysgrld.corpus.reading import (
     OF_TEXT,
     CorpusOptions,
 )
+from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.stopwords import NAMED, fold, named
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.types import Int64s
@@ -170,6 +171,9 @@ class Rules(NamedTuple):
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
         """Resolve defaults, which are strict only where a vocabulary is built."""
         default = _BUILT if built else _GIVEN
+        if built and options.cuts:
+            more = SEGMENTERS[options.cuts].stop_words
+            default = default._replace(stop_words=f"{default.stop_words},{more}")
         return cls(
             default.stop_words if options.stop_words is None else options.stop_words,
             options.numbers or default.numbers,
@@ -211,6 +215,8 @@ def resolved(
     if text:
         found["token-pattern"] = options.token_pattern or BUILT_PATTERN
         found |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
+        if options.cuts:
+            found["segment"] = options.cuts
         if options.phrases:
             found["phrases"] = list(options.phrases)
     return found

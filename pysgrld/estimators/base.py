@@ -191,8 +191,9 @@ class Estimator(ABC):
             read = getattr(
                 self, "_options", None
             )  # of a run that was loaded, how its texts were read
-            pattern, phrases = getattr(read, "token_pattern", None), getattr(read, "phrases", None)
-            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), phrases)
+            how = [getattr(read, name, None) for name in ("phrases", "segment")]
+            pattern = getattr(read, "token_pattern", None)
+            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), *how)
         found = column_names(X)
         if known is not None and found is not None and len(known) == len(found):
             for at, (name, other) in enumerate(zip(known, found, strict=True)):

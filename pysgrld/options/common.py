@@ -33,6 +33,9 @@ from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
+#: Languages whose text libraries cut into words.
+SEGMENTED = ("chinese", "chinese-simplified", "japanese", "korean", "thai")
+
 #: Of models whose documents have proportions with a Dirichlet prior.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
@@ -98,6 +101,8 @@ SHARED: dict[str, Option] = {
                       metavar="years|keep|drop"),
     "token-pattern": Option(str, r"\w\w+", "regular expression of a token", "Corpus",
                             metavar="REGEX"),
+    "segment": Option(choice("none", *SEGMENTED), "none",
+                      "cut text into words: " + ", ".join(SEGMENTED), "Corpus", metavar="LANGUAGE"),
     "phrases": Option(str, "none",
                       "words in a row that count as one, a phrase a line: see sgmc corpus phrases",
                       "Corpus", metavar="FILE", read=read_phrases,

@@ -118,6 +118,7 @@ class Resolved:
     stop_words: str | None
     numbers: Literal["years", "keep", "drop"] | None = None
     token_pattern: str | None
+    segment: str | None = None
     phrases: tuple[str, ...] | None = None
     text_field: str = "auto"
     id_field: str | None = None

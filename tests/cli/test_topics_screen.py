@@ -45,7 +45,9 @@ def test_all_are_there_where_all_are_asked_for(shown):
 
 def test_a_topic_has_a_line_unless_so_many_words_are_asked_for(shown):
     """Red with: topics of two lines each on a terminal, so that half as many are seen."""
-    brief = [line for line in shown(60).stdout.splitlines() if re.match(r" +\d+ +\d+\.\d %| {20}", line)]
+    brief = [
+        line for line in shown(60).stdout.splitlines() if re.match(r" +\d+ +\d+\.\d %| {20}", line)
+    ]
     assert len(brief) == 8
     assert (
         len(shown(60, "--top", "30").stdout.splitlines()) > len(shown(60).stdout.splitlines()) + 8
