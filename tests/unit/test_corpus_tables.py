@@ -70,6 +70,17 @@ def test_a_table_is_read_whatever_its_spelling(write, case):
     assert texts(write(*GOOD[case])) == ["aa bb", "cc"]
 
 
+def test_a_table_of_quoted_fields_is_searched_for_its_text(write):
+    """Red with: "not CSV", as the semicolon that is tried next makes no sense of the quotes."""
+    data = '"no","remarks"\n' + '"1","aa bb cc dd aa bb cc dd aa bb cc dd aa bb cc dd"\n' * 2
+    assert texts(write("x.csv", data)) == ["aa bb cc dd"] * 2
+    assert texts(write("y.csv", data.replace(",", ";"))) == ["aa bb cc dd"] * 2
+    with pytest.raises(
+        CorpusError, match=r"no field 'body' in the header \(it has 'no', 'remarks'"
+    ):
+        texts(write("z.csv", data), text_field="body")
+
+
 def test_a_compressed_table_is_told_by_its_name_without_the_suffix(write):
     assert texts(write("x.csv.gz", gzip.compress(b"id,text\n1,aa\n"))) == ["aa"]
 

@@ -132,6 +132,6 @@ def test_zotero_is_read_as_it_is_exported(read):
     assert corpus.documents == 1
     assert corpus.about.ids([0]) == ["AB12"]
     assert corpus.about.titles([0]) == ["Whales"]
-    corpus, said = read("again.csv", rows, text_field="Title,Abstract Note")
+    corpus, said = read("again.csv", rows, text_field="title,abstract note")
     assert corpus.documents == 2
     assert not said

@@ -89,6 +89,11 @@ class _RecordLines:
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
 
+    def back_to_first(self) -> None:
+        """Put the first line of the record back too, where `back` has put back all others."""
+        self.ready.appendleft(self.record[0])
+        self.number -= 1
+
     def __iter__(self) -> _RecordLines:
         return self
 
@@ -141,13 +146,15 @@ def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[s
     """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
     tabs = source.name.lower().endswith(".tsv")
     most: list[str] = []
-    found = ","
+    found, wrong = ",", ""  # what is wrong with it by a delimiter that may be none of it
     for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
         record, number = next(_records(lines, delimiter), ([], 1))
         if isinstance(record, BadDocument):
-            raise CorpusError(
-                f"no header: {str(record) or 'a line too long'}", source.label, number
-            )
+            if not record.reason:
+                raise CorpusError("no header: a line too long", source.label, number)
+            wrong = wrong or f"no header: {record}"
+            lines.back_to_first()
+            continue
         names = [name.strip() for name in record]
         if len(names) > len(most):
             most, found = names, delimiter
@@ -155,5 +162,7 @@ def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[s
         if text is not None and (all(map(names.count, text)) if text else usual(names, NAMES)):
             return delimiter, names
         lines.back(0)
+    if wrong and len(most) < 2:
+        raise CorpusError(wrong, source.label, 1)
     next(_records(lines, found), None)
     return found, most

@@ -66,6 +66,7 @@ def chosen(
             context.log(f"{said} (--text-field NAME takes another, NAME,NAME joins several)")
         if found:
             noticed.text_fields[label] = found
+    text = tuple(name if name in names else usual(names, (_plain(name),)) or name for name in text)
     for name in text:
         if names.count(name) > 1:
             raise CorpusError(f"more than one field {name[:40]!r} in the header", label, 1)
@@ -80,9 +81,13 @@ def usual(names: Sequence[str], known: Sequence[str]) -> str | None:
     """Return the name that is the first of the known ones in spite of capitals, blanks and points."""
     if len(found := [name for name in names if name == known[0]]) == 1:
         return found[0]
-    plain = [re.sub(r"[\W_]", "", name.casefold()) for name in names]
+    plain = list(map(_plain, names))
     once = Counter(plain)
     return next((names[plain.index(name)] for name in known if once[name] == 1), None)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.casefold())
 
 
 def _long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
