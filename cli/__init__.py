@@ -71,11 +71,7 @@ class Sgmc(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find a command; a misspelt one is answered with the nearest."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"no command '{args[0]}': {hint}", ctx)
+            raise click.UsageError(_no_command(args[0]), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -133,12 +129,28 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
     return code
 
 
+def _no_command(typed: str) -> str:
+    """Return what is said of a command that is not there: what it is here, or the nearest."""
+    import difflib
+
+    from pysgrld.options.peers import hint, peer
+
+    found = peer(typed)
+    if found is not None and not found.here.startswith("--"):
+        return hint(f"'{typed}'", found, found.here and f"'{found.here}'")
+    near = difflib.get_close_matches(typed, COMMANDS, 1)
+    said = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(COMMANDS)}"
+    return f"no command '{typed}': {said}"
+
+
 def _help_of(error: click.UsageError) -> str:
-    """Return the help command that lists the option that was typed wrongly."""
+    """Return the help command that lists the option that was typed wrongly, or what it is like."""
     if error.ctx is None:
         return "sgmc --help"
-    name = getattr(error, "option_name", None)
-    found = [param for param in error.ctx.command.params if name in param.opts]
+    names, params = [getattr(error, "option_name", None)], error.ctx.command.params
+    if isinstance(error, click.NoSuchOption):
+        names = list(error.possibilities or ())
+    found = [param for param in params if not names or {*names} & {*param.opts}]
     every = any(not getattr(param, "first", True) for param in found)
     return f"{error.ctx.command_path} {'--help-all' if every else '--help'}"
 

@@ -1,4 +1,4 @@
-"""``sgmc corpus build``, ``merge``, ``info``, ``sample`` and ``drop-text``."""
+"""``sgmc corpus build``, ``merge``, ``info``, ``words``, ``sample`` and ``drop-text``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .options import (
     show_json,
     threads,
 )
-from .terminal import echo, shown
+from .terminal import echo, room, shown, width, wrap
 from .values import files
 
 if TYPE_CHECKING:
@@ -284,6 +284,61 @@ def info(corpus: tuple[str, ...], verify: bool, json: bool, quiet: bool, **value
         show_json(figures)
     else:
         _show(figures, stored)
+
+
+@command.command(
+    "words",
+    cls=Described,
+    short_help="which words are kept and which are left out, by which rule",
+    epilog="""\b
+Examples:
+  sgmc corpus words news.txt                   how many each rule leaves out
+  sgmc corpus words news.txt --dropped | less  each of them, with its rule
+  sgmc corpus words news.txt --json | jq '.words[0]'""",
+)
+@click.argument("corpus", nargs=-1, shell_complete=files, required=True)
+@flag("--kept", "list each word that is kept: tokens, documents, word")
+@flag("--dropped", "list each word that is left out: tokens, documents, rule, word")
+@options_of_training("Corpus")
+@threads
+@as_json
+@quiet
+def words(
+    corpus: tuple[str, ...], kept: bool, dropped: bool, json: bool, quiet: bool, **values: Any
+) -> None:
+    """Show which words of CORPUS are kept and which are left out, the most frequent first.
+
+    Rules are asked in this order: stop words, numbers, --min-df, --max-df, --max-vocab. A corpus that
+    was built has the words that were kept; name the texts that it was built of.
+    """
+    options = _reading(values)
+
+    from pysgrld.corpus.vocabulary import RULES
+    from pysgrld.corpus.words import list_words
+    from pysgrld.run.machine import threads as count
+
+    from .progress import Screen
+
+    with Screen(quiet=quiet) as screen:
+        how: dict[str, Any] = {"notify": screen.reading, "log": screen.note}
+        found = list_words(corpus, options, threads=count(values["threads"]).number, **how)
+    both = kept == dropped
+    listed = [word for word in found if both or kept == (word.rule is None)]
+    if json:
+        show_json({"words": [word._asdict() for word in listed]})
+        return
+    if not both:
+        for word in listed:
+            rule = f"{word.rule:<11} " if word.rule else ""
+            echo(f"{word.tokens:>11,} {word.documents:>10,}  {rule}{word.word}")
+        return
+    echo(f"{'':<12}{'words':>10}{'tokens':>14}  the most frequent of them")
+    for name in (None, *RULES):
+        some = [word for word in found if word.rule == name]
+        if some or name is None:
+            head = f"{name or 'kept':<12}{len(some):>10,}{sum(w.tokens for w in some):>14,}"
+            first = wrap([word.word for word in some[:30]], max(20, room() - width(head) - 2))
+            echo(f"{head}  {first[0] if first else ''}")
 
 
 @command.command(

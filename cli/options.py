@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from pysgrld.errors import CorpusError, UsageError
 from pysgrld.models.options import OPTIONS
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer
+from pysgrld.options.peers import hint, peer
 
 from .terminal import shown_in_json
 from .values import of_option, runs
@@ -24,6 +26,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 SHORT = {"topics": "-k"}
 #: A value longer than this is not repeated whole in a message.
 LONGEST = 60
+#: How much alike, of 1, an option must be to what was typed to be taken for what was meant.
+ALIKE = 0.75
 #: Widest left column of a help text.
 COLUMN = 28
 #: Where a command's context says that help is to show every option.
@@ -62,7 +66,8 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 class Described(click.Command):
     """A command whose options are listed under headings, each with its default in brackets.
 
-    One with ``--help-all`` (`help_all`) shows the options that most people use, and all of them there.
+    One with ``--help-all`` (`help_all`) shows the options that most people use, without headings, and
+    all of them there.
 
     Parameters
     ----------
@@ -79,24 +84,42 @@ class Described(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            if error.option_name in self.instead:
-                message = (
-                    f"{self.name} has no {error.option_name}: {self.instead[error.option_name]}"
-                )
-                raise click.UsageError(message, ctx) from None
-            error.ctx = error.ctx or ctx
-            raise
+            if said := self._instead_of(error.option_name):
+                raise click.UsageError(said, ctx) from None
+            names = [name for param in self.params for name in param.opts]
+            near = difflib.get_close_matches(error.option_name, names, 2, ALIKE)
+            raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from None
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
 
+    def _instead_of(self, name: str) -> str | None:
+        """Return what to do instead of an option that this command has not; None: nobody knows."""
+        if name in self.instead:
+            return f"{self.name} has no {name}: {self.instead[name]}"
+        if (found := peer(name)) is None:
+            return None
+        here = found.here
+        own = {option for param in self.params for option in param.opts}
+        command, _, option = here.rpartition(" --")
+        if command == f"sgmc {self.name}":
+            here = f"--{option}"
+        elif here.startswith("sgmc "):
+            here = f"'{here}'"
+        elif here and here not in own:
+            here = f"'sgmc train {here}'"
+        return hint(name, found, here)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, by group."""
         groups: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
+        params = self.get_params(ctx)
+        whole = ctx.meta.get(ALL) or all(getattr(param, "first", True) for param in params)
+        for param in params:
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None and (ctx.meta.get(ALL) or getattr(param, "first", True)):
-                groups.setdefault(getattr(param, "group", "Options"), []).append(record)
+            if record is not None and (whole or getattr(param, "first", True)):
+                group = getattr(param, "group", "Options") if whole else "Options"
+                groups.setdefault(group, []).append(record)
         groups["Options"] = groups.pop("Options")  # last
         widths = [len(left) for records in groups.values() for left, _ in records]
         width = max(w for w in widths if w <= COLUMN)

@@ -204,6 +204,8 @@ class Screen(logging.Handler):
         commands += ["sgmc eval"] if (run.path / "holdout").is_dir() else []
         kept = max(len(run.samples.steps(top_words=slim)) for slim in (False, True))
         commands += ["sgmc diagnose"] if kept >= FEWEST else []
+        if not self.quiet and (remark := _on_use(run.path)):
+            self._line("note", remark)
         self._line("next", f"the run is {run.path}; look at it with:")
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
@@ -322,6 +324,18 @@ class Screen(logging.Handler):
             if self._bar is not None:
                 self._bar.close()
         self._bar = None
+
+
+def _on_use(path: Path) -> str | None:
+    """Return what a person should know of the topics of a run that has ended."""
+    from pysgrld.errors import SgmcError
+
+    with contextlib.suppress(SgmcError, OSError, MemoryError):
+        from pysgrld.reading.results import Results
+        from pysgrld.reading.use import remark_at_the_end
+
+        return remark_at_the_end(Results(path, 1))
+    return None
 
 
 def json_line(event: str, line: str, **fields: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import textwrap
 import unicodedata
 from collections.abc import Collection, Sequence
@@ -43,6 +44,13 @@ def shown_in_json(text: str) -> str:
 def room() -> int:
     """Return the columns of the terminal, at least 40; 80 without one, unless COLUMNS is set."""
     return max(40, shutil.get_terminal_size().columns)
+
+
+def screen_rows() -> int | None:
+    """Return the rows of the terminal that output goes to, at least 10; None where it goes elsewhere."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return max(10, shutil.get_terminal_size().lines)
 
 
 def width(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
-from .terminal import echo, fill, room, width, wrap
+from .terminal import echo, fill, room, screen_rows, width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
     Followed = dict[int, tuple[SeedWord, ...]]
 
 
+#: Rows of a screen beside those of topics: the heading, what is left out, and the next prompt.
+BESIDE = 8
+
+
 @click.command(
     "topics",
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc topics                     the latest run
+  sgmc topics                     the latest run: a screenful by weight
+  sgmc topics --all | less        all topics
   sgmc topics bible-scir --top 5  a run under ./sgmc-runs, by its name
   sgmc topics --intervals         how much each word's probability varies
   sgmc topics --layer 2           of a deep model, through the layers below
@@ -42,6 +48,7 @@ Examples:
 )
 @run_argument
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@flag("--all", "show all topics on a terminal, too: not a screenful, the greatest first")
 @layer
 @flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
 @flag("--intervals", "where 90 % of the draws of a word's probability lie, in percent")
@@ -90,6 +97,7 @@ def command(
 ) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
 
+    A terminal shows a screenful of them, a line each, unless there is --all; files and pipes have all.
     Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export', which
     takes them to spreadsheets and other programs.
     Weight is the share of the training tokens, NPMI the coherence of the ten top words. Components
@@ -97,6 +105,7 @@ def command(
     """
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
+    from pysgrld.reading.use import is_hardly_used, remark
     from pysgrld.report.topic_words import seeds_followed
     from pysgrld.run.machine import threads as count
 
@@ -162,7 +171,15 @@ def command(
             return
         if intervals and topics[0].words[0].low is None:
             screen.note("too few samples are kept to tell intervals")
-        _show(results, topics, spread.title if intervals else None, at, followed)
+        rows = None if values["all"] else screen_rows()
+        line = remark(results, topics)
+        if rows and line:
+            topics = [t for t in topics if not is_hardly_used(t.weight, len(topics))]
+        _show(results, topics, spread.title if intervals else None, at, followed, rows, top is None)
+        if line and screen_rows():
+            echo("\n" + fill(f"{line} (--all shows them)" if rows else line))
+        elif line:
+            screen.note(line)
         if priors := _learned(learned):
             echo("\n" + fill(priors))
         if intervals and (line := spread.remark()):
@@ -230,8 +247,15 @@ def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
 
 
 def _show(
-    results: Results, topics: list[Topic], intervals: str | None, at: int, followed: Followed
+    results: Results,
+    topics: list[Topic],
+    intervals: str | None,
+    at: int,
+    followed: Followed,
+    rows: int | None,
+    brief: bool,
 ) -> None:
+    """Print the topics: all, or as many as fit so many rows of a terminal, briefly with a line each."""
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (
@@ -240,7 +264,8 @@ def _show(
         else ""
     )
     beside = results.fitted.score.shown_beside(results.fitted.numbers())
-    echo(f"{results.path}{where}, {what} after {results.length}{beside}\n")
+    title = f"{results.path}{where}, {what} after {results.length}{beside}"
+    echo((fill(title) if rows else title) + "\n")
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")
     more = f"            {unit}    {intervals}" if intervals else ""
@@ -248,26 +273,39 @@ def _show(
     echo(f"{noun}  weight  {counted} NPMI  top words{more}")
     wide = len(noun)
     columns = max(30, room() - 18 - wide - len(counted))
+    blocks: list[list[str]] = []
     for topic in topics:
+        lines: list[str] = []
+        blocks.append(lines)
         of = "" if topic.documents is None else f"{topic.documents:>9,}  "
         npmi = "    -" if topic.npmi is None else f"{topic.npmi:>5.2f}"
         head = f"{topic.id:>{wide}}  {percent(topic.weight)}  {of}{npmi}  "
         if intervals:
             if topic.label:
-                echo(f"{head}{topic.label}:")
+                lines.append(f"{head}{topic.label}:")
                 head = " " * len(head)
             for word in topic.words:
-                echo(head + _with_interval(word, scale))
+                lines.append(head + _with_interval(word, scale))
                 head = " " * len(head)
         else:
-            for line in wrap(named(topic.label, [word.word for word in topic.words]), columns):
-                echo(head + line)
+            words = wrap(named(topic.label, [word.word for word in topic.words]), columns)
+            for line in words[:1] if rows and brief else words:
+                lines.append(head + line)
                 head = " " * len(head)
-        if topic.against:
-            for line in wrap(["against:", *(word.word for word in topic.against)], columns):
-                echo(" " * len(head) + line)
-        for line in wrap(_seeds(followed.get(topic.id, ())), columns):
-            echo(" " * len(head) + line)
+        against = ["against:", *(word.word for word in topic.against)] if topic.against else []
+        for said in (against, _seeds(followed.get(topic.id, ()))):
+            lines += [" " * len(head) + line for line in wrap(said, columns)]
+    fitting = len(blocks) if rows is None else _fitting(blocks, rows - BESIDE)
+    for lines in blocks[:fitting]:
+        echo("\n".join(lines))
+    if left := len(blocks) - fitting:
+        echo(f"\n{left} more {noun}s, by weight: --all")
+
+
+def _fitting(blocks: list[list[str]], rows: int) -> int:
+    """Return how many blocks of lines fit so many rows, at least 1."""
+    ends = itertools.accumulate(map(len, blocks))
+    return max(1, sum(end <= rows for end in ends))
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:

@@ -40,10 +40,7 @@ Examples:
   sgmc train -k 20 data/docword.bible.txt.gz   UCI counts, 20 topics
   sgmc train enwiki-latest-pages-articles.xml.bz2
   zcat news.jsonl.gz | sgmc train --text-field body --max-vocab 20000 -
-  sgmc train --algo sgrld --time-limit 2h corpus.txt --out runs/a
   sgmc train --chains 4 corpus.txt             then: sgmc diagnose
-  sgmc train --chain-id $SLURM_ARRAY_TASK_ID built \\
-    --out runs/a/chain-$SLURM_ARRAY_TASK_ID
 
 Stopped by Ctrl-C, SIGTERM or the time limit (exit code 85)? Run the same
 command again: it goes on, bit for bit. To train a run for longer, name it:
@@ -53,8 +50,8 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
 @options_of_training()
 @help_all
 @quiet
-@flag("-v/--verbose", "also print every option's value")
-@flag("--json-log", "JSON lines on standard error")
+@flag("-v/--verbose", "also print every option's value", first=False)
+@flag("--json-log", "JSON lines on standard error", first=False)
 @plain(
     "--chains",
     "1",
@@ -63,7 +60,7 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
     metavar="N",
     group="Run",
 )
-@flag("--break-lock", "take over a run whose process on another host has died")
+@flag("--break-lock", "take over a run whose process on another host has died", first=False)
 @flag("--mpi", "train one chain by all processes of an MPI launch", "Run", first=False)
 @plain(
     "--rank-timeout",
@@ -88,10 +85,10 @@ def command(
     """Train a model on CORPUS: files or folders, or - for standard input.
 
     Plain text (a document a line, or a folder of .txt files), a Wikipedia dump, JSON lines, CSV,
-    Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made by 'sgmc corpus
-    build'; gz, bz2, xz and zst are read as they are. Without a budget it trains until the held-out
-    perplexity has settled. Defaults are in [brackets]. These are the options that most people use;
-    --help-all shows all of them, by model.
+    Excel, RIS, BibTeX, Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made
+    by 'sgmc corpus build'; gz, bz2, xz and zst are read as they are. Without a budget it trains
+    until the held-out perplexity has settled. Defaults are in [brackets]. These are the options
+    that most people use; --help-all shows all of them, by model.
     """
     # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)

@@ -9,7 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from pysgrld.corpus.formats import IN_FOLDERS, PREFIXES, SUFFIXES, TEXT, recognise
+from pysgrld.corpus.formats import (
+    IN_FOLDERS,
+    IN_FOLDERS_OF_TABLES,
+    PREFIXES,
+    SUFFIXES,
+    TEXT,
+    recognise,
+)
 from pysgrld.corpus.lines import COMPRESSED, Lines, plain_name, size_of, without_suffix
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stored_files import is_stored
@@ -28,6 +35,8 @@ _OURS = (
 )
 #: Files that are looked into, of many; and lines to one blank one, at most, of text in paragraphs.
 LOOKED_INTO, PARAGRAPH = 64, 20
+#: What names of files begin with that Hugging Face's datasets keep beside their own.
+_CACHED = "cache-"
 #: Fewer files are no corpus of files.
 SEVERAL = 3
 
@@ -81,17 +90,20 @@ class Folder(NamedTuple):
     Attributes
     ----------
     files : list of Path
-        Those that are documents, sorted by path.
+        Those that are documents, sorted by path; or where there is none, those that are tables.
     remarks : list of str
         What a person should know: how many are read, and which are left out and why.
+    tables : bool
+        Whether the files are tables, as Hugging Face's datasets have them, a document a row.
     """
 
     files: list[Path]
     remarks: list[str]
+    tables: bool
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """List the documents below a folder, compressed ones too, by their names.
+    """List the documents below a folder, or else its tables, compressed ones too, by their names.
 
     Hidden files, and what sgmc has written there, are passed over.
 
@@ -113,6 +125,7 @@ def texts_of_folder(folder: Path) -> Folder:
             folder,
         )
     files: list[Path] = []
+    tables: list[Path] = []
     suffixes: Counter[str] = Counter()  # of files of other kinds
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
@@ -131,26 +144,33 @@ def texts_of_folder(folder: Path) -> Folder:
                 hidden += 1
             elif suffix in IN_FOLDERS:
                 files.append(Path(parent) / name)
+            elif suffix in IN_FOLDERS_OF_TABLES and not name.startswith(_CACHED):
+                tables.append(Path(parent) / name)
             else:
                 suffixes[suffix] += 1
+    if files:
+        suffixes.update(Path(plain_name(table)).suffix.lower() for table in tables)
     # the most frequent first
     some = [
         f"{n:,} {suffix or 'without a suffix'}"
         for suffix, n in sorted(suffixes.items(), key=lambda of: (-of[1], of[0]))
     ]
     others = ", ".join(some if len(some) <= MOST else [*some[:MOST], "others"])
-    if not files:
+    if not files and not tables:
         has = f" (it has {others})" if others else ""
         raise MissingInputError(
-            f"{folder}: a folder without .txt files{has}, pages (.html) or documents (.docx, .pdf), and "
-            "not one written by `sgmc corpus build`; name the files that are to be read"
+            f"{folder}: a folder without .txt files{has}, pages (.html), documents (.docx, .pdf) or "
+            "tables (.csv, .jsonl, .parquet), and not one written by `sgmc corpus build`; name the files "
+            "that are to be read"
         )
+    of_tables, files = not files, files or tables
     files.sort(key=lambda path: path.relative_to(folder).parts)
     below = len({path.parent for path in files} - {folder})
     where = f" in it and {plural(below, 'folder')} below" if below else ""
-    remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each a document"]
+    what = "a table, with a document a row" if of_tables else "a document"
+    remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each {what}"]
     if others:
-        *first, last = IN_FOLDERS
+        *first, last = IN_FOLDERS_OF_TABLES if of_tables else IN_FOLDERS
         read = f"{', '.join(first)} and {last}"
         remarks.append(f"{folder}: left out, as only {read} files of a folder are read: {others}")
     if hidden:
@@ -160,7 +180,7 @@ def texts_of_folder(folder: Path) -> Folder:
         remarks.append(f"{folder}: left out, as written by sgmc: {plural(ours, 'folder')}")
     if empty := sum(path.stat().st_size == 0 for path in files if path.is_file()):
         remarks.append(f"{folder}: {plural(empty, 'empty file')}")
-    return Folder(files, remarks)
+    return Folder(files, remarks, of_tables)
 
 
 def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:

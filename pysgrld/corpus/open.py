@@ -22,9 +22,10 @@ from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import missing, size_of
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
+from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import Step, Wish, read
-from pysgrld.corpus.stopwords import NAMED, warned_of_language
+from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_script
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
@@ -398,7 +399,16 @@ class CorpusBuilder:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
         known = tuple(grown(array, len(words))[: len(words)] for array in self.known)
-        if built and rules.stop_words == "english":
+        if built and self.options.cuts:
+            library = SEGMENTERS[self.options.cuts].called
+            self.log(f"cut into words by {library}; left out: stop words ({rules.stop_words})")
+        elif (
+            built
+            and self.options.token_pattern is None
+            and (said := warned_of_script(words, known[1]))
+        ):
+            self.log(said)
+        elif built and rules.stop_words == "english":
             self.log(
                 warned_of_language(words, known[1])
                 or "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
@@ -415,16 +425,26 @@ class CorpusBuilder:
             stop=self.stop[built].words,
         )
         kept = choice.kept
+        if numbers := choice.removed["numbers"]:
+            self.log(
+                f"{plural(numbers, 'number')} left out of the words"
+                + (", but for years" if rules.numbers == "years" else "")
+                + " (--numbers keep keeps them; sgmc corpus words lists what is left out)"
+            )
         if lexicon.numbers:  # the order of first sight means nothing
             kept = kept[np.argsort([int(words[i]) for i in kept.tolist()], kind="stable")]
         if len(kept) == 0:
             named = {
                 "stop words": f"the stop words ({rules.stop_words})",
+                "numbers": f"--numbers {rules.numbers}",
                 "min_df": f"--min-df {rules.min_df}",
                 "max_df": f"--max-df {rules.max_df}",
                 "max_vocab": f"--max-vocab {rules.max_vocab}",
             }
-            took = ", ".join(f"{named[rule]} took {n:,}" for rule, n in choice.removed.items() if n)
+            removed = choice.removed.items()
+            took = ", ".join(
+                f"{named[rule]} took {n:,}" for rule, n in removed if n and rule in named
+            )
             raise CorpusError(
                 f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: {took}; "
                 "a small corpus may need --min-df 1 --max-df 1.0",

@@ -12,6 +12,9 @@ from pysgrld.options import parse
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
+BUILT_NUMBERS = "years"
+#: What stands for a choice that is made by what the inputs look like; the field that is the text of most.
+AUTO, USUAL_TEXT_FIELD = "auto", "text"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
 AUTO_TEXT = 256 * 2**20
 #: What the built-in pattern of tokens takes, for the record.
@@ -25,7 +28,7 @@ NUMBERS = "numbers"
 #: How text became documents, beside the pattern of tokens, for the record.
 OF_TEXT = ("document-is", "chunk", "encoding")
 #: What other documents of text are read by as those of a corpus were, by its record.
-_AS_READ = (*OF_TEXT, "token-pattern", "phrases", "text-field", "id-field")
+_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", "text-field", "id-field")
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,17 @@ class CorpusOptions:
     stop_words : str, optional
         Lists, joined by commas: "english", or files with one word a line; or "none" ("english"
         where a vocabulary is built).
+    numbers : {"years", "keep", "drop"}, optional
+        Which words of digits stay ("years" where a vocabulary is built).
     token_pattern : str, optional
         Regular expression of a token (``\w\w+``).
+    segment : str, optional
+        Language whose library cuts text into words; "none" is as none.
     phrases : tuple of str, optional
         Words in a row that count as one, as the tokeniser writes them.
     text_field : str
-        Field of a JSON line, CSV record or Parquet row that holds the text.
+        Fields of a JSON line, CSV record or Parquet row that are the text, joined by commas; "auto": the
+        one called "text", or what else is plainly one.
     id_field, title_field : str, optional
         Fields that are a document's id and title ("id" and "title", where they are there).
     meta_field : str, optional
@@ -85,9 +93,11 @@ class CorpusOptions:
     min_df: int | float | None = None
     max_df: int | float | None = None
     stop_words: str | None = None
+    numbers: str | None = None
     token_pattern: str | None = None
+    segment: str | None = None
     phrases: tuple[str, ...] | None = None
-    text_field: str = "text"
+    text_field: str = AUTO
     id_field: str | None = None
     title_field: str | None = None
     meta_field: str | None = None
@@ -133,6 +143,10 @@ class CorpusOptions:
                     "--phrases are made of the words of the tokeniser, not of --token-pattern: leave "
                     "one of them out"
                 )
+        if self.cuts and (self.token_pattern is not None or self.phrases):
+            raise UsageError(
+                "--segment says what words are: leave --token-pattern and --phrases out beside it"
+            )
         if self.meta_field is not None:
             parse.columns(self.meta_field)
         if isinstance(self.keep_text, str):
@@ -169,6 +183,8 @@ class CorpusOptions:
         known = {name: recorded[name] for name in _AS_READ if recorded.get(name) is not None}
         if known.get("token-pattern") == BUILT_PATTERN:
             del known["token-pattern"]
+        if known.get("text-field") == USUAL_TEXT_FIELD:  # or there were no fields
+            del known["text-field"]
         said = {
             name: value
             for name, value in given.items()
@@ -194,10 +210,16 @@ class CorpusOptions:
             min_df=None,
             max_df=None,
             stop_words=None,
+            numbers=None,
             meta_field=None,
             metadata=None,
             keep_text="none",
         )
+
+    @property
+    def cuts(self) -> str | None:
+        """The language whose library cuts text into words; None: the tokeniser does."""
+        return None if self.segment == "none" else self.segment
 
     @property
     def text_limit(self) -> int | None:
@@ -209,8 +231,8 @@ class CorpusOptions:
     @property
     def prunes(self) -> bool:
         """Whether an option was given that takes words out of any vocabulary."""
-        asked = self.max_vocab, self.min_df or None, self.max_df, self.stop_words
-        return any(value is not None for value in asked) and asked != (None, None, None, "none")
+        by_words = [self.stop_words not in (None, "none"), self.numbers not in (None, "keep")]
+        return any(by_words) or bool(self.max_vocab or self.min_df or self.max_df)
 
 
 class ReadingProgress(NamedTuple):

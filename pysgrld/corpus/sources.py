@@ -15,7 +15,7 @@ from typing import Any
 from pysgrld.corpus.formats import named_as_counts
 from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import missing, plain_name
-from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
+from pysgrld.corpus.reading import AUTO, USUAL_TEXT_FIELD, CorpusOptions, ReadingProgress
 from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
@@ -81,6 +81,13 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
     return {record["sha256"] for record in records if "sha256" in record}
 
 
+def text_field_of(provenance: Mapping[str, Any]) -> str:
+    """Return the field that was taken for the text of a corpus, where it was not chosen by a person."""
+    inputs = provenance.get("inputs")
+    records = [r for r in inputs if isinstance(r, dict)] if isinstance(inputs, list) else []
+    return next((r["text-field"] for r in records if "text-field" in r), USUAL_TEXT_FIELD)
+
+
 def recipe(options: CorpusOptions) -> dict[str, Any]:
     """Record how inputs are read: the options, and what the files that they name hold.
 
@@ -99,6 +106,11 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
+    if recorded["text_field"] == AUTO:  # older corpora had no choice
+        recorded["text_field"] = USUAL_TEXT_FIELD
+    for name in ("numbers", "segment"):
+        if recorded[name] in (None, "none"):
+            del recorded[name]
     phrases = recorded.pop("phrases")
     del recorded["numbered"]  # which is of a vocabulary, and no way of reading
     if phrases:  # older corpora do not know of them
@@ -135,6 +147,8 @@ def stands_for(
     if provenance.get("options") != wanted["options"] or None in lists.values():
         return False
     if provenance.get("lists") != lists:
+        return False
+    if options.text_field == USUAL_TEXT_FIELD != text_field_of(provenance):
         return False
     reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
     if not isinstance(reading, dict) or not isinstance(vocabulary, dict):

@@ -24,6 +24,7 @@ from pysgrld.corpus.about.details import WHOLE, DocumentDetails, WantedFields
 from pysgrld.corpus.formats import (
     FILE_OF_TEXT,
     IN_FOLDERS,
+    IN_FOLDERS_OF_TABLES,
     TEXT,
     Context,
     CountedDocuments,
@@ -38,6 +39,7 @@ from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
+from pysgrld.corpus.segment import BETWEEN_BLANKS, segmented
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
@@ -177,6 +179,7 @@ def read(
     )
     pattern = None if options.token_pattern is None else TokenPattern(options.token_pattern)
     phrases = Phrases(options.phrases) if options.phrases else None
+    language = options.cuts
     keep = options.keep_text != "none"
 
     def count(step: Step) -> Step:
@@ -185,7 +188,10 @@ def read(
             documents = texts.clean(texts.documents) if texts.clean else texts.documents
             if keep and step.about is not None:
                 step.about.texts = list(documents)
-            if pattern is None:
+            if language:
+                cut = segmented(documents, language)
+                step.words = count_words(cut, BETWEEN_BLANKS, phrases, order)
+            elif pattern is None:
                 step.words = count_words(documents, None, phrases, order)
             else:
                 step.words = _matched(texts, documents, pattern)
@@ -273,6 +279,7 @@ class _Input:
         self.last = last
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
+        self.name = Path(path).name  # of the file under way
         self.given = self.read = 0  # documents so far, and those of which nothing is given
         self.notes: list[str] = []
         self.source: dict[str, Any] = {}
@@ -302,7 +309,7 @@ class _Input:
             cut = chunked(texts, self.options.chunk)
             texts, places = cut.texts, places[cut.of]
         number = len(texts.documents)
-        name, files = Path(self.path).name, None
+        name, files = self.name, None
         names = [name]
         rows = np.full(number, WHOLE)
         if isinstance(texts.labels, list):
@@ -372,13 +379,15 @@ class _Input:
             digests += [digest(file) for file in files_of(path)]
             self.notes += self.context.noticed.twin(str(path), {stored.fingerprint: str(path)})
         else:
-            files, remarks = texts_of_folder(path)
+            files, remarks, tables = texts_of_folder(path)
             if any(named_as_counts(plain_name(file)) for file in files):
                 raise CorpusError("a folder with files of counts (docword.*); name the files", path)
             self.notes += remarks
             yield self._step(Heading("text"))
             read = []
-            for file in files:
+            for file in files if tables else ():
+                yield from self._table(file, digests.append)
+            for file in () if tables else files:
                 format = IN_FOLDERS[Path(plain_name(file)).suffix.lower()]
                 encoding = self.options.encoding if format.encoded else UTF8
                 read.append((file, format.function(), encoding))
@@ -388,6 +397,22 @@ class _Input:
             self.notes += self.context.noticed.twin(str(path), alike)
         for record, found in zip(self.source["files"], digests, strict=True):
             record["sha256"] = found
+
+    def _table(self, path: Path, digested: Callable[[str], None]) -> Iterator[Step]:
+        """Yield the steps of a table in a folder."""
+        options, folder = self.options, Path(self.path)
+        format = IN_FOLDERS_OF_TABLES[Path(plain_name(path)).suffix.lower()]
+        encoding = options.encoding if format.encoded else UTF8
+        how = self._size, self.threads, options.max_input, encoding
+        with Lines(path, options.max_line, *how) as source:
+            self.label = source.label
+            self.name = f"{folder.resolve().name}/{path.relative_to(folder).as_posix()}"
+            for texts in format.read(source, self.context) if source.head else ():
+                assert isinstance(texts, Texts)
+                yield self._texts(texts)
+            if (field := self.context.noticed.text_fields.get(source.label)) is not None:
+                self.source["text-field"] = field
+            digested(source.digest())
 
     def _file(self) -> Iterator[Step]:
         options = self.options
@@ -432,6 +457,8 @@ class _Input:
                     yield self._texts(texts)
                 if source.is_utf8:
                     context.noticed.utf8.append(source.label)
+            if (field := context.noticed.text_fields.get(source.label)) is not None:
+                self.source["text-field"] = field
             if "size" in self.source:
                 self.source["sha256"] = sha256 = source.digest()
                 if source.head:

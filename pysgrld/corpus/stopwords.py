@@ -7,10 +7,13 @@ degree, time and place) and what contractions leave when they are cut at the apo
 
 from __future__ import annotations
 
+import contextlib
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 
+from pysgrld.errors import MissingInputError
 from pysgrld.types import Int64s
 
 _ENGLISH = """
@@ -64,8 +67,12 @@ _CONTENT = {
     "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
 }
 
-#: The lists that have a name.
-NAMED = ("english", *_CONTENT)
+#: Languages of the package stopwordsiso, an extra, by its names.
+_ISO = {"chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
+_CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
+#: The lists that have a name; and those that texts are compared with.
+NAMED = ("english", *_CONTENT, *_ISO)
+COMPARED = ("english", *_CONTENT)
 
 #: So many different words of a list make a language likely: one or two are in texts of any.
 FEWEST_WORDS = 4
@@ -82,11 +89,35 @@ def named(name: str) -> frozenset[str]:
     """
     if name == "english":
         return frozenset(_ENGLISH.split())
+    if name in _ISO:
+        return _of_iso(name)
     from stop_words import get_stop_words
 
     # what an apostrophe or a point cuts comes from the text in pieces, which are in the list too
     words = {fold(word) for word in get_stop_words(name) if word.isalpha()}
     return frozenset(words - {fold(word) for word in _CONTENT[name].split()})
+
+
+def _of_iso(name: str) -> frozenset[str]:
+    """Return a list of the package stopwordsiso; of Chinese in both kinds of characters.
+
+    Raises
+    ------
+    MissingInputError
+        If the package is not installed.
+    """
+    try:
+        library = import_module("stopwordsiso")
+    except ImportError:
+        raise MissingInputError(
+            f"--stop-words {name}: the list is that of stopwordsiso: pip install stopwordsiso"
+        ) from None
+    words = {word for word in library.stopwords(_ISO[name]) if word.isalpha() or name == "thai"}
+    if name == "chinese":
+        with contextlib.suppress(ImportError):
+            convert = import_module("opencc").OpenCC("s2t").convert
+            words |= {convert(word) for word in words}
+    return frozenset(map(fold, words - {*_CONTENT_OF_ISO.get(name, "").split()}))
 
 
 def fold(word: str) -> str:
@@ -116,10 +147,10 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
         return None
     place = {word: i for i, word in enumerate(words)}
     shares = {}
-    for name in NAMED:
+    for name in COMPARED:
         found = [place[word] for word in named(name) if word in place]
         shares[name] = int(tokens[found].sum()) / total if len(found) >= FEWEST_WORDS else 0.0
-    best = max(NAMED, key=lambda name: shares[name])
+    best = max(COMPARED, key=lambda name: shares[name])
     english = shares["english"]
     return (best, shares[best], english) if shares[best] > max(0.1, 2 * english) else None
 
@@ -134,3 +165,51 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
         f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
         f"out; give --stop-words {language}"
     )
+
+
+#: Scripts by how the names of their letters begin: what a text in one is taken for, how the tokeniser
+#: cuts it, and the language of ``--segment`` that cuts it better, if there is one.
+_SCRIPTS = {
+    "HIRAGANA": ("Japanese", "at changes of script, and kanji into overlapping pairs", "japanese"),
+    "CJK": (
+        "Chinese",
+        "into overlapping pairs of characters, of which many are no words",
+        "chinese",
+    ),
+    "HANGUL": ("Korean", "at blanks, so that endings stay on the words", "korean"),
+    "THAI": ("Thai", "at vowel signs, which gives no words", "thai"),
+    "LAO": ("Lao", "at vowel signs, which gives no words", ""),
+    "KHMER": ("Khmer", "at vowel signs, which gives no words", ""),
+    "MYANMAR": ("Burmese", "at vowel signs, which gives no words", ""),
+}
+#: So great a share of the tokens makes a script that of the text; of Hiragana, of the other two as well.
+_SHARE, _OF_KANA = 0.3, 0.05
+
+
+def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
+    """Say how a text was cut whose script has no blanks between words, or endings on them.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Every word of the text, as the tokeniser writes them.
+    tokens : (V,) int64
+        Occurrences of each.
+    """
+    total, shares = int(tokens.sum()), dict.fromkeys(_SCRIPTS, 0)
+    for word, count in zip(words, tokens.tolist(), strict=True):
+        if word > "\u0e00":
+            script = unicodedata.name(word[0], "").partition(" ")[0]
+            script = "HIRAGANA" if script == "KATAKANA" else script
+            if script in shares:
+                shares[script] += count
+    greatest = max(shares, key=lambda script: shares[script])
+    if not total or shares[greatest] < _SHARE * total:
+        return None
+    if greatest == "CJK" and shares["HIRAGANA"] > _OF_KANA * total:
+        greatest = "HIRAGANA"
+    what, how, language = _SCRIPTS[greatest]
+    advice = "put blanks between the words before"
+    if language:
+        advice = f"--segment {language} cuts it into words (pip install 'pysgrld[{language}]')"
+    return f"this looks like {what}, cut {how}: {advice}"

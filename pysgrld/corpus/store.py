@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.stored import About
-from pysgrld.corpus.reading import NAMED_WORDS, NUMBERED, NUMBERS, OF_WORDS
+from pysgrld.corpus.reading import AUTO, NAMED_WORDS, NUMBERED, NUMBERS, OF_WORDS, USUAL_TEXT_FIELD
+from pysgrld.corpus.sources import text_field_of
 from pysgrld.corpus.stored_files import (
     ARRAYS,
     PACKED,
@@ -177,7 +178,9 @@ class Corpus:
                 return found
             numbered = chosen["from"] == NUMBERS
             return found | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
-        options = record.get("options", {})
+        options = dict(record.get("options", {}))
+        if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
+            options["text_field"] = text_field_of(record)
         fields = {name: options.get(name.replace("-", "_")) for name in ("text-field", "id-field")}
         return found | {name: field for name, field in fields.items() if field is not None}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +16,13 @@ from pysgrld.corpus.reading import (
     BUILT_MAX_DF,
     BUILT_MAX_VOCAB,
     BUILT_MIN_DF,
+    BUILT_NUMBERS,
     BUILT_PATTERN,
     BUILT_STOP_WORDS,
     OF_TEXT,
     CorpusOptions,
 )
+from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.stopwords import NAMED, fold, named
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.types import Int64s
@@ -153,11 +156,13 @@ class Rules(NamedTuple):
     Attributes
     ----------
     stop_words : str
+    numbers : {"years", "keep", "drop"}
     min_df, max_df : int or float
     max_vocab : int or None
     """
 
     stop_words: str
+    numbers: str
     min_df: int | float
     max_df: int | float
     max_vocab: int | None
@@ -166,16 +171,30 @@ class Rules(NamedTuple):
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
         """Resolve defaults, which are strict only where a vocabulary is built."""
         default = _BUILT if built else _GIVEN
+        if built and options.cuts:
+            more = SEGMENTERS[options.cuts].stop_words
+            default = default._replace(stop_words=f"{default.stop_words},{more}")
         return cls(
             default.stop_words if options.stop_words is None else options.stop_words,
+            options.numbers or default.numbers,
             default.min_df if options.min_df is None else options.min_df,
             default.max_df if options.max_df is None else options.max_df,
             default.max_vocab if options.max_vocab is None else options.max_vocab,
         )
 
 
-_BUILT = Rules(BUILT_STOP_WORDS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
-_GIVEN = Rules("none", 0, 1.0, None)
+_BUILT = Rules(BUILT_STOP_WORDS, BUILT_NUMBERS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
+_GIVEN = Rules("none", "keep", 0, 1.0, None)
+#: Words that are numbers, or what is left of one that was broken at a comma; and those that are years.
+_NUMBER = re.compile(r"_*\d[\d_]*(?:st|nd|rd|th)?")
+_YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
+
+
+def is_number(word: str, numbers: str) -> bool:
+    """Return whether a word is a number that a rule takes out."""
+    if numbers == "keep" or not _NUMBER.fullmatch(word):
+        return False
+    return numbers == "drop" or not _YEAR.fullmatch(word)
 
 
 def resolved(
@@ -191,27 +210,40 @@ def resolved(
         "max-df": rules.max_df,
         "max-vocab": rules.max_vocab,
     }
+    if rules.numbers != "keep":
+        found["numbers"] = rules.numbers
     if text:
         found["token-pattern"] = options.token_pattern or BUILT_PATTERN
         found |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
+        if options.cuts:
+            found["segment"] = options.cuts
         if options.phrases:
             found["phrases"] = list(options.phrases)
     return found
 
 
 class Choice(NamedTuple):
-    """The words that stay in a vocabulary, and how many each rule took out.
+    """The words that stay in a vocabulary, and which rule took out each of the others.
 
     Attributes
     ----------
     kept : (V,) int64
         Ids that stay, in their new order.
-    removed : dict
-        Number of words by the rule that took them out.
+    by : (number of words,) int8
+        By which of `RULES` each word was taken out; -1: by none.
     """
 
     kept: Int64s
-    removed: dict[str, int]
+    by: npt.NDArray[np.int8]
+
+    @property
+    def removed(self) -> dict[str, int]:
+        """Number of words by the rule that took them out."""
+        return {name: int((self.by == at).sum()) for at, name in enumerate(RULES)}
+
+
+#: Rules that take words out, in the order in which they are asked; the last: a word never occurs.
+RULES = ("stop words", "numbers", "min_df", "max_df", "max_vocab", "unused")
 
 
 def choose(
@@ -225,7 +257,7 @@ def choose(
     must_occur: bool,
     stop: frozenset[str],
 ) -> Choice:
-    """Apply stop words, min_df, max_df and max_vocab, in this order.
+    """Apply stop words, numbers, min_df, max_df and max_vocab, in this order.
 
     Parameters
     ----------
@@ -245,24 +277,27 @@ def choose(
     """
     least = rules.min_df * documents if isinstance(rules.min_df, float) else rules.min_df
     most = rules.max_df * documents if isinstance(rules.max_df, float) else rules.max_df
-    stay: npt.NDArray[np.bool_] = (
-        document_counts > 0 if must_occur else np.ones(len(words), np.bool_)
-    )
-    removed: dict[str, int] = {}
+    by = np.full(len(words), -1, np.int8)
+    if must_occur:
+        by[document_counts == 0] = RULES.index("unused")
     tests: dict[str, Callable[[], npt.NDArray[np.bool_]]] = {
-        "stop words": lambda: np.fromiter((w not in stop for w in words), np.bool_, len(words)),
-        "min_df": lambda: document_counts >= least,
-        "max_df": lambda: document_counts <= most,
+        "stop words": lambda: np.fromiter((w in stop for w in words), np.bool_, len(words)),
+        "numbers": lambda: np.fromiter(
+            (is_number(w, rules.numbers) for w in words), np.bool_, len(words)
+        ),
+        "min_df": lambda: document_counts < least,
+        "max_df": lambda: document_counts > most,
     }
     for name, test in tests.items():
-        now = stay & test()
-        removed[name] = int(stay.sum() - now.sum())
-        stay = now
-    kept = np.flatnonzero(stay)
+        by[(by == -1) & test()] = RULES.index(name)
+    kept = np.flatnonzero(by == -1)
     if by_frequency or rules.max_vocab is not None:
         alphabetical = sorted(kept.tolist(), key=words.__getitem__)
         ranked = np.asarray(alphabetical, np.int64)
-        ranked = ranked[np.argsort(-token_counts[ranked], kind="stable")][: rules.max_vocab]
-        removed["max_vocab"] = len(kept) - len(ranked)
+        ranked = ranked[np.argsort(-token_counts[ranked], kind="stable")]
+        ranked, beyond = np.split(
+            ranked, [len(ranked) if rules.max_vocab is None else rules.max_vocab]
+        )
+        by[beyond] = RULES.index("max_vocab")
         kept = ranked if by_frequency else np.sort(ranked)
-    return Choice(kept.astype(np.int64), removed)
+    return Choice(kept.astype(np.int64), by)

@@ -22,6 +22,7 @@ from pysgrld.estimators.fitting import jobs
 from pysgrld.estimators.inputs import as_documents, column_names, counted, texts_in
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import SMALLEST
+from pysgrld.options.peers import hint, peer
 from pysgrld.samplers.table import options_of_samplers
 from pysgrld.types import Array, Documents
 
@@ -33,6 +34,9 @@ T = TypeVar("T")
 MOST = 2**31 - 1
 #: What a positive parameter must be between, as a person reads it.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
+#: Parameters whose names are other than those of options; `Estimator.options_of` has the others.
+_PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
+_PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter, in minibatches,"}
 #: Types of values as docstrings have them, by what stands for the value in the help.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
@@ -77,9 +81,16 @@ class Estimator(ABC):
 
     of_counts: ClassVar[bool] = True
     kind: ClassVar[str | None] = None
+    options_of: ClassVar[dict[str, str]] = {}
     n_jobs: int | None
     n_features_in_: int
     feature_names_in_: Array
+
+    def __init_subclass__(cls) -> None:
+        """Have the constructor refuse parameters that are not there in a line of ours."""
+        estimator: Any = cls
+        if "__init__" in vars(cls):
+            estimator.__init__ = _of_known_parameters(estimator.__init__)
 
     @classmethod
     def _parameters(cls) -> list[str]:
@@ -121,10 +132,7 @@ class Estimator(ABC):
         """
         for name, value in params.items():
             if name not in self._parameters():
-                raise UsageError(
-                    f"invalid parameter {name!r} for {type(self).__name__}: there are "
-                    f"{', '.join(self._parameters())}"
-                )
+                raise UsageError(unknown_parameter(type(self), name))
             setattr(self, name, value)
         return self
 
@@ -186,8 +194,9 @@ class Estimator(ABC):
             read = getattr(
                 self, "_options", None
             )  # of a run that was loaded, how its texts were read
-            pattern, phrases = getattr(read, "token_pattern", None), getattr(read, "phrases", None)
-            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), phrases, log)
+            how = {name: getattr(read, name, None) for name in ("phrases", "segment")}
+            pattern = getattr(read, "token_pattern", None)
+            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), log=log, **how)
         found = column_names(X)
         if known is not None and found is not None and len(known) == len(found):
             for at, (name, other) in enumerate(zip(known, found, strict=True)):
@@ -227,6 +236,43 @@ class Estimator(ABC):
                 name = rule.name or rule.option.replace("-", "_")
                 raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
         return {r.option: r.value for r in rules if r.option and r.value is not None}
+
+
+def unknown_parameter(cls: type[Estimator], name: str) -> str:
+    """Return what is said of a parameter that is not there: what it is here, or which there are.
+
+    Parameters
+    ----------
+    cls : type
+        The estimator.
+    name : str
+        As it was given.
+    """
+    there = cls._parameters()
+    said, found = f"there are {', '.join(there)}", peer(name)
+    if found is not None and found.here.startswith("--"):
+        option = found.here.removeprefix("--")
+        named = {o: own for own, o in cls.options_of.items()} | _PARAMETERS
+        own = named.get(option, option.replace("-", "_"))
+        if own.partition(",")[0] in there:
+            said = hint(name, found._replace(note=""), own)
+    return f"invalid parameter {name!r} for {cls.__name__}: {said}"
+
+
+def _of_known_parameters(constructor: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor whose message of an unknown parameter says what it is here."""
+    signature = inspect.signature(constructor)
+    if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+        return constructor
+
+    @functools.wraps(constructor)
+    def checked(self: Any, *values: Any, **named: Any) -> None:
+        for name in named:
+            if name not in signature.parameters:
+                raise TypeError(unknown_parameter(type(self), name))
+        constructor(self, *values, **named)
+
+    return checked
 
 
 def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Rule:
@@ -381,15 +427,11 @@ def with_sampler_options(cls: type[T]) -> type[T]:
 
     @functools.wraps(own)
     def constructor(self: Any, *values: Any, **named: Any) -> None:
-        for name in named:
-            if name not in signature.parameters:
-                said = f"{cls.__name__}.__init__() got an unexpected keyword argument {name!r}"
-                raise TypeError(said)
         vars(self).update({name: named.pop(name, None) for name in names})
         own(self, *values, **named)
 
     constructor.__signature__ = signature  # type: ignore[attr-defined]
-    estimator.__init__ = constructor
+    estimator.__init__ = _of_known_parameters(constructor)
     estimator.sampler_options = options
     estimator.options_of = estimator.options_of | names
     text = inspect.cleandoc(cls.__doc__ or "")

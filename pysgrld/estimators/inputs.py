@@ -340,6 +340,7 @@ def counted(
     pattern: str | None,
     threads: int,
     phrases: tuple[str, ...] | None = None,
+    segment: str | None = None,
     log: Callable[[str], None] = lambda _: None,
 ) -> Documents:
     """Return counts of some words in texts; others are left out, and a text may be an empty document.
@@ -354,6 +355,8 @@ def counted(
     threads : int
     phrases : tuple of str, optional
         Words in a row that count as one.
+    segment : str, optional
+        The language whose library cuts text into words.
     log : callable
         Told, a line at a time, what is left out.
 
@@ -362,7 +365,8 @@ def counted(
     UsageError
         A `ValueError`: a text that is none.
     """
-    options = CorpusOptions(max_line=LONGEST, token_pattern=pattern, phrases=phrases)
+    how = {"token_pattern": pattern, "phrases": phrases, "segment": segment}
+    options = CorpusOptions(max_line=LONGEST, **how)  # type: ignore[arg-type]
     nobody = lambda _: None  # noqa: E731
     with _written(texts) as file:
         blocks = list(

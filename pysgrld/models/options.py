@@ -40,7 +40,7 @@ def _kind() -> dict[str, Option]:
         "algo": Option(
             choice(*SAMPLERS),
             first.algorithms[0],
-            "sampler: " + ", ".join(SAMPLERS),
+            "how it is trained: one of the samplers that --help-all lists",
             "Model",
             metavar="NAME",
             default=first.algorithms[0],
@@ -71,6 +71,7 @@ def _all() -> dict[str, Option]:
     for name, option in SHARED.items():  # help shows other defaults of models
         others = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
         shared[name] = option._replace(shown="; ".join([option.shown, *others]))
+    found = {"topics": shared["topics"]} | found  # which most people choose, and nothing else
     found |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
         found |= model.options

@@ -33,10 +33,13 @@ from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
+#: Languages whose text libraries cut into words.
+SEGMENTED = ("chinese", "chinese-simplified", "japanese", "korean", "thai")
+
 #: Of models whose documents have proportions with a Dirichlet prior.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
-               "Model", metavar="A|learn", first=True)  # fmt: skip
+               "Model", metavar="A|learn")  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model
@@ -84,7 +87,7 @@ SHARED: dict[str, Option] = {
     "vocab": Option(str, "the corpus's own", "file with the vocabulary, one word a line",
                     "Corpus", metavar="FILE"),
     "max-vocab": Option(integer(1), "100000", "most words of a vocabulary that is built", "Corpus",
-                        metavar="N", first=True),
+                        metavar="N"),
     "min-df": Option(share_or_count, "2", "leave out words in fewer documents: number, or share",
                      "Corpus", metavar="N"),
     "max-df": Option(share_or_count, "0.5", "leave out words in more documents: number, or share",
@@ -93,14 +96,20 @@ SHARED: dict[str, Option] = {
                          "words to leave out: english, french, ...; files; several (english,FILE); none",
                          "Corpus",
                          metavar="LIST,...", first=True, joins=True),
+    "numbers": Option(choice("years", "keep", "drop"), "years",
+                      "words of digits, as 000 and 20th: keep years, all, or none of them", "Corpus",
+                      metavar="years|keep|drop"),
     "token-pattern": Option(str, r"\w\w+", "regular expression of a token", "Corpus",
                             metavar="REGEX"),
+    "segment": Option(choice("none", *SEGMENTED), "none",
+                      "cut text into words: " + ", ".join(SEGMENTED), "Corpus", metavar="LANGUAGE"),
     "phrases": Option(str, "none",
                       "words in a row that count as one, a phrase a line: see sgmc corpus phrases",
                       "Corpus", metavar="FILE", read=read_phrases,
                       spell=spell_phrases),
-    "text-field": Option(str, "text", "field of JSON lines, CSV or Parquet that is the text", "Corpus",
-                         metavar="NAME", default="text"),
+    "text-field": Option(str, "text, else found",
+                         "fields of JSON lines, CSV, ... that are the text: title,abstract joins two",
+                         "Corpus", metavar="NAME,...", default="auto", first=True),
     "id-field": Option(str, "id", "field that is a document's id, and that --metadata is joined by",
                        "Corpus", True, "NAME"),
     "title-field": Option(str, "title", "field that is a document's title", "Corpus", True, "NAME"),

@@ -117,9 +117,11 @@ class Resolved:
     min_df: int | float | None
     max_df: int | float | None
     stop_words: str | None
+    numbers: Literal["years", "keep", "drop"] | None = None
     token_pattern: str | None
+    segment: str | None = None
     phrases: tuple[str, ...] | None = None
-    text_field: str
+    text_field: str = "auto"
     id_field: str | None = None
     title_field: str | None = None
     meta_field: str | None = None

@@ -64,12 +64,12 @@ def test_every_option_that_reading_a_corpus_may_advise_is_there():
 def test_documents_for_a_run_are_read_as_it_is_typed(trained, tmp_path):
     """Red with: the field that the run was trained with and no other."""
     table = tmp_path / "new.csv"
-    table.write_bytes("id;body\n1;lord café\n2;king\n".encode("latin-1"))
+    table.write_bytes("id;remark\n1;lord café\n2;king\n".encode("latin-1"))
     failed = trained("infer", table, code=65)
     assert "choose one with --text-field" in failed.stderr
-    done = trained("infer", table, "--text-field", "body", "--encoding", "latin-1")
+    done = trained("infer", table, "--text-field", "remark", "--encoding", "latin-1")
     assert [json.loads(line)["tokens"] for line in done.stdout.splitlines()] == [1, 1]
-    scored = trained("eval", "--corpus", table, "--text-field", "body", code=65)
+    scored = trained("eval", "--corpus", table, "--text-field", "remark", code=65)
     assert "--encoding windows-1252" in scored.stderr
 
 

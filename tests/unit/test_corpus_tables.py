@@ -70,6 +70,17 @@ def test_a_table_is_read_whatever_its_spelling(write, case):
     assert texts(write(*GOOD[case])) == ["aa bb", "cc"]
 
 
+def test_a_table_of_quoted_fields_is_searched_for_its_text(write):
+    """Red with: "not CSV", as the semicolon that is tried next makes no sense of the quotes."""
+    data = '"no","remarks"\n' + '"1","aa bb cc dd aa bb cc dd aa bb cc dd aa bb cc dd"\n' * 2
+    assert texts(write("x.csv", data)) == ["aa bb cc dd"] * 2
+    assert texts(write("y.csv", data.replace(",", ";"))) == ["aa bb cc dd"] * 2
+    with pytest.raises(
+        CorpusError, match=r"no field 'body' in the header \(it has 'no', 'remarks'"
+    ):
+        texts(write("z.csv", data), text_field="body")
+
+
 def test_a_compressed_table_is_told_by_its_name_without_the_suffix(write):
     assert texts(write("x.csv.gz", gzip.compress(b"id,text\n1,aa\n"))) == ["aa"]
 
@@ -104,7 +115,7 @@ def test_the_module_csv_writes_what_is_read(write):
 NO_HEADER = {
     "other fields": ("a,b\n1,2\n", "no field 'text' in the header (it has 'a', 'b'; choose one"),
     "twice": ("text,text\n1,2\n", "more than one field 'text'"),
-    "case differs": ("Text\naa\n", "it has 'Text'"),
+    "twice but for capitals": ("Body,BODY\naa,bb\n", "it has 'Body', 'BODY'"),
     "blank": ("\n \n", "no field 'text'"),
     "endless name": ("a" * 10**6 + ",b\n1,2\n", "aaa...', 'b'; choose one"),
     "open quote": ('id,"text\n1,aa\n', "no header: not CSV: a quote is never closed"),
@@ -265,10 +276,10 @@ def test_progress_of_a_table_ends_at_all_bytes(table, tmp_path):
 
 def test_a_column_that_is_missing_says_which_there_are(table):
     pa = pytest.importorskip("pyarrow")
-    path = table(pa.array(["aa"]), field="body")
-    with pytest.raises(CorpusError, match=r"no column 'text' \(it has 'id', 'body'; choose one"):
+    path = table(pa.array(["aa"]), field="remark")
+    with pytest.raises(CorpusError, match=r"no column 'text' \(it has 'id', 'remark'; choose one"):
         read(path)
-    assert texts(path, text_field="body") == ["aa"]
+    assert texts(path, text_field="remark") == ["aa"]
 
 
 def test_a_column_of_numbers_is_refused(table):

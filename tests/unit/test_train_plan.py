@@ -198,6 +198,7 @@ def test_the_record_of_a_run_says_what_made_its_vocabulary(tmp_path, plan_of):
         "chunk": None,
         "encoding": "utf-8",
         "text-field": "text",
+        "numbers": "years",
         "holdout": 2,
     }
     assert found.corpus.provenance["reading"]["max-vocab"] == 100_000

@@ -16,7 +16,7 @@ from decimal import Decimal
 from itertools import repeat
 from typing import Any, NamedTuple, Self
 
-from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.reading import AUTO, CorpusOptions
 from pysgrld.options.parse import EVERYTHING, column
 from pysgrld.types import Documents, Int64s
 
@@ -58,8 +58,9 @@ class WantedFields(NamedTuple):
 
     Attributes
     ----------
-    text : str or None
-        The field that is the text; None where no text is wanted.
+    text : tuple of str or None
+        The fields that are the text, joined; none: it is to be found out which is; None where no text
+        is wanted.
     id, title : str
         Fields that are the id and the title.
     named : frozenset of str
@@ -70,7 +71,7 @@ class WantedFields(NamedTuple):
         Whether all fields are columns but the text, the id and the title.
     """
 
-    text: str | None
+    text: tuple[str, ...] | None
     id: str
     title: str
     named: frozenset[str]
@@ -90,8 +91,10 @@ class WantedFields(NamedTuple):
         """
         asked = options.meta_field if metadata or options.metadata is None else None
         columns = {} if asked in (None, EVERYTHING) else dict(map(column, asked.split(",")))
+        auto = options.text_field == AUTO
+        text = () if auto else tuple(name.strip() for name in options.text_field.split(","))
         return cls(
-            None if metadata else options.text_field,
+            None if metadata else text,
             options.id_field or "id",
             options.title_field or "title",
             frozenset(name for name in (options.id_field, options.title_field) if name),
@@ -101,9 +104,9 @@ class WantedFields(NamedTuple):
 
     def among(self, names: list[str]) -> list[str]:
         """Return the fields to keep, of those that records have, without the text."""
-        if self.everything:
-            return [name for name in names if name != self.text]
         wanted = {self.id, self.title, *self.columns}
+        if self.everything:
+            wanted |= {*names} - {*(self.text or ())}
         return [name for name in names if name in wanted]
 
 
@@ -119,7 +122,7 @@ class FieldReader:
 
     def __init__(self, wanted: WantedFields, typed: bool = True) -> None:
         self.wanted, self.typed = wanted, typed
-        self._apart = {wanted.text, wanted.id, wanted.title}
+        self._apart = {*(wanted.text or ()), wanted.id, wanted.title}
         self._kinds = list(wanted.columns.items())
         self.ids: list[Any] = []
         self.titles: list[Any] = []

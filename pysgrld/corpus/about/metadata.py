@@ -58,7 +58,8 @@ class Metadata:
             found = format.read(source, context) if format.fields else None
             if found is None or isinstance(found, CountedDocuments):
                 raise CorpusError(
-                    f"metadata is CSV, TSV, JSON lines or Parquet, and this is {format.name}",
+                    "metadata is CSV, TSV, JSON lines, Parquet or a spreadsheet, and this is "
+                    f"{format.name}",
                     source.label,
                 )
             name = [Path(path).name]

@@ -19,6 +19,7 @@ __all__ = [
     "FILE_OF_TEXT",
     "FORMATS",
     "IN_FOLDERS",
+    "IN_FOLDERS_OF_TABLES",
     "PREFIXES",
     "SUFFIXES",
     "TEXT",
@@ -158,19 +159,19 @@ _PAIRED = re.compile(
 _ARRAY = re.compile(rb"\s*\[\s*(\{\s*[\"}]|\"|\]\s*$)")
 _OBJECT = re.compile(rb'\s*\{\s*"')
 
+#: A zip archive with the parts of a workbook, or one that says that it is one.
+_SHEET = re.compile(
+    rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
+)
+_BIBTEX = re.compile(rb"\s*@(article|book|in\w+|misc|\w*thesis|string|comment)\s*\{", re.I)
+
 #: Formats that are known by sight: how a file begins, what it is, and what to do.
 _REFUSED = (
-    (rb"PK\x03\x04.*\x00xl/", "an Excel workbook (.xlsx)", "save the sheet as CSV UTF-8"),
     (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
     (
         rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text",
         "an OpenDocument text (.odt)",
         "save it as plain text (.txt, UTF-8)",
-    ),
-    (
-        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet",
-        "an OpenDocument spreadsheet (.ods)",
-        "save the sheet as CSV in UTF-8",
     ),
     (
         rb"PK\x03\x04.{26}mimetypeapplication/epub",
@@ -181,7 +182,7 @@ _REFUSED = (
     (
         rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
         "an old Word or Excel file (.doc, .xls)",
-        "save it as plain text or as CSV, in UTF-8",
+        "save it as .docx or as .xlsx",
     ),
     (rb"\{\\rtf", "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
     (rb".{257}ustar", "a tar archive", "unpack it and name the files"),
@@ -221,6 +222,29 @@ FORMATS = (
     Format("SciPy .npz", "counts", "npz.read", _NPZ, (".npz",)),
     Format(
         "Parquet", "text", "parquet.read", re.compile(b"PAR1"), (".parquet", ".pq"), fields=True
+    ),
+    Format(
+        "Arrow",
+        "text",
+        "parquet.read_arrow",
+        re.compile(b"ARROW1"),
+        (".arrow", ".feather"),
+        fields=True,
+    ),
+    Format(
+        "a spreadsheet", "text", "records.sheet", _SHEET, (".xlsx", ".xls", ".ods"), fields=True
+    ),
+    Format(
+        "RIS",
+        "text",
+        "records.ris",
+        re.compile(rb"\s*TY  - "),
+        (".ris",),
+        encoded=True,
+        fields=True,
+    ),
+    Format(
+        "BibTeX", "text", "records.bibtex", _BIBTEX, (".bib", ".bibtex"), encoded=True, fields=True
     ),
     Format(
         "Word",
@@ -277,6 +301,10 @@ PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
 #: What names of the files of a folder end with that are each a document.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
+#: What names of the files of a folder end with that hold records, where none of it is a document.
+IN_FOLDERS_OF_TABLES = {
+    suffix: format for format in FORMATS if format.fields for suffix in format.suffixes
+}
 
 
 def recognise(head: bytes, name: str) -> Format:

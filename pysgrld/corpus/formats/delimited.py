@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
+from pysgrld.corpus.formats.text_fields import NAMES, chosen, joined, of_delimited, usual
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
@@ -30,8 +31,21 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     )  # `_RecordLines` is the stricter one
     lines = _RecordLines(source, context)
     delimiter, names = _header(lines, context.wanted, source)
-    places = {name: names.index(name) for name in context.wanted.among(names)}
-    column = names.index(context.wanted.text) if context.wanted.text is not None else None
+    context = chosen(context, source.label, names, of_delimited(source.head, delimiter, names))
+    wanted = context.wanted
+    for name in wanted.text or ():
+        if name not in names:
+            raise CorpusError(
+                f"no field {name!r} in the header (it has {field_names(names)}; "
+                "choose one with --text-field)",
+                source.label,
+                1,
+            )
+    for name in wanted.among(names):
+        if names.count(name) > 1:
+            raise CorpusError(f"more than one field {name[:40]!r} in the header", source.label, 1)
+    places = {name: names.index(name) for name in wanted.among(names)}
+    columns = [names.index(name) for name in wanted.text or ()]
     batch = Batch(source.label, context, typed=False)
     for record, number in _records(lines, delimiter):
         try:
@@ -42,7 +56,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     "wrong number of fields",
                     f"a record of {plural(len(record), 'field')}, but the header has {len(names)}",
                 )
-            text = b"" if column is None else record[column].encode("utf-8", "surrogateescape")
+            text = joined(record[at].encode("utf-8", "surrogateescape") for at in columns)
             batch.add(text, {name: record[place] for name, place in places.items()}, number)
         except BadDocument as bad:
             batch.refuse(bad, number)
@@ -74,6 +88,11 @@ class _RecordLines:
         again = self.record[kept:]
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
+
+    def back_to_first(self) -> None:
+        """Put the first line of the record back too, where `back` has put back all others."""
+        self.ready.appendleft(self.record[0])
+        self.number -= 1
 
     def __iter__(self) -> _RecordLines:
         return self
@@ -124,34 +143,26 @@ def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | 
 
 
 def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[str, list[str]]:
-    """Return the delimiter that gives the field of the text, or else the most fields; and the fields."""
+    """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
     tabs = source.name.lower().endswith(".tsv")
     most: list[str] = []
-    found = ","
+    found, wrong = ",", ""  # what is wrong with it by a delimiter that may be none of it
     for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
         record, number = next(_records(lines, delimiter), ([], 1))
         if isinstance(record, BadDocument):
-            raise CorpusError(
-                f"no header: {str(record) or 'a line too long'}", source.label, number
-            )
+            if not record.reason:
+                raise CorpusError("no header: a line too long", source.label, number)
+            wrong = wrong or f"no header: {record}"
+            lines.back_to_first()
+            continue
         names = [name.strip() for name in record]
         if len(names) > len(most):
             most, found = names, delimiter
-        if wanted.text is not None and names.count(wanted.text) == 1:
-            most, found = names, delimiter
-            break
+        text = wanted.text
+        if text is not None and (all(map(names.count, text)) if text else usual(names, NAMES)):
+            return delimiter, names
         lines.back(0)
-    else:
-        if wanted.text is not None:
-            what = "more than one" if wanted.text in most else "no"
-            raise CorpusError(
-                f"{what} field {wanted.text!r} in the header (it has {field_names(most)}; "
-                "choose one with --text-field)",
-                source.label,
-                1,
-            )
-        next(_records(lines, found))
-    for name in wanted.among(most):
-        if most.count(name) > 1:
-            raise CorpusError(f"more than one field {name[:40]!r} in the header", source.label, 1)
+    if wrong and len(most) < 2:
+        raise CorpusError(wrong, source.label, 1)
+    next(_records(lines, found), None)
     return found, most

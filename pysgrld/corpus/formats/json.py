@@ -11,9 +11,11 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any
 
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
+from pysgrld.corpus.formats.text_fields import chosen, joined, of_json
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError
@@ -29,6 +31,7 @@ _DECODER = json.JSONDecoder()
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an object; a null is one without words, and blank lines are none."""
+    context = chosen(context, source.label, *of_json(source.head))
     batch = Batch(source.label, context)
     for block in source.lines(context.bad):
         if not block:  # a line above the limit, which was reported
@@ -56,14 +59,18 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
 
     Lines are numbers of elements, from 1.
     """
-    batch = Batch(source.label, context, TOGETHER, SIZE, noun="element")
     limit = context.options.max_line
     elements = _Array(source, context.options).elements()
-    for number, (value, length) in enumerate(elements, 1):
+    first = list(islice(elements, 1))
+    sample = [value for value, _ in first if isinstance(value, dict)]
+    context = chosen(context, source.label, [name for value in sample for name in value], sample)
+    batch = Batch(source.label, context, TOGETHER, SIZE, noun="element")
+    for number, (value, length) in enumerate(chain(first, elements), 1):
         try:
             if length > limit:
                 raise BadDocument("line too long", f"more than {limit} bytes (--max-line)")
-            record = {context.wanted.text or "": value} if isinstance(value, str) else value
+            name = (context.wanted.text or ("",))[0]
+            record = {name: value} if isinstance(value, str) else value
             batch.add(_text_of(record, context.wanted.text), record, number)
         except BadDocument as bad:
             batch.refuse(bad, number)
@@ -73,24 +80,29 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
         yield batch.texts()
 
 
-def _text_of(value: Any, field: str | None) -> bytes:
+def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
     """Return the text of a record as UTF-8; a null has none.
 
     Raises
     ------
     BadDocument
-        If it is no object, or its field of that name is no text.
+        If it is no object, has none of the fields, or one of them is no text.
     """
     if not isinstance(value, dict):
         raise BadDocument("not an object", "JSON, but not an object with fields")
-    if field is None:
+    if fields is None:
         return b""
-    if field not in value:
+    there = [field for field in fields if field in value]
+    if not there:
         raise BadDocument(
             "field missing",
-            f"no field {field!r} (it has {field_names(value)}; choose one with --text-field)",
+            f"no field {fields[0]!r} (it has {field_names(value)}; choose one with --text-field)",
         )
-    text = value[field]
+    return joined(_utf8(value[field], field) for field in there)
+
+
+def _utf8(text: Any, field: str) -> bytes:
+    """Return the text of a field as UTF-8."""
     if text is None:
         return b""
     if not isinstance(text, str):

@@ -1,68 +1,143 @@
-"""Parquet: one column of it is the text. Read by PyArrow, which is an extra."""
+"""Parquet and Arrow: some columns of them are the text. Read by PyArrow, which is an extra."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
+from pysgrld.corpus.formats.text_fields import SAMPLED, chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError
 
-_MAGIC = b"PAR1"
+_MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Rows that are read together.
 TOGETHER = 256
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a row; a null is a document without words. Lines are rows, from 1."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingInputError(
-            f"{source.label}: reading Parquet needs PyArrow: pip install pyarrow"
-        ) from None
-    if source.path is None or not source.path.is_file():
-        raise CorpusError(
-            "Parquet is read from its end, which a pipe cannot do; name the file", source.label
-        )
-    with source.path.open("rb") as file:
+    """Yield one document a row of Parquet; a null has no words. Lines are rows, from 1."""
+    path = _path(source, "Parquet", "is read from its end, which a pipe cannot do")
+    import pyarrow.parquet as pq
+
+    with path.open("rb") as file:
         if file.read(4) != _MAGIC:
             raise CorpusError(
                 "no Parquet (or a compressed file: unpack it, it is compressed already)",
                 source.label,
             )
+    # With a buffer, a column of a row group is read page by page and not at once.
+    with (
+        _told_of_damage(source, "Parquet"),
+        pq.ParquetFile(
+            path, buffer_size=2**20, pre_buffer=False, page_checksum_verification=True
+        ) as table,
+    ):
+        schema = table.schema_arrow
+        names = [field.name for field in schema if is_text(field.type)]
+        first = table.iter_batches(batch_size=SAMPLED, columns=names, use_threads=False)
+        context, columns = _columns(schema, first, source, context)
+        groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
+        chunks = (group.column(i) for group in groups for i in range(group.num_columns))
+        size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
+        limit = context.options.max_input
+        if limit is not None and size > limit:
+            raise CorpusError(
+                f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; "
+                "allow more if it is no bomb",
+                source.label,
+            )
+        total, rows = path.stat().st_size, max(table.metadata.num_rows, 1)
+        batches = table.iter_batches(batch_size=TOGETHER, columns=columns, use_threads=False)
+        yield from _texts(batches, columns, source, context, lambda done: total * done // rows)
+
+
+def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a row of Arrow, a file or a stream, as Hugging Face's datasets save it."""
+    path = _path(source, "Arrow", "is read as it lies on the disk")
+    import pyarrow as pa
+
+    with _told_of_damage(source, "Arrow"), pa.memory_map(str(path)) as mapped:
+        if source.head.startswith(_ARROW_FILE):
+            reader = pa.ipc.open_file(mapped)
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        else:
+            batches = reader = pa.ipc.open_stream(mapped)
+        begin = list(islice(batches, 1))
+        context, columns = _columns(reader.schema, (b[:SAMPLED] for b in begin), source, context)
+        small = (
+            batch.select(columns)[first : first + TOGETHER]
+            for batch in chain(begin, batches)
+            for first in range(0, len(batch), TOGETHER)
+        )
+        yield from _texts(small, columns, source, context, lambda done: mapped.tell())
+
+
+def _path(source: Lines, what: str, how: str) -> Path:
+    """Return the path of a file that PyArrow is to read.
+
+    Raises
+    ------
+    MissingInputError
+        If PyArrow is not installed.
+    CorpusError
+        If it is no file.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise MissingInputError(
+            f"{source.label}: reading {what} needs PyArrow: pip install pyarrow"
+        )
+    if source.path is None or not source.path.is_file():
+        raise CorpusError(f"{what} {how}; name the file", source.label)
+    return source.path
+
+
+@contextmanager
+def _told_of_damage(source: Lines, what: str) -> Iterator[None]:
+    import pyarrow as pa
+
     try:
-        # With a buffer, a column of a row group is read page by page and not at once.
-        with pq.ParquetFile(
-            source.path, buffer_size=2**20, pre_buffer=False, page_checksum_verification=True
-        ) as table:
-            field = context.wanted.text
-            if field is not None:
-                _check_text(table.schema_arrow, field, source.label)
-            others = _others(table.schema_arrow, context.wanted, source.label)
-            chosen = [*others, field] if field is not None else others
-            groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
-            columns = (group.column(i) for group in groups for i in range(group.num_columns))
-            size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema in chosen)
-            limit = context.options.max_input
-            if limit is not None and size > limit:
-                raise CorpusError(
-                    f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; "
-                    "allow more if it is no bomb",
-                    source.label,
-                )
-            yield from _texts(table, field, others, source, context)
+        yield
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, CorpusError | MissingInputError):
             raise
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
-            f"the Parquet file is damaged ({why[:200]}); write it again", source.label
+            f"the {what} file is damaged ({why[:200]}); write it again", source.label
         ) from None
+
+
+def _columns(
+    schema: Any, batches: Iterable[Any], source: Lines, context: Context
+) -> tuple[Context, list[str]]:
+    """Return the context with its fields settled by some rows, and all columns that are to be read."""
+    rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
+    context = chosen(context, source.label, schema.names, rows)
+    text = context.wanted.text or ()
+    for field in text:
+        _check_text(schema, field, source.label)
+    others = _others(schema, context.wanted, source.label)
+    return context, list(dict.fromkeys([*others, *text]))
+
+
+def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
+    names = [field.name for field in batch.schema if is_text(field.type)]
+    found: list[dict[str, Any]] = batch.select(names).to_pylist()
+    return found
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether a type of Arrow is text."""
+    import pyarrow.types as types
+
+    tests = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(test(kind) for test in tests)
 
 
 def _check_text(schema: Any, field: str, label: str) -> None:
@@ -78,12 +153,7 @@ def _check_text(schema: Any, field: str, label: str) -> None:
     given = found = schema.field(field).type
     if kind.is_dictionary(found):
         found = found.value_type
-    if not (
-        kind.is_string(found)
-        or kind.is_large_string(found)
-        or kind.is_binary(found)
-        or kind.is_large_binary(found)
-    ):
+    if not (is_text(found) or kind.is_binary(found) or kind.is_large_binary(found)):
         raise CorpusError(
             f"column {field!r} is not text but {given}; choose another with --text-field", label
         )
@@ -98,6 +168,16 @@ def _plain(column: Any) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     found: list[Any] = column.to_pylist()
+    return found
+
+
+def _utf8(column: Any) -> list[bytes | None]:
+    """Return the texts of a column."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    found: list[bytes | None] = column.cast(pa.large_binary()).to_pylist()
     return found
 
 
@@ -121,36 +201,37 @@ def _others(schema: Any, wanted: WantedFields, label: str) -> list[str]:
 
 
 def _texts(
-    table: Any, field: str | None, others: list[str], source: Lines, context: Context
+    batches: Iterable[Any],
+    columns: list[str],
+    source: Lines,
+    context: Context,
+    read: Callable[[int], int],
 ) -> Iterator[Texts]:
-    import pyarrow as pa
-
+    """Yield the documents of batches of rows, and tell how many bytes were read for so many rows."""
+    fields = context.wanted.text or ()
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
-    limit, done, total = context.options.max_line, 0, max(table.metadata.num_rows, 1)
+    others = context.wanted.among(columns)
+    limit, done = context.options.max_line, 0
     records = Batch(source.label, context)
-    columns = [*others, field] if field is not None else others
-    for batch in table.iter_batches(batch_size=TOGETHER, columns=columns, use_threads=False):
+    for batch in batches:
         values = {name: _plain(batch.column(name)) for name in others}
-        whole: list[bytes | None] = [None] * len(batch)
-        if field is not None:
-            column = batch.column(field)
-            if pa.types.is_dictionary(column.type):
-                column = column.dictionary_decode()
-            whole = column.cast(pa.large_binary()).to_pylist()
-        for at, text in enumerate(whole):
-            row = done + 1 + at
+        whole = [_utf8(batch.column(field)) for field in fields]
+        for at in range(len(batch)):
+            row, text = done + 1 + at, joined(texts[at] or b"" for texts in whole)
             try:
-                if text is not None and len(text) > limit:
+                if len(text) > limit:
                     raise BadDocument(
                         "line too long", f"a document of more than {limit} bytes (--max-line)"
                     )
-                records.add(text or b"", {name: found[at] for name, found in values.items()}, row)
+                records.add(text, {name: found[at] for name, found in values.items()}, row)
             except BadDocument as bad:
                 records.refuse(bad, row)
         yield records.texts()
         done += len(batch)
         if source.on_read is not None:  # as if the file were read from end to end
-            now = max(reported, size * done // total)
+            now = max(reported, read(done))
             source.on_read(now - reported)
             reported = now
+    if source.on_read is not None:
+        source.on_read(max(0, size - reported))

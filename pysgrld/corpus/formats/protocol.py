@@ -131,12 +131,15 @@ class Noticed:
         Files that are UTF-8, where another encoding was given.
     contents : dict of str to str
         The last file of each content, by its SHA-256.
+    text_fields : dict of str to str
+        The field that was taken for the text, by file.
     """
 
     by_line: list[str] = field(default_factory=list)
     by_file: list[str] = field(default_factory=list)
     utf8: list[str] = field(default_factory=list)
     contents: dict[str, str] = field(default_factory=dict)
+    text_fields: dict[str, str] = field(default_factory=dict)
 
     def twin(self, label: str, files: Mapping[str, str]) -> Iterator[str]:
         """Take the files of an input, and yield the line which says that some were read before.

@@ -56,12 +56,7 @@ class DeepLDAModel(Model[DeepLDAOptions]):
     options: ClassVar[Mapping[str, Option]] = {
         **SEEDS,
         "layers": Option(
-            widths,
-            "none",
-            "topics of each layer, bottom first",
-            _GROUP,
-            metavar="K1,K2,...",
-            first=True,
+            widths, "none", "topics of each layer, bottom first", _GROUP, metavar="K1,K2,..."
         ),
         "link": Option(
             choice(*LINKS),

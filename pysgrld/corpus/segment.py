@@ -1,0 +1,172 @@
+"""Text that the tokeniser cannot cut into words, cut by libraries that can, which are extras.
+
+Chinese is cut by jieba, which knows simplified characters: OpenCC converts others for it. Japanese is cut
+by SudachiPy and Korean by Kiwi, which also give dictionary forms and parts of speech: particles, endings,
+auxiliaries and numerals are left out. Thai is cut by PyThaiNLP.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module, metadata
+from typing import Any, NamedTuple
+
+from pysgrld.errors import MissingInputError
+
+#: What a word is of text that was cut: whatever stands between blanks.
+BETWEEN_BLANKS = re.compile(r"\S+")
+#: Parts of speech of Korean that say what a text is about: nouns, verbs, adjectives, other letters.
+_KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
+#: Those of Japanese, by the first two or three of their names.
+_JAPANESE = (
+    ("名詞", "普通名詞"),
+    ("名詞", "固有名詞"),
+    ("動詞", "一般"),
+    ("形容詞", "一般"),
+    ("形状詞", "一般"),
+)
+
+Cut = Callable[[str], Iterator[str]]
+
+
+class Segmenter(NamedTuple):
+    """A library that cuts text of a language into words.
+
+    Attributes
+    ----------
+    stop_words : str
+        The list of the language.
+    packages : tuple of str
+        What has to be installed, the one that cuts first.
+    extra : str
+        The extra that installs them.
+    make : callable
+        Returns what cuts a text; imports the library.
+    """
+
+    stop_words: str
+    packages: tuple[str, ...]
+    extra: str
+    make: Callable[[], Cut]
+
+    @property
+    def called(self) -> str:
+        """Return the library and its version."""
+        return f"{self.packages[0]} {metadata.version(self.packages[0])}"
+
+
+def _chinese(simplified: bool) -> Cut:
+    jieba, opencc = import_module("jieba"), import_module("opencc")
+    jieba.setLogLevel(60)
+    convert = opencc.OpenCC("t2s").convert
+
+    def cut(text: str) -> Iterator[str]:
+        known = convert(text)
+        at = 0
+        for word in jieba.cut(known):
+            begin, at = at, at + len(word)
+            yield word if simplified or len(known) != len(text) else text[begin:at]
+
+    return cut
+
+
+def _japanese() -> Cut:
+    sudachi = import_module("sudachipy")
+    book = sudachi.Dictionary(dict="core")
+    make = getattr(book, "tokenizer", None) or book.create  # which is what older ones have
+    tokenizer, mode = make(), sudachi.SplitMode.B
+    most = 10_000  # characters, in bytes fewer than it takes at a time
+
+    def cut(text: str) -> Iterator[str]:
+        for line in text.splitlines():
+            for begin in range(0, len(line), most):
+                for found in tokenizer.tokenize(line[begin : begin + most], mode):
+                    kind = tuple(found.part_of_speech())
+                    if kind[:2] in _JAPANESE:
+                        word = found.dictionary_form()
+                        if len(word) > 1 or kind[:3] == ("名詞", "普通名詞", "一般"):
+                            yield word
+
+    return cut
+
+
+def _korean() -> Cut:
+    kiwi = import_module("kiwipiepy").Kiwi(num_workers=1)
+
+    def cut(text: str) -> Iterator[str]:
+        for found in kiwi.tokenize(text):
+            if found.tag.partition("-")[0] in _KOREAN:  # irregular verbs have an ending there
+                yield found.lemma
+
+    return cut
+
+
+def _thai() -> Cut:
+    os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")  # else it makes a folder at home
+    tokenize: Any = import_module("pythainlp.tokenize").word_tokenize
+    return lambda text: iter(tokenize(text, engine="newmm", keep_whitespace=False))
+
+
+#: Segmenters by the values of ``--segment``.
+SEGMENTERS = {
+    "chinese": Segmenter("chinese", ("jieba", "opencc"), "chinese", lambda: _chinese(False)),
+    "chinese-simplified": Segmenter(
+        "chinese", ("jieba", "opencc"), "chinese", lambda: _chinese(True)
+    ),
+    "japanese": Segmenter("japanese", ("sudachipy", "sudachidict-core"), "japanese", _japanese),
+    "korean": Segmenter("korean", ("kiwipiepy",), "korean", _korean),
+    "thai": Segmenter("thai", ("pythainlp",), "thai", _thai),
+}
+#: One text at a time: not all of the libraries can do more, and each holds the interpreter's lock anyway.
+_ONE = threading.Lock()
+
+
+@cache
+def _made(name: str) -> Cut:
+    segmenter = SEGMENTERS[name]
+    try:
+        return segmenter.make()
+    except ImportError:
+        raise MissingInputError(
+            f"cutting text into words ({name}) needs {' and '.join(segmenter.packages)}: pip install "
+            f"{' '.join(segmenter.packages)}"
+        ) from None
+
+
+def segmented(documents: list[bytes], name: str) -> list[bytes]:
+    """Return documents with blanks between their words, and nothing but words.
+
+    A word has two characters or more, or is one that the library has looked at; what is no UTF-8, or has
+    a NUL, stays as it is and is told of later.
+
+    Parameters
+    ----------
+    documents : list of bytes
+    name : str
+        One of `SEGMENTERS`.
+
+    Raises
+    ------
+    MissingInputError
+        If its library is not installed.
+    """
+    with _ONE:
+        cut, found = _made(name), []
+        for document in documents:
+            try:
+                text = document.decode("utf-8")
+            except UnicodeDecodeError:
+                found.append(document)
+                continue
+            if "\0" in text:
+                found.append(document)
+                continue
+            least = 1 if name == "japanese" else 2
+            words = (word.strip() for word in cut(text))
+            kept = (w for w in words if len(w) >= least and any(c.isalnum() for c in w))
+            found.append(" ".join(kept).encode("utf-8"))
+        return found

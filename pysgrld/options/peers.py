@@ -1,0 +1,228 @@
+"""Words of other topic modellers, and what to type here in their place.
+
+Hints for options, commands and parameters that are not there are looked up in `PEERS`, and
+docs/coming-from.md lists it. No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_SETTLED = "left out, training ends when held-out perplexity has settled"
+_RUN = "the run's folder is the model"
+_COUNTED = "words are counted, and nothing is embedded"
+
+
+class Peer(NamedTuple):
+    """A word of other tools.
+
+    Attributes
+    ----------
+    name : str
+        An option or a command there, as its tool spells it, without dashes before it.
+    tools : str
+        Whose word it is.
+    here : str
+        Our option, or our command, which begins with ``sgmc``; empty where there is none.
+    note : str
+        What else a person should know; needed where there is nothing here.
+    """
+
+    name: str
+    tools: str
+    here: str
+    note: str = ""
+
+
+#: By what they are here.
+PEERS = (
+    # ---- the model
+    Peer("num-topics", "MALLET, gensim", "--topics"),
+    Peer("n_components", "scikit-learn", "--topics"),
+    Peer("nr_topics", "BERTopic", "--topics"),
+    Peer("reduce_topics", "BERTopic", "--topics", "train with fewer"),
+    Peer("K", "stm, tomotopy", "--topics"),
+    Peer("n_topics", "lda, older scikit-learn", "--topics"),
+    Peer("sampler", "others", "--algo"),
+    Peer("algorithm", "others", "--algo"),
+    Peer("learning_method", "scikit-learn", "--algo", "online variational Bayes is --algo ovb"),
+    Peer("doc_topic_prior", "scikit-learn", "--alpha"),
+    Peer("optimize-interval", "MALLET", "--alpha", "--alpha learn draws it with everything else"),
+    Peer("optimize-burn-in", "MALLET", "--alpha", "--alpha learn has no iterations to wait for"),
+    Peer("optim_interval", "tomotopy", "--alpha", "--alpha learn draws it with everything else"),
+    Peer("use-symmetric-alpha", "MALLET", "--alpha", "a number is one for all topics"),
+    Peer("beta", "MALLET, lda", "--eta"),
+    Peer("topic_word_prior", "scikit-learn", "--eta"),
+    Peer("seed_topic_list", "BERTopic", "--seed-words"),
+    Peer("min_topic_size", "BERTopic", "", "topics have no least size; --topics is their number"),
+    Peer("embedding_model", "BERTopic", "", _COUNTED),
+    Peer("umap_model", "BERTopic", "", _COUNTED),
+    Peer("hdbscan_model", "BERTopic", "", _COUNTED),
+    Peer("content", "stm", "", "words of a topic do not depend on columns of documents"),
+    # ---- training
+    Peer("num-iterations", "MALLET", "--iterations", _SETTLED),
+    Peer("n_iter", "lda", "--iterations", _SETTLED),
+    Peer("iter", "tomotopy", "--iterations", _SETTLED),
+    Peer("passes", "gensim", "--epochs", _SETTLED),
+    Peer("max_iter", "scikit-learn", "--epochs", _SETTLED),
+    Peer("max.em.its", "stm", "--epochs", _SETTLED),
+    Peer("emtol", "stm", "", "training ends when held-out perplexity has settled"),
+    Peer("perp_tol", "scikit-learn", "", "training ends when held-out perplexity has settled"),
+    Peer("chunksize", "gensim", "--minibatch"),
+    Peer("batch_size", "scikit-learn", "--minibatch"),
+    Peer("update_every", "gensim", "--minibatch"),
+    Peer("max_doc_update_iter", "scikit-learn", "--sweeps"),
+    Peer("decay", "gensim", "--step-size", "the last of its three numbers"),
+    Peer("learning_decay", "scikit-learn", "--step-size", "the last of its three numbers"),
+    Peer("offset", "gensim", "--step-size", "the second of its three numbers"),
+    Peer("learning_offset", "scikit-learn", "--step-size", "the second of its three numbers"),
+    Peer("learning_rate", "others", "--step-size"),
+    Peer("random-seed", "MALLET", "--seed"),
+    Peer("random_state", "gensim, scikit-learn", "--seed"),
+    Peer("init.type", "stm", "--seed", "each seed is another start; --chains compares several"),
+    Peer("num-threads", "MALLET", "--threads"),
+    Peer("workers", "gensim, tomotopy", "--threads"),
+    Peer("n_jobs", "scikit-learn", "--threads"),
+    Peer("cores", "stm", "--threads"),
+    Peer("parallel", "tomotopy", "--threads"),
+    Peer("distributed", "gensim", "--mpi"),
+    Peer("low_memory", "BERTopic", "--max-memory"),
+    Peer("total_samples", "scikit-learn", "--corpus-size"),
+    Peer("evaluate_every", "scikit-learn", "--eval-every"),
+    Peer("show-topics-interval", "MALLET", "--eval-every"),
+    # ---- documents and words
+    Peer("input", "MALLET", "sgmc train", "the corpus is named without an option"),
+    Peer("import-dir", "MALLET", "sgmc corpus build", "sgmc train reads a folder as it is, too"),
+    Peer("import-file", "MALLET", "sgmc corpus build", "sgmc train reads a file as it is, too"),
+    Peer("textProcessor", "stm", "sgmc corpus build", "sgmc train reads texts as they are, too"),
+    Peer("text_column", "others", "--text-field"),
+    Peer("id2word", "gensim", "--vocab"),
+    Peer("vocabulary", "scikit-learn", "--vocab"),
+    Peer("no_below", "gensim", "--min-df"),
+    Peer("min_cf", "tomotopy", "--min-df", "documents are counted, not occurrences"),
+    Peer("lower.thresh", "stm", "--min-df", "one more: words in so many documents stay"),
+    Peer("no_above", "gensim", "--max-df"),
+    Peer("upper.thresh", "stm", "--max-df"),
+    Peer("rm_top", "tomotopy", "--max-df", "or --stop-words with a list of the words"),
+    Peer("keep_n", "gensim", "--max-vocab"),
+    Peer("max_features", "scikit-learn", "--max-vocab"),
+    Peer("remove-stopwords", "MALLET, stm", "--stop-words", "English ones are left out anyway"),
+    Peer("stoplist-file", "MALLET", "--stop-words"),
+    Peer("extra-stopwords", "MALLET", "--stop-words", "as in --stop-words english,FILE"),
+    Peer("customstopwords", "stm", "--stop-words", "as in --stop-words english,FILE"),
+    Peer("language", "BERTopic, stm", "--stop-words", "as in --stop-words french"),
+    Peer("token-regex", "MALLET", "--token-pattern"),
+    Peer("tokenizer", "scikit-learn", "--token-pattern"),
+    Peer(
+        *("ngram_range", "scikit-learn, BERTopic", "sgmc corpus phrases"),
+        "train --phrases takes its list",
+    ),
+    Peer("gram-sizes", "MALLET", "sgmc corpus phrases", "train --phrases takes its list"),
+    Peer("ngrams", "others", "sgmc corpus phrases", "train --phrases takes its list"),
+    Peer("bigrams", "others", "sgmc corpus phrases", "train --phrases takes its list"),
+    Peer("keep-sequence", "MALLET", "", "the order of words is known where it matters"),
+    Peer("preserve-case", "MALLET", "", "text is always read in lower case"),
+    Peer("lowercase", "scikit-learn, stm", "", "text is always read in lower case"),
+    Peer("stem", "stm", "", "words are not stemmed here"),
+    Peer("decode_error", "scikit-learn", "--on-bad-document"),
+    Peer("separator", "others", "", "it is found in the first line of a CSV"),
+    # ---- models that are kept
+    Peer("output-model", "MALLET", "--out"),
+    Peer("output-dir", "others", "--out"),
+    Peer("input-model", "MALLET", "--resume"),
+    Peer("warm_start", "scikit-learn", "--resume", "as in --resume RUN"),
+    Peer("update", "gensim", "sgmc train --resume", "new documents go to partial_fit in Python"),
+    Peer("partial_fit", "scikit-learn", "sgmc train --resume", "new documents: in Python only"),
+    Peer("save", "gensim, tomotopy", "", _RUN),
+    Peer("load", "gensim, tomotopy", "sgmc runs", _RUN),
+    # ---- commands, and what they give
+    Peer("train-topics", "MALLET", "sgmc train"),
+    Peer("fit", "scikit-learn", "sgmc train"),
+    Peer("fit_transform", "scikit-learn, BERTopic", "sgmc train", "then sgmc infer"),
+    Peer("stm", "stm", "sgmc train"),
+    Peer("searchK", "stm", "sgmc search"),
+    Peer("infer-topics", "MALLET", "sgmc infer"),
+    Peer("transform", "scikit-learn, BERTopic", "sgmc infer"),
+    Peer("predict", "scikit-learn", "sgmc infer"),
+    Peer("get_document_topics", "gensim", "sgmc infer"),
+    Peer("approximate_distribution", "BERTopic", "sgmc infer"),
+    Peer("calculate_probabilities", "BERTopic", "sgmc infer"),
+    Peer("output-doc-topics", "MALLET", "sgmc infer", "sgmc infer RUN CORPUS -o theta.csv"),
+    Peer("inferencer-filename", "MALLET", "sgmc infer", "it reads the run; nothing has to be kept"),
+    Peer("doc-topics-threshold", "MALLET", "sgmc infer --top"),
+    Peer("doc-topics-max", "MALLET", "sgmc infer --top"),
+    Peer("minimum_probability", "gensim", "sgmc infer --top"),
+    Peer("evaluate-topics", "MALLET", "sgmc eval"),
+    Peer("evaluator-filename", "MALLET", "sgmc eval", "it reads the run; nothing has to be kept"),
+    Peer("score", "scikit-learn", "sgmc eval"),
+    Peer("log_perplexity", "gensim", "sgmc eval --perplexity"),
+    Peer("eval.heldout", "stm", "sgmc eval --perplexity"),
+    Peer("ll_per_word", "tomotopy", "sgmc eval --perplexity", "of held-out documents"),
+    Peer("print_topics", "gensim", "sgmc topics"),
+    Peer("show_topics", "gensim", "sgmc topics"),
+    Peer("get_topic_words", "tomotopy", "sgmc topics"),
+    Peer("get_topic_info", "BERTopic", "sgmc topics"),
+    Peer("get_topics", "BERTopic", "sgmc topics"),
+    Peer("labelTopics", "stm", "sgmc topics"),
+    Peer("output-topic-keys", "MALLET", "sgmc topics"),
+    Peer("num-top-words", "MALLET", "sgmc topics --top"),
+    Peer("num_words", "gensim", "sgmc topics --top"),
+    Peer("topn", "gensim, tomotopy", "sgmc topics --top"),
+    Peer("top_n_words", "BERTopic", "sgmc topics --top"),
+    Peer("find_topics", "BERTopic", "sgmc topics --word"),
+    Peer("get_representative_docs", "BERTopic", "sgmc topics --documents"),
+    Peer("findThoughts", "stm", "sgmc topics --documents"),
+    Peer("output-topic-docs", "MALLET", "sgmc topics --documents"),
+    Peer("topics_over_time", "BERTopic", "sgmc topics --along"),
+    Peer("topics_per_class", "BERTopic", "sgmc topics --by"),
+    Peer("prevalence", "stm", "sgmc topics --by", "columns describe topics, and do not shape them"),
+    Peer("estimateEffect", "stm", "sgmc topics --by"),
+    Peer("hierarchical_topics", "BERTopic", "sgmc topics --tree", "of models with --layers"),
+    Peer("visualize", "BERTopic", "sgmc report"),
+    Peer("visualize_topics", "BERTopic", "sgmc report"),
+    Peer("visualize_hierarchy", "BERTopic", "sgmc report"),
+    Peer("visualize_barchart", "BERTopic", "sgmc report"),
+    Peer("plot", "stm", "sgmc report"),
+    Peer("topicCorr", "stm", "sgmc report"),
+    Peer("xml-topic-phrase-report", "MALLET", "sgmc report"),
+    Peer("toLDAvis", "stm", "sgmc export --to pyldavis"),
+    Peer("output-state", "MALLET", "sgmc export --to mallet"),
+    Peer("topic-word-weights-file", "MALLET", "sgmc export --to csv"),
+)
+
+
+def spelt(name: str) -> str:
+    """Return what a name has in common with its other spellings: num-topics, num_topics, numTopics."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+_FOUND = {spelt(peer.name): peer for peer in PEERS}
+
+
+def peer(name: str) -> Peer | None:
+    """Return the row of a word of another tool, however it is spelt.
+
+    Parameters
+    ----------
+    name : str
+        As it was typed, with dashes before it or without.
+    """
+    return _FOUND.get(spelt(name))
+
+
+def hint(typed: str, found: Peer, here: str) -> str:
+    """Return a line that says what a word of another tool is here.
+
+    Parameters
+    ----------
+    typed : str
+        The word as it was typed.
+    found : Peer
+        Its row.
+    here : str
+        What to type in its place; empty where there is nothing.
+    """
+    if not here:
+        return f"there is no {typed} here: {found.note}"
+    return f"{typed} is {here} here" + (f": {found.note}" if found.note else "")

@@ -1,0 +1,67 @@
+"""Topics that a model hardly uses: too many were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pysgrld.errors import plural
+from pysgrld.reading.results import Results, Topic
+
+#: A topic of less than this share of the average weight is hardly used. Of 400 posts at K = 100, after
+#: training has settled, 42 topics weigh 0.05 to 0.13 of the average and have no theme; of six corpora
+#: whose topics all are used the least one weighs 0.2.
+HARDLY = 0.15
+#: With fewer topics than these, or more cells, a run is not read for a remark when it has ended.
+FEWEST, MOST_CELLS = 20, 1 << 26
+
+
+def is_hardly_used(weight: float | None, topics: int) -> bool:
+    """Return whether a topic of such a share of the corpus is hardly used, among so many.
+
+    Parameters
+    ----------
+    weight : float or None
+        None where it is not known.
+    topics : int
+    """
+    return weight is not None and weight * topics < HARDLY
+
+
+def remark(results: Results, topics: Sequence[Topic]) -> str | None:
+    """Return a line that says how many topics are hardly used and what to do; None where none is.
+
+    Parameters
+    ----------
+    results : Results
+    topics : sequence of Topic
+        All topics of a layer.
+    """
+    return _line(results, [topic.weight for topic in topics])
+
+
+def remark_at_the_end(results: Results) -> str | None:
+    """Return the remark on a run that has just ended; None where it is not worth reading the run for.
+
+    Parameters
+    ----------
+    results : Results
+    """
+    topics = results.fitted.layers[0]
+    if topics < FEWEST or topics * len(results.vocabulary) > MOST_CELLS:
+        return None
+    weights = results.weights()
+    return None if weights is None else _line(results, weights.tolist())
+
+
+def _line(results: Results, weights: Sequence[float | None]) -> str | None:
+    few = sum(is_hardly_used(weight, len(weights)) for weight in weights)
+    chosen = results.options.topics is not None and len(results.fitted.layers) == 1
+    if not few or not chosen:
+        return None
+    used = len(weights) - few
+    better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
+    are = "is" if few == 1 else "are"
+    return (
+        f"{plural(few, results.fitted.noun)} of {len(weights)} {are} hardly used: -k {better}, or "
+        "sgmc search"
+    )

@@ -1,0 +1,114 @@
+"""Which words are kept and which are left out, and by which rule: numbers among them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus.vocabulary import is_number
+from pysgrld.corpus.words import list_words
+
+TEXT = (
+    "the whales were 10,000 in 1984 and the ice 30 km thick\n"
+    "whales of the 20th century, 10,000 of them, like ice\n"
+    "whales by 1984 were 007 and mp3 whales\n"
+    "seals\n"
+)
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text(TEXT)
+    return str(path)
+
+
+def rules_of(path, **options):
+    found = list_words([path], CorpusOptions(**options), notify=lambda _: None, log=lambda _: None)
+    return {word.word: word.rule for word in found}
+
+
+@pytest.mark.parametrize(
+    ("word", "years", "drop"),
+    [
+        ("000", True, True),
+        ("30", True, True),
+        ("20th", True, True),
+        ("1st", True, True),
+        ("1984", False, True),
+        ("2031", False, True),
+        ("2100", True, True),
+        ("0984", True, True),
+        ("19840", True, True),
+        ("10_000", True, True),
+        ("٣٠", True, True),
+        ("1980s", False, False),
+        ("mp3", False, False),
+        ("3d", False, False),
+        ("___", False, False),
+        ("word", False, False),
+    ],
+)
+def test_what_a_number_is(word, years, drop):
+    """Red with: "20th" that is a word; a year that is none."""
+    assert (is_number(word, "years"), is_number(word, "drop")) == (years, drop)
+    assert not is_number(word, "keep")
+
+
+def test_numbers_are_no_words_of_a_text_but_years_are(texts, tmp_path):
+    said: list[str] = []
+    all_words = CorpusOptions(min_df=1, max_df=1.0, stop_words="none")
+    corpus = open_corpus([texts], all_words, store=tmp_path / "s", log=said.append)
+    assert {"1984", "mp3", "whales"} <= set(corpus.vocabulary)
+    assert not {"10", "000", "30", "20th", "007"} & set(corpus.vocabulary)
+    assert "5 numbers left out of the words, but for years (--numbers keep keeps them" in said[0]
+    assert corpus.provenance["vocabulary"]["removed"]["numbers"] == 5
+
+
+def test_numbers_are_kept_if_asked_and_by_a_vocabulary_that_is_given(texts, tmp_path):
+    kept = CorpusOptions(min_df=1, max_df=1.0, stop_words="none", numbers="keep")
+    assert "000" in open_corpus([texts], kept, store=tmp_path / "s").vocabulary
+    (tmp_path / "v.txt").write_text("000\nwhales\n")
+    given = CorpusOptions(vocab=str(tmp_path / "v.txt"))
+    assert open_corpus([texts], given, store=tmp_path / "t").vocabulary == ("000", "whales")
+
+
+def test_each_word_that_is_left_out_has_its_rule(texts):
+    """Red with: a word under the last rule that would take it, and not under the first."""
+    found = rules_of(texts, max_df=0.5, max_vocab=1)
+    assert found["the"] == "stop words"
+    assert found["000"] == "numbers"
+    assert found["seals"] == "min_df"
+    assert found["whales"] == "max_df"
+    assert (found["1984"], found["ice"]) == (None, "max_vocab")
+
+
+def test_what_is_kept_is_the_vocabulary_of_training(texts, tmp_path):
+    corpus = open_corpus([texts], CorpusOptions(), store=tmp_path / "s")
+    assert {word for word, rule in rules_of(texts).items() if rule is None} == set(
+        corpus.vocabulary
+    )
+
+
+def said(*typed):
+    done = CliRunner().invoke(main, ["corpus", "words", *typed], prog_name="sgmc")
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_command_sums_up_lists_and_writes_json(texts):
+    lines = said(texts, "--max-df", "0.5").splitlines()
+    assert lines[0].split()[:2] == ["words", "tokens"]
+    assert lines[1].split()[0] == "kept"
+    assert "000" in next(line for line in lines if line.startswith("numbers"))
+    assert said(texts, "--kept").splitlines()[0].split()[-1] in ("1984", "ice", "whales")
+    dropped = [line.split() for line in said(texts, "--dropped").splitlines()]
+    assert ["2", "2", "numbers", "000"] in dropped
+    assert not [words for words in dropped if words[-1] == "ice"]
+    found = json.loads(said(texts, "--json"))["words"]
+    assert {"word": "000", "documents": 2, "tokens": 2, "rule": "numbers"} in found
+    assert all(word["rule"] for word in json.loads(said(texts, "--json", "--dropped"))["words"])

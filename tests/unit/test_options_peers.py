@@ -1,0 +1,145 @@
+"""Words of other topic modellers: one table, which hints, a page and these tests share."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pysgrld import LDA, DPMixture
+from pysgrld.cli import COMMANDS, main
+from pysgrld.options.peers import PEERS, peer, spelt
+
+PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text("utf-8")
+TRAIN = {name for param in main.get_command(None, "train").params for name in param.opts}
+
+
+def said(*typed):
+    done = CliRunner().invoke(main, list(typed), prog_name="sgmc")
+    assert done.exit_code == 2
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_there_are_many_words_and_none_twice():
+    assert len(PEERS) >= 80
+    assert len({spelt(row.name) for row in PEERS}) == len(PEERS)
+
+
+@pytest.mark.parametrize("row", PEERS, ids=lambda row: row.name)
+def test_a_word_leads_to_what_is_there_and_is_no_word_of_ours(row):
+    """Red with: an option that was renamed."""
+    assert row.here or row.note
+    assert f"--{row.name}" not in TRAIN
+    assert row.name not in COMMANDS
+    if row.here.startswith("--"):
+        assert row.here in TRAIN
+    elif row.here:
+        tool, *words = row.here.split()
+        command = main.get_command(None, words.pop(0))
+        if words and not words[0].startswith("--"):
+            command = command.commands[words.pop(0)]
+        assert tool == "sgmc"
+        options = {name for param in command.params for name in param.opts}
+        assert not words or words[0] in options
+
+
+def test_the_page_lists_every_word():
+    """Red with: a row of the table that docs/coming-from.md has not, or has otherwise."""
+    rows = [
+        f"| `{row.name}` | {row.tools} | {f'`{row.here}`' if row.here else '–'}"
+        f"{', ' * bool(row.here and row.note) or ' ' * bool(row.note)}{row.note} |"
+        for row in sorted(PEERS, key=lambda row: spelt(row.name))
+    ]
+    listed = PAGE.partition("## Words from A to Z\n")[2].strip().splitlines()
+    assert listed[-len(rows) :] == rows
+
+
+def test_what_is_typed_elsewhere_on_the_page_is_in_the_table():
+    """Red with: `workers` known to the page of gensim and to no hint."""
+    left = re.findall(r"^\| (.*?) \| ", PAGE.partition("## Words from A to Z\n")[0], re.MULTILINE)
+    typed = {name for cell in left for name in re.findall(r"`(--[a-z-]+)", cell)}
+    named = {name for cell in left for name in re.findall(r"[(, `]([a-z._]+) ?=", cell)}
+    ours = {name.lstrip("-").replace("-", "_") for name in TRAIN}
+    unknown = {name for name in typed | named if not peer(name) and name.strip("-") not in ours}
+    assert not unknown - {"coherence", "burn_in", "stop_words"}
+
+
+@pytest.mark.parametrize(
+    ("option", "here"),
+    {
+        "--random-state": "--seed",
+        "--n-components": "--topics",
+        "--no-below": "--min-df",
+        "--passes": "--epochs",
+        "--chunksize": "--minibatch",
+        "--max-features": "--max-vocab",
+        "--sampler": "--algo",
+        "--max-iter": "--epochs",
+        "--workers": "--threads",
+        "--n-jobs": "--threads",
+        "--n_jobs": "--threads",
+        "--K": "--topics",
+        "--ngrams": "'sgmc corpus phrases'",
+        "--language": "--stop-words",
+        "--num-topics": "--topics",
+        "--num-words": "'sgmc topics --top'",
+    }.items(),
+)
+def test_an_option_of_another_tool_is_named_as_it_is_here(option, here):
+    assert f"error: {option} is {here} here" in said("train", "x.txt", option, "5")
+
+
+def test_an_option_of_this_command_is_named_alone_and_one_of_training_with_it():
+    assert "--num-words is --top here" in said("topics", "--num-words", "5")
+    assert "--random-state is 'sgmc train --seed' here" in said("topics", "--random-state", "5")
+
+
+def test_what_has_nothing_like_it_says_why():
+    assert "there is no --preserve-case here: text is" in said("train", "--preserve-case", "x")
+
+
+def test_an_option_that_is_unlike_all_of_ours_gets_no_guess():
+    """Red with: click's own guesses, which take --chunked for --chunk."""
+    assert "Did you mean '--topics'" in said("train", "--topcs", "5")
+    assert "Did you mean" not in said("train", "--randomly", "5")
+    assert "sgmc train --help-all" in said("train", "--randomly", "5")
+
+
+@pytest.mark.parametrize(
+    ("command", "here"),
+    {
+        "train-topics": "train",
+        "infer-topics": "infer",
+        "fit": "train",
+        "transform": "infer",
+        "predict": "infer",
+        "visualize": "report",
+        "update": "train --resume",
+        "searchK": "search",
+    }.items(),
+)
+def test_a_command_of_another_tool_is_named_as_it_is_here(command, here):
+    assert f"error: '{command}' is 'sgmc {here}' here" in said(command)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "here"),
+    [
+        (LDA, "num_topics", "n_components"),
+        (LDA, "workers", "n_jobs"),
+        (LDA, "chunksize", "minibatch"),
+        (DPMixture, "random_seed", "random_state"),
+    ],
+)
+def test_a_parameter_of_another_tool_is_named_as_it_is_here(model, name, here):
+    """Red with: Python's own message, which names nothing that is there."""
+    with pytest.raises(TypeError, match=f"{name} is {here} here"):
+        model(**{name: 5})
+    with pytest.raises(ValueError, match=f"{name} is {here} here"):
+        model().set_params(**{name: 5})
+
+
+def test_a_parameter_that_nobody_knows_is_answered_with_those_that_there_are():
+    with pytest.raises(TypeError, match="invalid parameter 'foo' for LDA: there are n_components"):
+        LDA(foo=1)
