@@ -80,7 +80,7 @@ def test_the_first_commands_print_what_is_shown(sgmc, bible):
 
 
 def test_the_first_commands_print_lines_as_they_are_shown(sgmc, bible):
-    """The same commands, ended after 200 iterations and 20 sweeps: what is learned differs, and nothing else does.
+    """The same commands, ended early: what is learned differs, and nothing else does.
 
     Red with: a page of an older default number of documents, of other headings or other units.
     """
