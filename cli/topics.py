@@ -268,11 +268,14 @@ def _show(
     echo((fill(title) if rows else title) + "\n")
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")
-    more = f"            {unit}    {intervals}" if intervals else ""
     counted = "" if topics[0].documents is None else "documents  "
+    pad = min(
+        20, max(9, room() - 44 - len(noun) - len(counted))
+    )  # columns of a word beside figures
+    more = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     echo(f"{noun}  weight  {counted} NPMI  top words{more}")
     wide = len(noun)
-    columns = max(30, room() - 18 - wide - len(counted))
+    columns = max(16, room() - 18 - wide - len(counted))
     blocks: list[list[str]] = []
     for topic in topics:
         lines: list[str] = []
@@ -285,7 +288,7 @@ def _show(
                 lines.append(f"{head}{topic.label}:")
                 head = " " * len(head)
             for word in topic.words:
-                lines.append(head + _with_interval(word, scale))
+                lines.append(head + _with_interval(word, scale, pad))
                 head = " " * len(head)
         else:
             words = wrap(named(topic.label, [word.word for word in topic.words]), columns)
@@ -329,10 +332,10 @@ def percent(weight: float | None) -> str:
     return "     -" if weight is None else f"{100 * weight:>4.1f} %"
 
 
-def _with_interval(word: Word, scale: float) -> str:
+def _with_interval(word: Word, scale: float, pad: int) -> str:
     p, low, high = word.probability, word.low, word.high
     digits = 2 if scale > 1.0 else 3
-    text = f"{word.word}{' ' * (20 - width(word.word))} {scale * p:>6.{digits}f}"
+    text = f"{word.word}{' ' * (pad - width(word.word))} {scale * p:>6.{digits}f}"
     if low is None or high is None:
         return text
     if word.high_open:

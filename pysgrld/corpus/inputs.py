@@ -150,12 +150,7 @@ def texts_of_folder(folder: Path) -> Folder:
                 suffixes[suffix] += 1
     if files:
         suffixes.update(Path(plain_name(table)).suffix.lower() for table in tables)
-    # the most frequent first
-    some = [
-        f"{n:,} {suffix or 'without a suffix'}"
-        for suffix, n in sorted(suffixes.items(), key=lambda of: (-of[1], of[0]))
-    ]
-    others = ", ".join(some if len(some) <= MOST else [*some[:MOST], "others"])
+    others = _listed(suffixes)
     if not files and not tables:
         has = f" (it has {others})" if others else ""
         raise MissingInputError(
@@ -181,6 +176,15 @@ def texts_of_folder(folder: Path) -> Folder:
     if empty := sum(path.stat().st_size == 0 for path in files if path.is_file()):
         remarks.append(f"{folder}: {plural(empty, 'empty file')}")
     return Folder(files, remarks, of_tables)
+
+
+def _listed(suffixes: Counter[str]) -> str:
+    """Return how many files there are of each suffix, the most frequent first."""
+    some = [
+        f"{n:,} {suffix or 'without a suffix'}"
+        for suffix, n in sorted(suffixes.items(), key=lambda of: (-of[1], of[0]))
+    ]
+    return ", ".join(some if len(some) <= MOST else [*some[:MOST], "others"])
 
 
 def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:

@@ -393,27 +393,28 @@ class CorpusBuilder:
         writer.finish_corpus(words, provenance, parts)
         self.work.commit(writer.folder)
 
+    def _cut(self, words: list[str], tokens: Int64s, rules: Rules) -> str | None:
+        """Return what a person should know of how text became words."""
+        if self.options.cuts:
+            library = SEGMENTERS[self.options.cuts].called
+            return f"cut into words by {library}; left out: stop words ({rules.stop_words})"
+        if self.options.token_pattern is None and (said := warned_of_script(words, tokens)):
+            return said
+        if rules.stop_words != "english":
+            return None
+        return warned_of_language(words, tokens) or (
+            "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
+            f"there are {', '.join(NAMED[1:])} too)"
+        )
+
     def _second(
         self, words: list[str], built: bool, rules: Rules
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
         known = tuple(grown(array, len(words))[: len(words)] for array in self.known)
-        if built and self.options.cuts:
-            library = SEGMENTERS[self.options.cuts].called
-            self.log(f"cut into words by {library}; left out: stop words ({rules.stop_words})")
-        elif (
-            built
-            and self.options.token_pattern is None
-            and (said := warned_of_script(words, known[1]))
-        ):
+        if built and (said := self._cut(words, known[1], rules)):
             self.log(said)
-        elif built and rules.stop_words == "english":
-            self.log(
-                warned_of_language(words, known[1])
-                or "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
-                f"there are {', '.join(NAMED[1:])} too)"
-            )
         choice = choose(
             words,
             known[0],

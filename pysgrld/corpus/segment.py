@@ -42,16 +42,18 @@ class Segmenter(NamedTuple):
         The list of the language.
     packages : tuple of str
         What has to be installed, the one that cuts first.
-    extra : str
-        The extra that installs them.
     make : callable
         Returns what cuts a text; imports the library.
     """
 
     stop_words: str
     packages: tuple[str, ...]
-    extra: str
     make: Callable[[], Cut]
+
+    @property
+    def needed(self) -> str:
+        """Return what has to be installed to cut texts and to leave out their stop words."""
+        return " ".join((*self.packages, "stopwordsiso"))
 
     @property
     def called(self) -> str:
@@ -113,13 +115,11 @@ def _thai() -> Cut:
 
 #: Segmenters by the values of ``--segment``.
 SEGMENTERS = {
-    "chinese": Segmenter("chinese", ("jieba", "opencc"), "chinese", lambda: _chinese(False)),
-    "chinese-simplified": Segmenter(
-        "chinese", ("jieba", "opencc"), "chinese", lambda: _chinese(True)
-    ),
-    "japanese": Segmenter("japanese", ("sudachipy", "sudachidict-core"), "japanese", _japanese),
-    "korean": Segmenter("korean", ("kiwipiepy",), "korean", _korean),
-    "thai": Segmenter("thai", ("pythainlp",), "thai", _thai),
+    "chinese": Segmenter("chinese", ("jieba", "opencc"), lambda: _chinese(False)),
+    "chinese-simplified": Segmenter("chinese", ("jieba", "opencc"), lambda: _chinese(True)),
+    "japanese": Segmenter("japanese", ("sudachipy", "sudachidict-core"), _japanese),
+    "korean": Segmenter("korean", ("kiwipiepy",), _korean),
+    "thai": Segmenter("thai", ("pythainlp",), _thai),
 }
 #: One text at a time: not all of the libraries can do more, and each holds the interpreter's lock anyway.
 _ONE = threading.Lock()
@@ -133,7 +133,7 @@ def _made(name: str) -> Cut:
     except ImportError:
         raise MissingInputError(
             f"cutting text into words ({name}) needs {' and '.join(segmenter.packages)}: pip install "
-            f"{' '.join(segmenter.packages)}"
+            f"{segmenter.needed}"
         ) from None
 
 

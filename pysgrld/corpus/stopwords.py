@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
+from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.errors import MissingInputError
 from pysgrld.types import Int64s
 
@@ -211,5 +212,6 @@ def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
     what, how, language = _SCRIPTS[greatest]
     advice = "put blanks between the words before"
     if language:
-        advice = f"--segment {language} cuts it into words (pip install 'pysgrld[{language}]')"
+        packages = SEGMENTERS[language].needed
+        advice = f"--segment {language} cuts it into words (pip install {packages})"
     return f"this looks like {what}, cut {how}: {advice}"

@@ -210,9 +210,8 @@ def resolved(
         "max-df": rules.max_df,
         "max-vocab": rules.max_vocab,
     }
-    if rules.numbers != "keep":
-        found["numbers"] = rules.numbers
     if text:
+        found["numbers"] = rules.numbers
         found["token-pattern"] = options.token_pattern or BUILT_PATTERN
         found |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
         if options.cuts:

@@ -16,6 +16,8 @@ from pysgrld.errors import plural
 from pysgrld.options.common import spelled
 from pysgrld.run import jsonio
 
+#: What runs on text were read by before they said so.
+UNSAID = {"numbers": "keep"}
 #: The free options that say how far a run goes.
 BUDGET = ("epochs", "iterations", "exact-sweeps")
 
@@ -70,6 +72,8 @@ def identities(
     """
     free = tuple(free)
     had, wanted = ((c.get("corpus") or {}).get("reading") or {} for c in (old, new))
+    if "token-pattern" in had:
+        had = UNSAID | had
     both = had.keys() & wanted.keys()
     return (
         identity(old, free, {name: had[name] for name in both}).fields,

@@ -55,6 +55,17 @@ def test_a_topic_has_a_line_unless_so_many_words_are_asked_for(shown):
     assert max(map(terminal.width, shown(60).stdout.splitlines()[2:])) <= 80
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_lines_keep_to_the_width_of_the_terminal(shown, columns, monkeypatch):
+    """Red with: intervals that begin in column 43 of 60."""
+    monkeypatch.setattr(topics, "room", lambda: columns)
+    for options in ((), ("--all",), ("--top", "30")):
+        lines = shown(60, *options).stdout.splitlines()[2:]
+        assert max(map(terminal.width, lines)) <= columns
+    lines = shown(None, "--intervals").stdout.splitlines()[2:]
+    assert max(map(terminal.width, lines[: lines.index("")])) <= max(columns, 58)
+
+
 def test_one_topic_is_shown_however_low_the_terminal_is(shown):
     assert len(numbers(shown(3, "--top", "200").stdout)) == 1
 

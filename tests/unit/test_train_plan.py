@@ -1,6 +1,7 @@
 """What a command line means before there is a run: its name, its corpus, its held-out documents."""
 
 import contextlib
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -202,6 +203,18 @@ def test_the_record_of_a_run_says_what_made_its_vocabulary(tmp_path, plan_of):
         "holdout": 2,
     }
     assert found.corpus.provenance["reading"]["max-vocab"] == 100_000
+
+
+def test_a_run_from_before_numbers_were_left_out_is_told_by_the_option(plan_of):
+    """Red with: another fingerprint of the corpus, and nothing that says why."""
+    now, _ = plan_of({"holdout": 6})
+    kept, _ = plan_of({"holdout": 6, "numbers": "keep"})
+    before = copy.deepcopy(dict(kept.config))
+    del before["corpus"]["reading"]["numbers"], before["options"]["numbers"]
+    had, wanted = identities(before, now.config, ())
+    assert "--numbers: keep -> years" in differences(had, wanted)
+    had, wanted = identities(before, kept.config, ())
+    assert not differences(had, wanted)
 
 
 def test_another_default_of_a_release_is_another_vocabulary_and_not_the_stored_one(
