@@ -28,9 +28,9 @@ from pysgrld.types import Array, Doubles, Floats
 CHAINS = 4
 #: Draws of all chains together.
 DRAWS = 200
-#: Sweeps of each chain below which draws are too near to the start to be of use, and from which on
-#: bounds of their draws were found to be intervals (docs/calibration.md).
-FEWEST, AT_REST = 100, 500
+#: Sweeps of each chain from which on bounds of their draws were found to be intervals: fewer leave them
+#: too near to where they began, and are not swept unless somebody asks for them (docs/calibration.md).
+FEWEST = 500
 #: Sweeps of each chain at least where nobody gave a budget, as long as they are no more token visits than
 #: this: shares of topics come to rest after several hundred (docs/calibration.md).
 ENOUGH, AFFORDED = 1000, 4e9
@@ -266,7 +266,7 @@ class ExactPlan(NamedTuple):
     @property
     def at_rest(self) -> bool:
         """Whether the chains have swept often enough for bounds of their draws to be intervals."""
-        return self.drawn and self.sweep >= AT_REST
+        return self.drawn and self.sweep >= FEWEST
 
     def chain_of(self, step: int) -> int:
         """Return the chain of a draw, by its iteration."""

@@ -212,7 +212,7 @@ class TopicModel(KeptModel, Transformer):
                 self._draw_exactly(held_out, progress)
             chain.close()
             self._finish()
-        if posterior.draws and not posterior.samples:
+        if posterior.draws and not posterior.samples and self._stage is None:
             most = chain.step - posterior.every
             less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
             warnings.warn(

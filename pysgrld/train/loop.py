@@ -385,7 +385,8 @@ class Training:
         if checkpoint:
             comm.spread(chain.arrays())
         first, burn_in = self.posterior.first, self.posterior.burn_in
-        if self.posterior.draws and chain.step < self.iterations < first:
+        exact = isinstance(self.options.exact_sweeps, int) and self.options.exact_sweeps > 0
+        if self.posterior.draws and not exact and chain.step < self.iterations < first:
             less = (
                 f", or a --burn-in of less than {burn_in}" if burn_in > self.options.warm_up else ""
             )

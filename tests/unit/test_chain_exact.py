@@ -1,0 +1,107 @@
+"""How many exact sweeps follow training, whose draws are whose, and how far apart bounds are moved."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pysgrld import LDA
+from pysgrld.chain.exact import CHAINS, ExactPlan, by_chain, follows, plan_in, sweeps_after
+from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.reading.intervals import bounds, interval
+
+COUNTS = np.random.default_rng(0).poisson(1.0, (40, 9)) + 1
+
+
+def trained(tokens, epochs, *, draws=True):
+    """A chain after so many epochs."""
+    stream = SimpleNamespace(per_epoch=10)
+    return SimpleNamespace(draws=draws, step=10 * epochs, stream=stream, tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "epochs", "open_ended", "asked", "sweeps"),
+    [
+        (200_000, 20, True, "auto", 1000),  # where nobody gave a budget
+        (1_600_000, 20, True, "auto", 625),  # no more visits than are affordable
+        (2_100_000, 20, True, "auto", 0),  # too few
+        (2_100_000, 500, True, "auto", 500),  # as long as training took
+        (200_000, 20, False, "auto", 0),
+        (200_000, 600, False, "auto", 600),
+        (9_000_000, 1, False, 7, 7),
+        (200_000, 20, True, 0, 0),
+        (200_000, 20, True, None, 0),
+    ],
+)
+def test_sweeps_are_as_many_as_are_affordable(tokens, epochs, open_ended, asked, sweeps):
+    """Red with: sweeps of all chains for those of each; a budget that was given, overstepped."""
+    options = SimpleNamespace(exact_sweeps=asked, sweeps=10)
+    assert sweeps_after(trained(tokens, epochs), options, open_ended=open_ended) == sweeps
+    none = trained(tokens, epochs, draws=False)
+    assert sweeps_after(none, options, open_ended=open_ended) == 0
+
+
+def test_training_settles_sooner_where_draws_follow_whatever_it_takes():
+    options = SimpleNamespace(exact_sweeps="auto", sweeps=10)
+    assert follows(trained(2_000_000, 0), options)
+    assert not follows(trained(2_000_001, 0), options)
+    assert not follows(trained(10, 0), SimpleNamespace(exact_sweeps=0, sweeps=10))
+
+
+def test_draws_take_turns():
+    plan = ExactPlan(begun=100, sweep=31, sweeps=31, burn_in=15, every=2)
+    assert [plan.chain_of(100 + 15 + 2 * n) for n in range(1, 9)] == [0, 1, 2, 3, 0, 1, 2, 3]
+    found = by_chain(np.arange(10.0))
+    assert found.tolist() == [[0, 4], [1, 5], [2, 6], [3, 7]]
+
+
+def test_kept_draws_are_as_many_of_each_chain():
+    """Red with: every second draw, which is of two chains alone."""
+    lda = LDA(2, max_iter=30, holdout=0, exact_sweeps=80, keep_samples=20, n_jobs=1).fit(COUNTS)
+    plan = lda._stage
+    assert plan.draws == 40
+    which = [(step - plan.begun - plan.burn_in) // plan.every - 1 for step in lda._samples]
+    assert len(which) == 20
+    assert np.bincount(np.array(which) % CHAINS).tolist() == [5, 5, 5, 5]
+    assert lda.n_samples_ == 40
+
+
+def test_bounds_allow_for_few_independent_draws():
+    """Red with: bounds that do not know it; a factor of the variance for one of the width."""
+    draws = np.random.default_rng(1).normal(5.0, 0.1, (400, 2))
+    low, high = bounds(draws)
+    wide = bounds(draws, np.array([4.0, 400.0]))
+    mean = draws.mean(axis=0)
+    factor = np.sqrt((1 + 1 / np.array([4, 400])) / (1 - 1 / np.array([4, 400])))
+    np.testing.assert_allclose(wide[0], mean + (low - mean) * factor)
+    np.testing.assert_allclose(wide[1], mean + (high - mean) * factor)
+    assert bounds(draws - 5.0, np.array([4.0, 4.0]))[0].min() == 0.0  # no probability is below 0
+
+
+def test_chains_that_disagree_widen_an_interval():
+    """Red with: draws in turn taken for one chain, whose neighbours seem independent."""
+    rng, known = np.random.default_rng(2), np.zeros(1, bool)
+    places = np.array([0.4, 0.5, 0.6, 0.7])[np.arange(80) % 4]
+    draws = [(np.array([p]), known) for p in places + rng.normal(0, 0.01, 80)]
+    one, four = interval(draws), interval(draws, exact=True)
+    assert (four.high - four.low) > 1.15 * (one.high - one.low)
+
+
+def test_a_plan_that_cannot_be_is_refused():
+    assert plan_in({}) is None
+    with pytest.raises(CheckpointError, match="no plan of exact sweeps"):
+        plan_in({"exact.plan": np.array([3, 9, 8, 4, 1])})
+
+
+@pytest.mark.parametrize("wrong", [-1, 2.5, "many", True])
+def test_exact_sweeps_that_are_no_number_are_refused(wrong):
+    with pytest.raises(UsageError, match="exact_sweeps"):
+        LDA(2, max_iter=3, holdout=0, exact_sweeps=wrong).fit(COUNTS)
+
+
+def test_partial_fit_has_no_exact_draws():
+    lda = LDA(2, max_iter=30, holdout=0, exact_sweeps=20, n_jobs=1).fit(COUNTS)
+    before = lda.components_.copy()
+    lda.partial_fit(COUNTS)
+    assert lda._stage is None
+    assert (lda.components_ != before).any()
