@@ -56,7 +56,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     source.label,
                 )
             yield from _texts(table, field, others, source, context)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # also names of columns
         if isinstance(error, CorpusError | MissingInputError):
             raise
         why = (str(error).splitlines() or [type(error).__name__])[0]
