@@ -13,7 +13,7 @@ from pysgrld.chain.communicator import ALONE
 from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import choice, integer
 
-from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json
+from .options import Described, as_json, flag, plain, quiet, reading_by_default, show_json, threads
 from .terminal import echo
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ Compare figures of one machine, idle, only.""",
 )
 @as_json
 @quiet
+@threads
 def command(
     out: str | None,
     force: bool,
@@ -74,6 +75,7 @@ def command(
     minibatch: int | None,
     json: bool,
     quiet: bool,
+    threads: int | None,
 ) -> None:
     """Time the kernels, the reading of corpora, and training on this machine.
 
@@ -88,6 +90,10 @@ def command(
 
     from .ranks import over_ranks
 
+    if mpi and threads:
+        raise UsageError(
+            "--threads is of one process: with --mpi give it to mpiexec, as processors"
+        )
     if not mpi and (topics or minibatch):
         raise UsageError("--topics and --minibatch have a meaning with --mpi only: leave them out")
     with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as comm:
@@ -101,7 +107,7 @@ def command(
             quiet = quiet or comm.rank > 0
             found = _over(comm, quick, corpus, topics, minibatch, quiet=quiet)
         else:
-            found = _alone(quick, corpus, isa, quiet=quiet)
+            found = _alone(quick, corpus, isa, threads, quiet=quiet)
     if comm.rank:
         return
     if out:
@@ -118,7 +124,9 @@ def command(
             _show_model(found)
 
 
-def _alone(quick: bool, corpus: str | None, isa: str | None, *, quiet: bool) -> dict[str, Any]:
+def _alone(
+    quick: bool, corpus: str | None, isa: str | None, threads: int | None, *, quiet: bool
+) -> dict[str, Any]:
     """Measure kernels, reading and training by this process."""
     from pysgrld.experiments.bench.end_to_end import bundled_corpus
     from pysgrld.experiments.bench.results import measure
@@ -134,6 +142,7 @@ def _alone(quick: bool, corpus: str | None, isa: str | None, *, quiet: bool) -> 
                 quick=quick,
                 isa=isa,
                 corpus=source,
+                threads=threads,
                 tell=lambda done, total: percent(100 * done // total),
             )
 

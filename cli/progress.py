@@ -71,6 +71,9 @@ class Screen(logging.Handler):
         self.terminal = there and not json_log and not quiet
         self.stamped = stamped and not there
         self.began = self.last = time.monotonic()
+        self._first: tuple[float, int] | None = (
+            None  # when a reading was first looked at, and where
+        )
         self._bar: Any = None
         self._what: tuple[str, int | None] = "", None
 
@@ -117,6 +120,7 @@ class Screen(logging.Handler):
             share = ""
             if progress.bytes_total:
                 share = f", {100 * progress.bytes_read / progress.bytes_total:.0f} %"
+                share += self._time_left(progress.bytes_read, progress.bytes_total)
             self._line("reading", f"reading: {done}{share}", **progress._asdict())
 
     def started(self, run: RunDirectory, line: str) -> None:
@@ -283,6 +287,16 @@ class Screen(logging.Handler):
             return False
         self.last = now
         return True
+
+    def _time_left(self, read: int, total: int) -> str:
+        """Say how long the reading will take yet, by how fast it was since it was first looked at."""
+        now = time.monotonic()
+        if self._first is None or read < self._first[1]:  # of another corpus
+            self._first = now, read
+        since, before = self._first
+        if read == before:
+            return ""
+        return f", {_clock((total - read) * (now - since) / (read - before))} left"
 
     def _left(self) -> str:
         if self.limit is None:

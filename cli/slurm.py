@@ -25,17 +25,39 @@ from pysgrld.options.parse import choice, duration, integer
 from .options import Described, flag, given, plain
 from .terminal import echo
 
-#: The shortest time limit: the signal comes three minutes before it.
-SHORTEST = 600
+#: Seconds before the time limit at which SLURM is to send its signal, unless others are asked for: it
+#: looks every half minute, may send it a minute early, and a checkpoint has to be written.
+NOTICE = 180
+#: Jobs of an array, at most; and as SLURM is usually set up.
+MOST_JOBS, USUAL_JOBS = 100_000, 1000
+#: Times that a job goes back into the queue, of commands that do not see themselves whether they get on.
+RESTARTS = 20
+#: The shortest time limit with the usual notice; and what is left beside the notice, at least.
+SHORTEST, BESIDE = 600, 60
+#: What the script asks for itself, in the words of its own options.
+_OWN = {
+    *("job-name", "J", "ntasks", "n", "cpus-per-task", "c", "time", "t", "signal", "requeue"),
+    *("no-requeue", "open-mode", "array", "a", "nodes", "N", "ntasks-per-node", "mem"),
+    *("partition", "p", "account", "A"),
+}
 
 
-def _time(value: str) -> float:
+def _notice(value: str) -> int:
     seconds = duration(value)
-    if seconds < SHORTEST:
+    if not 10 <= seconds <= 65535:
+        raise UsageError(f"'{value}': give 10s to 18h, as SLURM takes them")
+    return math.ceil(seconds)
+
+
+def _request(value: str) -> str:
+    found = re.fullmatch(r"--([a-z][a-z-]*)(?:[= ].*)?|-([A-Za-z])(?:\s*\S.*)?", value)
+    if found is None or not value.isprintable():
+        raise UsageError(f"'{value}' is no option of sbatch: write it as --sbatch '--gres=gpu:1'")
+    if (name := found[1] or found[2]) in _OWN:
         raise UsageError(
-            f"'{value}' is too short: the signal comes 3 minutes before; give at least 10m"
+            f"'{value}': the script asks for {name} itself; 'sgmc slurm --help' has the options"
         )
-    return seconds
+    return value
 
 
 def _memory(value: str) -> str:
@@ -78,7 +100,12 @@ Examples:
 {i} and {n} are an array's place and size, {NAME} a value of --over.""",
 )
 @click.argument("command_line", nargs=-1, metavar="-- COMMAND [ARGS]...", required=True)
-@plain("--time", "", "time limit of a job: 4h, 1d12h", parse=_time, metavar="TIME", required=True)
+@plain(
+    "--time", "", "time limit of a job: 4h, 1d12h", parse=duration, metavar="TIME", required=True
+)
+@plain(
+    "--notice", "3m", "how long before the limit the signal comes", parse=_notice, metavar="TIME"
+)
 @plain(
     "--nodes", "one process", "train --mpi: nodes of a job", parse=integer(1, 100_000), metavar="N"
 )
@@ -100,7 +127,16 @@ Examples:
 @plain("--mem", "the site's", "memory of a job: 64G", parse=_memory, metavar="SIZE")
 @plain("--partition", "the site's", "partition", parse=_name, metavar="NAME")
 @plain("--account", "the site's", "account", parse=_name, metavar="NAME")
-@plain("--array", "one job", "an array of so many jobs", parse=integer(1, 1000), metavar="N")
+@plain("--array", "one job", "an array of so many jobs", parse=integer(1, MOST_JOBS), metavar="N")
+@plain("--at-once", "all", "jobs of an array that run together", parse=integer(1), metavar="N")
+@plain(
+    "--sbatch",
+    "none",
+    "a further #SBATCH line: '--gres=gpu:1'; may be repeated",
+    parse=_request,
+    metavar="LINE",
+    multiple=True,
+)
 @plain(
     "--over",
     "none",
@@ -111,8 +147,8 @@ Examples:
 )
 @plain(
     "--restarts",
-    "20",
-    "how many times a job goes back into the queue at most",
+    "20; train: while it gets on",
+    "how many times a job goes back into the queue",
     parse=integer(0, 1000),
     metavar="N",
 )
@@ -153,13 +189,22 @@ def command(
         values["account"],
         values["array"],
         named,
-        20 if restarts is None else restarts,
+        restarts,
         _setup(setup),
         ("sgmc",) if setup else _program(),
         nodes,
         ranks_per_node,
         mpi_plugin or "pmi2",
+        values["notice"] or NOTICE,
+        values["at_once"],
+        values["sbatch"],
     )
+    least = max(job.notice + BESIDE, SHORTEST if values["notice"] is None else 0)
+    if time < least:
+        raise UsageError(
+            f"--time: {time:g} s are too short: the signal comes {job.notice} s before; give at least "
+            f"{least} s, or another --notice"
+        )
     if mpi_plugin and not job.shared:
         raise UsageError("--mpi-plugin has a meaning with --nodes or --ranks-per-node: give one")
     written = script(job)
@@ -168,6 +213,12 @@ def command(
     missing = {name: None for each in commands for name in _check(each, shared=job.shared)}
     for name in missing:
         echo(f"sgmc: note: {name}: is not there now", err=True)
+    if len(commands) > USUAL_JOBS:
+        echo(
+            f"sgmc: note: {len(commands):,} jobs: SLURM takes {USUAL_JOBS:,} in an array unless the site "
+            "has set MaxArraySize higher",
+            err=True,
+        )
     if out is None:
         click.echo(written, nl=False)
         echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
@@ -262,11 +313,6 @@ def _check_folders(commands: list[tuple[str, ...]]) -> None:
 
 # ---- the script
 
-#: Seconds before the time limit at which SLURM is to send its signal: it looks every half minute,
-#: may send it a minute early, and a checkpoint has to be written.
-NOTICE = 180
-#: Jobs of an array at most, as SLURM is usually set up.
-MOST_JOBS = 1000
 #: Seconds after which ranks are ended that have not ended with another one: it has died.
 LAST_RANK = 30
 
@@ -291,8 +337,9 @@ class Job(NamedTuple):
         Number of jobs; None for one job, or for one for each combination of ``over``.
     over : mapping of str to tuple of str
         Values of each name; jobs are all their combinations.
-    restarts : int
-        How many times a job is put back into the queue at most.
+    restarts : int or None
+        How many times a job is put back into the queue at most. None: of training, which ends by itself
+        when a third start has brought nothing, as often as it ends with 85; else `RESTARTS`.
     setup : str
         Lines that come before ``srun``: modules, an environment.
     program : tuple of str
@@ -301,6 +348,12 @@ class Job(NamedTuple):
         Nodes of a job, and MPI processes on each, with ``cpus`` each; None for both: one process.
     plugin : str
         How SLURM starts MPI processes, by its name for it.
+    notice : int
+        Seconds before the time limit at which the signal comes.
+    at_once : int or None
+        Jobs of an array that run together, at most.
+    requests : tuple of str
+        Further options of ``sbatch``.
     """
 
     command: tuple[str, ...]
@@ -311,12 +364,15 @@ class Job(NamedTuple):
     account: str | None = None
     array: int | None = None
     over: Mapping[str, tuple[str, ...]] = {}
-    restarts: int = 20
+    restarts: int | None = None
     setup: str = ""
     program: tuple[str, ...] = ("sgmc",)
     nodes: int | None = None
     ranks: int | None = None
     plugin: str = "pmi2"
+    notice: int = NOTICE
+    at_once: int | None = None
+    requests: tuple[str, ...] = ()
 
     @property
     def shared(self) -> bool:
@@ -397,11 +453,13 @@ def script(job: Job) -> str:
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
-        f"--signal=USR1@{NOTICE} --requeue --open-mode=append",
+        f"--signal=USR1@{job.notice} --requeue --open-mode=append",
         f"--output=%x-{'%A_%a' if array else '%j'}.out",
     ]
     if array:
-        requests.append(f"--array=1-{array}")
+        requests.append(f"--array=1-{array}{f'%{job.at_once}' if job.at_once else ''}")
+    elif job.at_once:
+        raise UsageError("--at-once is of an array: give --array or --over")
     for name, value in (
         ("mem", job.memory),
         ("partition", job.partition),
@@ -409,13 +467,20 @@ def script(job: Job) -> str:
     ):
         if value is not None:
             requests.append(f"--{name}={value}")
+    requests += job.requests
+    restarts = job.restarts
+    if restarts is None and job.command[:1] != ("train",):
+        restarts = RESTARTS
+    again = "[ $code -eq 85 ]"
+    if restarts is not None:
+        again += f' && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {restarts} ]'
     me = "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" if array else "$SLURM_JOB_ID"
     words = " ".join(_word(word, values[0]) for word in job.command)
     lines = [
         "#!/bin/bash",
         *(f"#SBATCH {request}" for request in requests),
         "",
-        f"# {NOTICE // 60} minutes before its time limit sgmc gets USR1, writes a checkpoint and ends",
+        f"# {job.notice} seconds before its time limit sgmc gets USR1, writes a checkpoint and ends",
         "# with 85; the job goes back into the queue, and the same command goes on. scancel ends it.",
         *_chosen(job, values),
         *job.setup.splitlines(),
@@ -423,7 +488,7 @@ def script(job: Job) -> str:
         f'srun {together}--cpus-per-task="$SLURM_CPUS_PER_TASK" \\',
         f"  {shlex.join(job.program)} {words}",
         "code=$?",
-        f'if [ $code -eq 85 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {job.restarts} ]; then',
+        f"if {again}; then",
         f'  scontrol requeue "{me}"',
         "fi",
         "exit $code",

@@ -157,9 +157,12 @@ class Corpus:
             "nnz": (meta["nnz"], corpus.nnz),
             "counts": (corpus.nnz, vectors["counts"].size),
         }
+        where = {"documents": "indptr", "nnz": "indices", "counts": "counts"}
         for name, (said, is_now) in shapes.items():
             if said != is_now:
-                raise damaged(path, f"{name}: {said} expected, {is_now} found")
+                file = vectors[where[name]].path.name if name in where else words.name
+                what = f"{name}: {said} expected, by meta.json, {is_now} found in {file}"
+                raise damaged(path, what)
         if corpus._looked_through:
             corpus._check()
         corpus.verify(whole=False)
@@ -232,7 +235,9 @@ class Corpus:
             if said.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
-            raise damaged(self.path, "it was changed since it was written")
+            # where each file is what meta.json has of it, that is what is another
+            what = "meta.json" if len(written) >= len(digests) else "it"
+            raise damaged(self.path, f"{what} was changed since it was written")
         if whole:
             if not self._looked_through:
                 self._check()
@@ -339,18 +344,19 @@ class Corpus:
         for start in range(0, indptr.size, BLOCK):
             ends = indptr.read(start, start + BLOCK)
             if ends[0] < last or (np.diff(ends) < 0).any():
-                raise damaged(self.path, "indptr.npy decreases")
+                raise damaged(self.path, f"{indptr.path.name} decreases")
             last = int(ends[-1])
         if first != 0 or last != self.nnz:
-            raise damaged(self.path, "indptr.npy does not span the entries")
+            raise damaged(self.path, f"{indptr.path.name} does not span the entries")
         tokens = 0
         for block in cut(self._vectors):
             wrong = self._wrong(block)
             if wrong:
-                raise damaged(self.path, f"{wrong[0]}.npy {wrong[1]}")
+                raise damaged(self.path, f"{self._vectors[wrong[0]].path.name} {wrong[1]}")
             tokens += block.tokens
         if tokens != self.tokens:
-            what = f"counts.npy has {tokens} tokens, and meta.json says {self.tokens}"
+            file = self._vectors["counts"].path.name
+            what = f"{file} has {tokens} tokens, and meta.json says {self.tokens}"
             raise damaged(self.path, what)
 
 

@@ -101,7 +101,7 @@ def read_header(path: Path) -> dict[str, Any]:
     version, parts = meta.get("version"), meta.get("parts", {})
     if version != VERSION and (version != 1 or parts):  # one without names is the same in version 1
         raise CorpusError(
-            f"a corpus of version {version!r}, but this sgmc reads version {VERSION}; "
+            f"a corpus of version {version!r}, by meta.json, but this sgmc reads version {VERSION}; "
             "use the sgmc that wrote it, or build it again",
             path,
         )

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import struct
+import tokenize
 import weakref
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -88,7 +89,10 @@ class Vector:
             file.seek(start)
             if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("not a vector as they are written here")
-            shape, _, found = np.lib.format.read_array_header_1_0(file)
+            try:
+                shape, _, found = np.lib.format.read_array_header_1_0(file)
+            except (tokenize.TokenError, SyntaxError):  # NumPy parses it as Python once more
+                raise ValueError("not a header of NumPy's") from None
             offset = file.tell()
         end = start + (whole if length is None else length)
         if found != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != end:

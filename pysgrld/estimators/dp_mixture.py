@@ -245,7 +245,7 @@ class DPMixture(Framed):
         train, threads = documents.take(usable), jobs(self.n_jobs)
         facts = Facts(len(train), words, train.tokens, 0, lambda *_: words)
         options = MixtureOptions.of(resolve(given, facts).options.plain())
-        check_memory(options, facts, train, threads)
+        check_memory(options, facts, documents, threads)
         stream = Epochs.of(options, train, np.arange(len(train)))
         chain = MixtureChain(options, stream, words, train.tokens, threads)
         occupied, concentration = np.empty(self.max_iter, np.int64), np.empty(self.max_iter)

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import io
 import os
+import tokenize
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,11 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s
 
 def _load(place: Path, words: int) -> Int64s:
     """Read a vector of whole numbers, one a word."""
-    found = np.load(io.BytesIO(read_small(place, _HEADER + 8 * words)), allow_pickle=False)
+    data = io.BytesIO(read_small(place, _HEADER + 8 * words))
+    try:
+        found = np.load(data, allow_pickle=False)
+    except (tokenize.TokenError, SyntaxError):  # of a header, which NumPy parses as Python
+        raise ValueError("not a header of NumPy's") from None
     if not isinstance(found, np.ndarray) or found.dtype != np.int64 or found.shape != (words,):
         raise ValueError("not the counts of these words")
     return found

@@ -2,9 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from faults.ranks import MPIEXEC
+
+from pysgrld.experiments.bench.end_to_end import timings
 
 pytestmark = pytest.mark.cli
 
@@ -153,3 +156,15 @@ def test_ranks_measure_together_and_model_other_numbers(sgmc):
     assert refused.count("sgmc: error") == 1
     sgmc.command = sys.executable, "-m", "pysgrld"
     assert "mpiexec -n 2 sgmc bench --mpi" in sgmc(*bench, code=64).stderr
+
+
+@pytest.mark.parametrize(("most", "wanted"), [(1, ["1"]), (3, ["1", "2", "3"])])
+def test_training_is_timed_by_as_many_threads_as_are_asked_for(most, wanted, tmp_path):
+    """Red with: all of a machine that others use, too."""
+    source = Path(__file__).parents[1] / "data" / "docword.tiny.txt"
+    names = [timing.name for timing in timings(True, source, tmp_path, most)]
+    assert [name.split()[-2] for name in names if name.startswith("scir")] == wanted
+
+
+def test_threads_are_no_ranks(sgmc):
+    assert "--threads is of one process" in sgmc("bench", "--mpi", "--threads", "2", code=2).stderr

@@ -8,6 +8,7 @@ import pytest
 
 from pysgrld.cli import progress
 from pysgrld.cli.progress import Screen, evaluation_line
+from pysgrld.corpus.reading import ReadingProgress
 from pysgrld.train.events import Position
 
 pytestmark = pytest.mark.cli
@@ -163,3 +164,15 @@ def test_json_has_no_nan(capsys):
     with Screen(json_log=True) as screen:
         screen.evaluated(RECORD | {"perplexity": float("nan")})
     assert json.loads(capsys.readouterr().err)["perplexity"] is None
+
+
+def test_lines_of_a_reading_say_how_long_it_will_take_yet(monkeypatch, capsys):
+    """Red with: a share of the bytes alone, hours before the end."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    screen = Screen()
+    for read in (10, 40, 90):
+        screen.reading(ReadingProgress(read, 1000, read))
+        now[0] += 600.0
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[-1].endswith("9 %, 3:02:00 left")  # 910 bytes, at 50 in ten minutes

@@ -79,11 +79,33 @@ def test_every_combination_has_a_job_of_its_own(tmp_path):
     [(85, "", True), (85, "20", False), (0, "", False), (74, "", False)],
 )
 def test_only_85_goes_back_and_not_for_ever(code, restarts, requeued, tmp_path):
-    text = script(job("train", "built"))
+    text = script(job("search", "built"))
     given = {"SLURM_RESTART_COUNT": restarts} if restarts else {}
     ended, _, asked = run(text, tmp_path, code, SLURM_JOB_ID="7", **given)
     assert ended == code
     assert ("requeue" in asked.read_text()) == requeued
+
+
+@pytest.mark.parametrize(("restarts", "requeued"), [(None, True), (20, False)])
+def test_training_that_gets_on_goes_back_as_often_as_it_is_pre_empted(restarts, requeued, tmp_path):
+    """It ends by itself with 70 where it does not. Red with: 20 pre-emptions, and it is over."""
+    text = script(job("train", "built", restarts=restarts))
+    _, _, asked = run(text, tmp_path, 85, SLURM_JOB_ID="7", SLURM_RESTART_COUNT="20")
+    assert ("requeue" in asked.read_text()) == requeued
+
+
+def test_what_a_site_wants_is_asked_for_beside_what_the_script_does(tmp_path):
+    done = typed_text(
+        *("--time", "1h", "--notice", "30s", "--array", "2000", "--at-once", "5"),
+        *("--sbatch", "--gres=gpu:1", "--sbatch", "--qos long", "--sbatch", "-C haswell"),
+        *("--", "train", "built", "--chain-id", "{i}", "--out", "runs/{i}"),
+    )
+    lines = done.stdout.splitlines()
+    assert "#SBATCH --array=1-2000%5" in lines
+    assert "#SBATCH --signal=USR1@30 --requeue --open-mode=append" in lines
+    for line in ("--gres=gpu:1", "--qos long", "-C haswell"):
+        assert f"#SBATCH {line}" in lines
+    assert "SLURM takes 1,000 in an array" in done.stderr
 
 
 def test_an_element_of_an_array_goes_back_alone(tmp_path):
@@ -138,12 +160,17 @@ def test_scripts_are_clean(values):
         (["train", "{a}"], {"over": {"a": ("1", "2"), "b": ("1", "2")}}, "the same command"),
         (["{i}"], {"array": 2, "over": {"a": ("1",)}}, "give one of them"),
         (["{i}"], {"over": {"i": ("1",)}}, "array's own"),
-        (["{a}{b}"], {"over": {x: tuple(map(str, range(40))) for x in "ab"}}, "1,600 jobs"),
+        (["{a}{b}"], {"over": {x: tuple(map(str, range(400))) for x in "ab"}}, "160,000 jobs"),
     ],
 )
 def test_what_no_array_can_be_is_refused(command, values, said):
     with pytest.raises(UsageError, match=said):
         script(job(*command, **values))
+
+
+def typed_text(*words):
+    """Type ``sgmc slurm``, and return what it wrote."""
+    return CliRunner().invoke(main, ["slurm", *words])
 
 
 def typed(*words):
@@ -166,6 +193,12 @@ def typed(*words):
         ("train -", "no standard input"),
         ("--time 1h --array 2 -- train built --seed {i} --out runs/x", "both write to runs/x"),
         ("--time 5m -- train built", "too short"),
+        ("--time 2m --notice 90s -- train built", "at least 150 s"),
+        ("--time 1h --notice 5s -- train built", "10s to 18h"),
+        ("--time 1h --at-once 2 -- train built", "--at-once is of an array"),
+        ("--time 1h --sbatch gres -- train built", "no option of sbatch"),
+        ("--time 1h --sbatch --time=3h -- train built", "asks for time itself"),
+        ("--time 1h --sbatch '-t 3h' -- train built", "asks for t itself"),
         ("--time 1h --over k -- train built", "NAME=VALUE"),
         ("--time 1h --over k=1,1 -- train built", "twice"),
         ("--time 1h --over k=1 --over k=2 -- train -k {k}", "twice"),

@@ -81,3 +81,20 @@ def test_a_pipe_is_not_waited_for_where_a_file_is_hashed(copied, trials):
     piped(copied / "run/holdout/observed/counts.npz")
     assert "counts.npz is no regular file" in sgmc(copied, "eval", "run", code=65).stderr
     trials(3)
+
+
+@pytest.mark.row(29)
+def test_a_header_that_numpy_cannot_parse_is_damage(copied, trials):
+    """It leaks an error of the tokeniser of Python. Red with: "a bug in sgmc" (70)."""
+    for path, read in (
+        (copied / "run/corpus/word-counts.npy", ["corpus", "info", "run/corpus", "--json"]),
+        (copied / "run/corpus/indptr.npy", ["corpus", "info", "run/corpus"]),
+        (copied / "run/word-counts.npy", ["eval", "run"]),
+    ):
+        good = path.read_bytes()
+        path.write_bytes(good.replace(b"), }", b"(, }"))
+        assert path.read_bytes() != good
+        done = sgmc(copied, *read, code=76 if "run" in read else 65)
+        assert path.name in done.stderr
+        path.write_bytes(good)
+        trials()

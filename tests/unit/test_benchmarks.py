@@ -58,6 +58,7 @@ def test_what_a_script_imports_of_the_package_is_there(path):
             "spectral.py",
             [BIBLE, "--seconds", "0.3", "--chains", "2", "-k", "3", "--starts", "random,recovered"],
         ),
+        ("thresholds.py", ["--only", "pysgrld/run", "--list"]),
         ("tokeniser.py", ["--runs", "1", ROOT / "tests" / "data" / "tiny.txt"]),
     ],
 )
@@ -458,3 +459,26 @@ def test_a_contest_that_cannot_be_is_refused(
         command.parse()
     assert ended.value.code == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_thresholds_are_changed_where_they_stand_and_comparisons_turned(tmp_path):
+    """Red with: bytes taken for characters, so that what stands after an é is changed elsewhere."""
+    path = ROOT / "benchmarks" / "thresholds.py"
+    spec = importlib.util.spec_from_file_location("thresholds", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    good = "#: é\nLONG, FEW = 2**4, 1\nNAME = 'x'\n\n\ndef f(é):\n    return é < LONG\n"
+    (tmp_path / "m.py").write_text(good)
+    made = []
+    for mutant in script.mutants(tmp_path / "m.py", tmp_path):
+        data = good.encode()
+        made.append((data[: mutant.start] + mutant.text.encode() + data[mutant.end :]).decode())
+    one = good.replace
+    wanted = [
+        one("2**4", "19"),
+        one("2**4", "13"),
+        one(", 1", ", 2"),
+        one(", 1", ", 0"),
+        one("<", "<="),
+    ]
+    assert made == wanted

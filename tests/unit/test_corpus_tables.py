@@ -321,6 +321,15 @@ def test_a_changed_page_is_refused(table):
         read(path)
 
 
+def test_a_parquet_file_whose_names_are_no_text_is_refused(table):
+    """Red with: an error of decoding that is none of PyArrow's (70)."""
+    path = table(["a b", "c d"])
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"text", b"t\xb6xt"))
+    with pytest.raises(CorpusError, match=r"x.parquet: the Parquet file is damaged"):
+        read(path)
+
+
 def test_compressed_parquet_is_refused_with_advice(table):
     pa = pytest.importorskip("pyarrow")
     path = table(pa.array(["aa"]))

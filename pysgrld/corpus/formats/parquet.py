@@ -104,7 +104,7 @@ def _told_of_damage(source: Lines, what: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # also names of columns
         if isinstance(error, CorpusError | MissingInputError):
             raise
         why = (str(error).splitlines() or [type(error).__name__])[0]

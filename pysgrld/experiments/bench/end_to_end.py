@@ -30,8 +30,12 @@ def bundled_corpus() -> Path | None:
     return None
 
 
-def timings(quick: bool, source: Path | None, scratch: Path) -> Iterator[Timing]:
+def timings(
+    quick: bool, source: Path | None, scratch: Path, most: int | None = None
+) -> Iterator[Timing]:
     """Yield reading, in CPU time, and training on ``source``, if there is one, by the wall's clock.
+
+    Training is by one thread and more, up to ``most``: by default those that this process may have.
 
     Documents are written to ``scratch``, and the corpus is read into it.
     """
@@ -42,7 +46,7 @@ def timings(quick: bool, source: Path | None, scratch: Path) -> Iterator[Timing]
     if source is None:
         return
     corpus = open_corpus([str(source)], CorpusOptions(), store=scratch / "corpus")
-    allowed = threads(None).number
+    allowed = threads(most).number
     k = 20 if quick else 100
     for algo in ("scir", "sgrld"):
         for number in sorted({1, *(n for n in (2, 4, 8, 16, 32, 64, 128) if n < allowed), allowed}):

@@ -27,6 +27,7 @@ def measure(
     quick: bool = False,
     isa: str | None = None,
     corpus: Path | None = None,
+    threads: int | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Measure kernels, reading, and training where there is a corpus.
@@ -39,6 +40,8 @@ def measure(
         Instruction set; by default the one in use.
     corpus : Path, optional
         Any input of `open_corpus`, for training; training is left out where None.
+    threads : int, optional
+        Most threads of training; by default those that this process may have.
     tell : callable (done, total), optional
 
     Returns
@@ -56,7 +59,8 @@ def measure(
     use_isa(isa or before)
     try:
         with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
-            timings = [*kernels.timings(quick), *end_to_end.timings(quick, corpus, Path(scratch))]
+            training = end_to_end.timings(quick, corpus, Path(scratch), threads)
+            timings = [*kernels.timings(quick), *training]
             rows = []
             for done, timing in enumerate(timings):
                 if tell is not None:
