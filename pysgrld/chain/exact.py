@@ -77,8 +77,9 @@ def follows(chain: Chain, options: Resolved) -> bool:
     chain : Chain
     options : Resolved
     """
-    affordable = CHAINS * chain.tokens * FEWEST <= AFFORDED
-    return bool(options.exact_sweeps) and chain.draws and affordable
+    asked = options.exact_sweeps
+    affordable = isinstance(asked, int) or CHAINS * chain.tokens * FEWEST <= AFFORDED
+    return bool(asked) and chain.draws and affordable
 
 
 class ExactChain(BlockChain, ABC):

@@ -8,7 +8,7 @@ import math
 from functools import partial
 
 from pysgrld.chain.communicator import ALONE, Communicator, Orders
-from pysgrld.chain.exact import ExactStage, plan_in, sweeps_after
+from pysgrld.chain.exact import ExactStage, follows, plan_in, sweeps_after
 from pysgrld.chain.posterior import Settled
 from pysgrld.core.restore import counted
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
@@ -94,7 +94,7 @@ class Training:
             asked.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
         self.iterations = min(asked, default=0)
         limit = p.options.time_limit
-        exact = bool(p.options.exact_sweeps) and not p.once
+        exact = follows(self.chain, p.options) and not p.once
         self.open_ended = not asked and (limit in (None, "auto") or exact)
         #: Seconds of this start in which topics are trained, where exact draws share a time limit.
         self._until = limit / 2 if exact and not asked and isinstance(limit, float) else math.inf
@@ -156,7 +156,7 @@ class Training:
         line, stopped = self._used(), None
         if not line and self.open_ended and (settled := self.posterior.settled()):
             line = self._said_settled(settled)
-        if not line:
+        if not line and not self.stage:
             line = stopped = rounds.reason
         if not stopped:
             self.stage = keeper.stage = self.stage or self._exact_stage()
@@ -166,7 +166,8 @@ class Training:
         if not done or keeper.measured != keeper.step:  # killed just before its last line
             keeper.measure()
             self._save(last=True)
-        line = stopped or (f"nothing to do: {before}" if done else str(line))
+        line = line or f"{plural(self.chain.step, 'iteration')} done"
+        line = stopped or (f"nothing to do: {before}" if done else line)
         if self.stage and not stopped and not done:
             line = f"{keeper.said_exactly()}; training: {line}"
         state, backlog = "interrupted" if stopped else "finished", keeper.backlog

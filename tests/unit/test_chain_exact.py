@@ -46,6 +46,7 @@ def test_training_settles_sooner_where_draws_follow_whatever_it_takes():
     assert follows(trained(2_000_000, 0), options)
     assert not follows(trained(2_000_001, 0), options)
     assert not follows(trained(10, 0), SimpleNamespace(exact_sweeps=0, sweeps=10))
+    assert follows(trained(9_000_000, 0), SimpleNamespace(exact_sweeps=600, sweeps=10))
 
 
 def test_draws_take_turns():
