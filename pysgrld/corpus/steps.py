@@ -211,7 +211,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
         read = [at for at, document in enumerate(documents) if is_text(document)]
         label, line = texts.where(read[slow.at])
         raise CorpusError(
-            f"--token-pattern {pattern.pattern!r} takes more than {slow.seconds:.0f} s for this "
+            f"the token pattern {pattern.pattern!r} takes more than {slow.seconds:.0f} s for this "
             "document: it goes over the same letters again and again; write it without a repetition "
             "within a repetition, as in (a+)+",
             label,

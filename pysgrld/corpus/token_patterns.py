@@ -127,7 +127,7 @@ class _Process:
             self._process.stdin.flush()
         except OSError as error:
             raise SgmcError(
-                f"the process that matches --token-pattern has ended: {error}"
+                f"the process that matches the token pattern has ended: {error}"
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
@@ -139,7 +139,7 @@ class _Process:
                 return None
             part = os.read(fd, min(size, 1 << 20))
             if not part:
-                raise SgmcError("the process that matches --token-pattern has ended")
+                raise SgmcError("the process that matches the token pattern has ended")
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
