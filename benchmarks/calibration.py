@@ -1,6 +1,7 @@
 """Do intervals hold what they say? Coverage on corpora whose truth is known, and columns of coin flips.
 
     python benchmarks/calibration.py made [--corpora N] [--options STRING] [--json FILE]
+    python benchmarks/calibration.py draw FILE PICTURE
     python benchmarks/calibration.py null RUN [RUN ...] [--seeds N]
 
 ``made`` draws corpora from the model with the priors that sgmc takes by default (3 to 20 topics, 10 to
@@ -208,6 +209,39 @@ def show_made(asked: argparse.Namespace) -> None:
             print(f"{title + f' ({number})':<26}{level:>6.0%}  {line}")
 
 
+def show_picture(asked: argparse.Namespace) -> None:
+    """Draw the shares of the truth that intervals hold beside those that they should hold."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    found = json.loads(Path(asked.json).read_text())
+    figure, axes = plt.subplots(1, 4, figsize=(11, 3.1), sharey=True, layout="constrained")
+    titles = {
+        "words": "words of topics",
+        "shares": "shares of topics",
+        "documents": "documents of training",
+        "new": "new documents",
+    }
+    for ax, (name, title) in zip(axes, titles.items(), strict=True):
+        ax.plot((40, 100), (40, 100), color="0.8", lw=1, zorder=0)
+        # shares and documents are of twenty draws, whose bounds can hold no more than 19/21 of the truth
+        levels = LEVELS[:-1] if name in ("shares", "documents") else LEVELS
+        for level in levels:
+            held, of = np.array([record[str(level)][name] for record in found]).sum(axis=0)
+            ax.plot(100 * level, 100 * held / of, "o", color="#1f5f8b", ms=6)
+        of_corpora = [r["0.9"][name] for r in found if r["0.9"][name][1] >= 10]
+        values = [100 * held / of for held, of in of_corpora]
+        ax.plot(
+            np.full(len(values), 90.0), values, "_", color="#1f5f8b", alpha=0.35, ms=7, zorder=-1
+        )
+        ax.set(title=title, xlim=(45, 100), ylim=(45, 101), xlabel="interval, %")
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("truth within, %")
+    figure.savefig(asked.picture, dpi=110)
+
+
 def _has(name: str, value: object, record: Mapping[str, Any]) -> bool:
     return bool(record[name] == value)
 
@@ -258,6 +292,10 @@ def main() -> None:
     of_null.add_argument("runs", nargs="+")
     of_null.add_argument("--seeds", type=int, default=3)
     of_null.set_defaults(show=show_null)
+    of_picture = parts.add_parser("draw")
+    of_picture.add_argument("json")
+    of_picture.add_argument("picture")
+    of_picture.set_defaults(show=show_picture)
     asked = parser.parse_args()
     asked.show(asked)
 

@@ -308,7 +308,8 @@ def effective_in(arrays: Mapping[str, Array], name: str) -> Doubles | None:
 def worth_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     """Return the medians of effective sizes, by what the figures are of, as far as they are known."""
     found = {}
-    for name in (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE)):
+    names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
+    for name in sorted(names, reverse=True):  # words, shares, documents
         sizes = effective_in(arrays, name)
         if sizes is not None and not np.isnan(sizes).all():
             found[name] = float(np.nanmedian(sizes))
