@@ -8,6 +8,7 @@ samples and scores of a run are then those of these draws.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +20,12 @@ import numpy as np
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.chain.posterior import PREFIX, Posterior
 from pysgrld.chain.protocol import Chain
+from pysgrld.core.draws import at_words, by_word
 from pysgrld.errors import CheckpointError
+from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.options.option import Resolved
-from pysgrld.types import Array, Doubles, Floats
+from pysgrld.types import Array, Doubles, Floats, Key
 
 #: Chains of the stage, whatever the number of threads: results must not depend on it.
 CHAINS = 4
@@ -41,7 +44,7 @@ COST = 2.5
 SETTLED_BEFORE = 0.02
 
 _PREFIX = "exact."
-_PLAN, _TRACE = f"{_PREFIX}plan", f"{_PREFIX}trace."
+_PLAN, _TRACE, _LAST = f"{_PREFIX}plan", f"{_PREFIX}trace.", f"{_PREFIX}last."
 
 
 def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
@@ -175,7 +178,7 @@ class ExactStage:
         self.sweep += number
         if burning:
             return None
-        chain = self.chains[(self.draws - 1) % len(self.chains)]
+        chain = self.last
         self.posterior.take_sample(chain)
         for name, figures in chain.watched().items():
             self._trace.setdefault(name, []).append(figures.astype(np.float32))
@@ -187,6 +190,19 @@ class ExactStage:
         spacing = max(1, -(-each * len(self.chains) // most))
         return (self.draws - 1) // len(self.chains) % spacing == 0
 
+    @property
+    def last(self) -> ExactChain:
+        """The chain of the last draw."""
+        return self.chains[(self.draws - 1) % len(self.chains)]
+
+    def point(self) -> Estimate:
+        """Compute the score of the last draw; NaN without held-out documents."""
+        scorer, chain = self.posterior.scorer, self.last
+        if scorer is None:
+            return Estimate(math.nan)
+        draw = at_words(by_word(chain.sample(), chain.blocks), scorer.words)
+        return scorer.point(Key(chain.seed, chain.chain, self.begun), draw)
+
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which the stage goes on exactly."""
         plan = np.array([self.begun, self.sweep, self.sweeps, self.burn_in, self.every])
@@ -195,11 +211,12 @@ class ExactStage:
             arrays |= {f"{_PREFIX}{r}.{name}": a for name, a in chain.arrays().items()}
         if self.draws:
             arrays |= {f"{_PREFIX}{name}": a for name, a in self.posterior.arrays().items()}
+            arrays |= {f"{_LAST}{name}": a for name, a in self.last.sample().items()}
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
         """Return those of the `arrays` that tell of the draws, from which the stage cannot go on."""
-        told = (_PLAN, _TRACE, _PREFIX + PREFIX)
+        told = (_PLAN, _TRACE, _LAST, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(told)}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -297,6 +314,11 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     """
     plan = plan_in(arrays)
     return _own(arrays) if plan and plan.drawn else arrays
+
+
+def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the last exact draw that a checkpoint has, in the form of a kept sample."""
+    return {n.removeprefix(_LAST): a for n, a in arrays.items() if n.startswith(_LAST)}
 
 
 def effective_in(arrays: Mapping[str, Array], name: str) -> Doubles | None:

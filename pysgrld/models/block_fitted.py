@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pysgrld.chain.blocks import arrays_of, take_priors
-from pysgrld.chain.exact import averaged
+from pysgrld.chain.exact import averaged, last_draw
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic, by_word
@@ -65,7 +65,9 @@ class BlockFitted(Fitted):
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the newest checkpoint."""
+        """The draw at the newest checkpoint: the last exact one where there are any."""
+        if self.exact:
+            return by_word(last_draw(self.record.arrays), self.blocks)
         options = self.record.options
         key, draw = Key(options.seed, options.chain, self.record.step), {}
         for name, state in self.states.items():

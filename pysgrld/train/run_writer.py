@@ -165,8 +165,9 @@ class RunWriter:
         if self.measured == self.step:
             return
         self.measured = self.step
-        posterior = self.stage.posterior if self.stage and self.stage.draws else self.posterior
-        point = self.posterior.point()
+        drawn = self.stage if self.stage and self.stage.draws else None
+        posterior = drawn.posterior if drawn else self.posterior
+        point = drawn.point() if drawn else posterior.point()
         averaged = posterior.average() if posterior.draws else point
         record = {
             "iteration": self.step,

@@ -106,3 +106,10 @@ def test_partial_fit_has_no_exact_draws():
     lda.partial_fit(COUNTS)
     assert lda._stage is None
     assert (lda.components_ != before).any()
+
+
+def test_the_current_topics_are_the_last_exact_draw():
+    """Red with: the last draw of training, with the noise of its minibatches."""
+    lda = LDA(2, max_iter=30, holdout=8, exact_sweeps=20, keep_samples=100, n_jobs=1).fit(COUNTS)
+    last = list(lda._samples.values())[-1]["phi"]
+    np.testing.assert_array_equal(lda._fitted().current["phi"][:, :2].T, last)
