@@ -219,8 +219,14 @@ class ExactStage:
         told = (_PLAN, _TRACE, _LAST, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(told)}
 
-    def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`.
+    def restore(self, arrays: Mapping[str, Array], sweeps: int = 0) -> None:
+        """Go on from `arrays`, perhaps to more sweeps than were planned: then draws so far were burn-in.
+
+        Parameters
+        ----------
+        arrays : mapping
+        sweeps : int
+            Of each chain in all; no more than were planned: as planned.
 
         Raises
         ------
@@ -235,22 +241,14 @@ class ExactStage:
             chain.restore(
                 self.sweep, {n.removeprefix(own): a for n, a in arrays.items() if n.startswith(own)}
             )
+        if sweeps > self.sweeps:
+            self._lay_out(sweeps)
+            return
         if self.draws:
             self.posterior.restore(_own(arrays))
         self._trace = {
             n.removeprefix(_TRACE): list(a) for n, a in arrays.items() if n.startswith(_TRACE)
         }
-
-    def go_on_to(self, sweeps: int) -> None:
-        """Sweep on to more than was planned; draws so far were burn-in.
-
-        Parameters
-        ----------
-        sweeps : int
-            Of each chain in all, more than are done.
-        """
-        self._lay_out(sweeps)
-        self._trace = {}
 
     def _lay_out(self, sweeps: int) -> None:
         """Set when draws are taken: after half of the sweeps, and after those that are done."""

@@ -422,10 +422,13 @@ def _quantities(d: Diagnosis) -> str:
 def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     mixed = [topic for topic in sure if is_mixed(topic)]
     what = f"R-hat of weight and top words below {MIXED:g}"
+    left_out = "intervals of one chain leave that out"
+    if parts == "exact chains":
+        left_out = "intervals are of all four, and allow for it"
     if not mixed:
         return (
             f"Of the topics that are the same none has mixed ({what}): the {parts} agree on what they "
-            "are about, not on their numbers. Intervals of one chain leave that out."
+            f"are about, not on their numbers. {left_out[:1].upper()}{left_out[1:]}."
         )
     least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
     worth = f"the draws of each are worth {least:,.0f} independent ones or more"
@@ -436,8 +439,7 @@ def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     return (
         f"Of the topics that are the same {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
         f"({what}; {worth}); of the other {len(sure) - len(mixed)} the numbers differ between "
-        f"{parts.removeprefix('two ')} by more than within them: intervals of one chain "
-        "leave that out."
+        f"{parts.removeprefix('two ')} by more than within them: {left_out}."
     )
 
 

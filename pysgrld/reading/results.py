@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import CHAINS, effective_in, worth_in
+from pysgrld.chain.exact import CHAINS, averaged, effective_in, worth_in
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -370,8 +370,16 @@ class Results:
     def history(self) -> dict[int, float]:
         """Return the averaged score after each posterior sample, by iteration; empty where unknown."""
         every, first = self.options.sample_every, self.options.burn_in
-        scores = averages_in(self.checkpoint.arrays).history.tolist()
-        return {first + n * every: score for n, score in enumerate(scores, 1)}
+        arrays, exact = self.checkpoint.arrays, self.fitted.exact
+        scores = averages_in(arrays).history.tolist()
+        found = {first + n * every: score for n, score in enumerate(scores, 1)}
+        if exact:
+            first, scores = (
+                exact.begun + exact.burn_in,
+                averages_in(averaged(arrays)).history.tolist(),
+            )
+            found |= {first + n * exact.every: score for n, score in enumerate(scores, 1)}
+        return found
 
     def read_sample(self, step: int) -> dict[str, Array]:
         """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).

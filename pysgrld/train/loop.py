@@ -445,9 +445,7 @@ class Training:
             self.posterior.restore(checkpoint.arrays)
             if plan:
                 self.stage = self._made_stage(plan.sweeps, start=False)
-                self.stage.restore(checkpoint.arrays)
-                if isinstance(asked, int) and asked > self.stage.sweeps:
-                    self.stage.go_on_to(asked)
+                self.stage.restore(checkpoint.arrays, asked if isinstance(asked, int) else 0)
                 self.keeper.stage = self.stage
             (at.train_seconds, at.wait_seconds, at.documents, at.tokens) = counted(
                 checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"

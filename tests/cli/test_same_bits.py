@@ -7,6 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from pysgrld.reading.find_runs import open_run
+
 pytestmark = pytest.mark.cli
 
 
@@ -118,6 +120,12 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     assert "goes on from exact sweep 8 " in done.stderr
     assert " of 10 exact draws" in done.stderr
     assert len(list((sgmc.folder / "run" / "samples").iterdir())) == 4
+    history = open_run(sgmc.folder / "run", 1).history()
+    assert list(history)[-11:] == [60, *range(71, 81)]  # the last of training, then each exact draw
+    assert history[80] == json.loads(sgmc("eval", "run", "--json").stdout)["perplexity"]
+    said = " ".join(sgmc("diagnose", "run").stdout.split())
+    assert "intervals of one chain" not in said
+    assert "--exact-sweeps 1000" in said  # twenty are too few
 
 
 def test_current_topics_of_lazy_rows_are_brought_up_to_date(sgmc):
