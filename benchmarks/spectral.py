@@ -41,11 +41,9 @@ from scipy import sparse
 from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import minibatch_words
-from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
+from pysgrld.evaluate.matching import DISTRIBUTIONS, SAME, assign, finders
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
-from pysgrld.reading.compare_chains import finders
-from pysgrld.reading.diagnosis import SAME
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Width of the random projection; steps of exponentiated gradient, and how long the first one is.
@@ -264,7 +262,7 @@ def in_all(topics: list[Floats]) -> list[float]:
     pairs = np.ones((len(topics), len(topics), len(topics[0])))
     for a, b in itertools.combinations(range(len(topics)), 2):
         pairs[a, b] = pairs[b, a] = DISTRIBUTIONS.overlap(aligned[a], aligned[b])
-    return [float(finders(pairs[:, :, k]) == len(topics)) for k in range(len(topics[0]))]
+    return [float(len(finders(pairs[:, :, k])) == len(topics)) for k in range(len(topics[0]))]
 
 
 def in_two(topics: list[Floats]) -> list[float]:

@@ -43,7 +43,7 @@ def answer(
     number, word, by, along = asked.values()
     spread = results.spread()
     head: dict[str, Any] = {
-        "run": results.path,
+        "run": results.place,
         "layer": at + 1,
         "interval_of": "posterior" if spread.faithful else "draws",
         "width": spread.width,
@@ -76,7 +76,7 @@ def answer(
     if as_json:
         show_json(record)
         return
-    echo(f"{results.path}, {spread.title}\n")
+    echo(f"{results.place}, {spread.title}\n")
     for line in lines:
         echo(line)
     if remark := spread.remark():

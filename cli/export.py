@@ -87,17 +87,14 @@ def command(
             others = " and ".join(f for f, other in FORMATS.items() if name in other.options)
             raise UsageError(f"{name}: is for --to {others}; leave it out")
 
-    from pysgrld.reading.find_runs import find_folder, open_run
+    from pysgrld.reading.find_runs import open_run
     from pysgrld.report.exports import ExportRequest, export
-    from pysgrld.run import chains_of
     from pysgrld.run.machine import threads as count
 
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        folder = find_folder(run, chains=True)
-        number = count(values["threads"]).number
-        chains = [open_run(path, number) for path in chains_of(folder) or [folder]]
+        results = open_run(run, count(values["threads"]).number, missing=screen.warn)
         asked = ExportRequest(
             to,
             Path(out),
@@ -106,10 +103,10 @@ def command(
             sparse,
             align is not False,
             mallet_old,
-            chains[0].at(layer),
+            results.at(layer),
         )
         with screen.steps() as tell:
-            done = export(chains, asked, force=force, tell=tell)
+            done = export(results, asked, force=force, tell=tell)
         for line in done.notes:
             screen.note(line)
         screen.note(f"{done.path}: {done.what}")

@@ -173,10 +173,15 @@ def command(
         check_outputs([Path(out)], force=force, inputs=[path])
     with Screen(quiet=values["quiet"]) as screen:
         number = count(values["threads"]).number
-        results = open_run(run[0] if run else None, number, reading_of(values, "id-field"))
+        name, reading = run[0] if run else None, reading_of(values, "id-field")
+        results = open_run(name, number, reading, screen.warn)
         at = results.at(layer)
         if results.fitted.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
+        if results.found_by(at) is not None:
+            screen.note(
+                f"{plural(len(results.chains), 'chain')}: of each topic those that have it, together"
+            )
         steps = interval_steps(results, draws) if draws else None
         if folder:
             layout = Layout(results.fitted.layers[at], steps is not None, top, dense, tuple(fields))

@@ -17,13 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysgrld.models.fitted import Node
-    from pysgrld.reading.results import Results, Topic, Word
+    from pysgrld.reading.results import Results
+    from pysgrld.reading.topics import Topic, Word
     from pysgrld.report.topic_words import SeedWord
 
     #: Seed words of topics by number, each with its place.
     Followed = dict[int, tuple[SeedWord, ...]]
 
 
+#: What is said below topics of several chains.
+FOUND = (
+    "Found: chains that have the topic. What three of four have is in about nine of ten further chains. "
+    "Its weight and words are those of the chains that have it, together."
+)
 #: Rows of a screen beside those of topics: the heading, what is left out, and the next prompt.
 BESIDE = 8
 
@@ -105,6 +111,7 @@ def command(
     """
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
+    from pysgrld.reading.topics import topics_of
     from pysgrld.reading.use import is_hardly_used, remark
     from pysgrld.report.topic_words import seeds_followed
     from pysgrld.run.machine import threads as count
@@ -115,7 +122,7 @@ def command(
     asked = {"--documents": documents, "--word": word, "--by": by, "--along": along}
     check_alone(asked | {"--tree": tree}, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run, count(values["threads"]).number)
+        results = open_run(run, count(values["threads"]).number, missing=screen.warn)
         if cluster is not None and by is None and along is None:
             raise UsageError("--cluster says what --by and --along count: give one of them")
         if any(value is not None for value in asked.values()):
@@ -133,7 +140,7 @@ def command(
                 f"--intervals: {results.fitted.no_mean}, no probability can be followed"
             )
         at = results.at(layer)
-        topics = results.topics(top or 10, intervals=intervals or values["json"], at=at)
+        topics = topics_of(results, top or 10, intervals=intervals or values["json"], at=at)
         if names:
             from pysgrld.report.topic_words import names_of
 
@@ -152,7 +159,8 @@ def command(
         if values["json"]:
             show_json(
                 {
-                    "run": results.path,
+                    "run": results.place,
+                    **({"chains": len(results.chains)} if topics[0].found else {}),
                     "iteration": results.checkpoint.step,
                     "samples": samples,
                     "layer": at + 1,
@@ -180,6 +188,8 @@ def command(
             echo("\n" + fill(f"{line} (--all shows them)" if rows else line))
         elif line:
             screen.note(line)
+        if topics[0].found:
+            echo("\n" + fill(FOUND))
         if priors := _learned(learned):
             echo("\n" + fill(priors))
         if intervals and (line := spread.remark()):
@@ -192,6 +202,8 @@ def _record(
     """Return a topic as JSON has it: directions have entries, not probabilities."""
     found = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del found["against"]
+    if topic.found is None:
+        del found["found"]
     if "alpha" in learned:
         found["alpha"] = float(learned["alpha"][topic.id])
     if topic.id in followed:
@@ -264,11 +276,16 @@ def _show(
         else ""
     )
     beside = results.fitted.score.shown_beside(results.fitted.numbers())
-    title = f"{results.path}{where}, {what} after {results.length}{beside}"
+    if topics[0].found:
+        what = f"{what} of each of {len(results.chains)} chains"
+    title = f"{results.place}{where}, {what} after {results.length}{beside}"
     echo((fill(title) if rows else title) + "\n")
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")
     counted = "" if topics[0].documents is None else "documents  "
+    chains = len(results.chains) if topics[0].found else 0
+    if chains:
+        counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
     pad = min(
         20, max(9, room() - 44 - len(noun) - len(counted))
     )  # columns of a word beside figures
@@ -281,6 +298,8 @@ def _show(
         lines: list[str] = []
         blocks.append(lines)
         of = "" if topic.documents is None else f"{topic.documents:>9,}  "
+        if chains:
+            of = f"{topic.found} of {chains}".ljust(len(counted) - 2) + "  "
         npmi = "    -" if topic.npmi is None else f"{topic.npmi:>5.2f}"
         head = f"{topic.id:>{wide}}  {percent(topic.weight)}  {of}{npmi}  "
         if intervals:

@@ -319,10 +319,9 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {n.removeprefix(_LAST): a for n, a in arrays.items() if n.startswith(_LAST)}
 
 
-def effective_in(arrays: Mapping[str, Array], name: str) -> Doubles | None:
-    """Return the effective sizes of figures that exact draws were watched by; None without any."""
-    trace = arrays.get(f"{_TRACE}{name}")
-    return None if trace is None else convergence(by_chain(trace)).bulk
+def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
+    """Return the figures that exact draws were watched by, (S, n), in their order; None without any."""
+    return arrays.get(f"{_TRACE}{name}")
 
 
 def worth_in(arrays: Mapping[str, Array]) -> dict[str, float]:
@@ -330,8 +329,8 @@ def worth_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     found = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
     for name in sorted(names, reverse=True):  # words, shares, documents
-        sizes = effective_in(arrays, name)
-        if sizes is not None and not np.isnan(sizes).all():
+        sizes = convergence(by_chain(arrays[f"{_TRACE}{name}"])).bulk
+        if not np.isnan(sizes).all():
             found[name] = float(np.nanmedian(sizes))
     return found
 

@@ -44,12 +44,13 @@ class Framed(Estimator):
     def _topics(self, layer: int) -> Array:
         """Return the topics of a layer over the words, (K, V)."""
 
-    def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool]:
-        """Return the topics in each kept posterior sample, (K, V), and whether these are faithful.
+    def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
+        """Return the topics in each kept sample, (K, V), and whether these are faithful, and exact.
 
-        Faithful samples vary as the posterior does, as far as is known. Here none is kept.
+        Faithful samples vary as the posterior does; exact ones are of an exact stage, of one chain of it
+        after the other. Here none is kept.
         """
-        return (), False
+        return (), False, False
 
     @abstractmethod
     def _shares(self, X: Any, layer: int) -> Array:
@@ -123,9 +124,9 @@ class Framed(Estimator):
             "word": [words[w] for w in top.ravel().tolist()],
             self.entry: topics[rows, top].ravel(),
         }
-        draws, faithful = self._kept_topics(layer) if intervals else ((), False)
+        draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         known = np.zeros(top.shape, bool)
-        if bounds := interval((sample[rows, top], known) for sample in draws):
+        if bounds := interval([[(sample[rows, top], known) for sample in draws]], exact=exact):
             table |= {"low": bounds.low.ravel(), "high": bounds.high.ravel()}
         found = frame(table)
         if bounds:

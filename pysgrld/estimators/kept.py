@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -205,10 +205,11 @@ class KeptModel(Framed):
             )
         return np.stack(found)
 
-    def _kept_topics(self, layer: int) -> tuple[Iterator[Floats], bool]:
+    def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
+        """Return kept samples of topics, whether they are the posterior's, and of an exact stage."""
         at, fitted = self._at(layer), self._fitted()
         rows = (fitted.rows_of(sample, at) for sample in self._samples.values())
-        return rows, fitted.faithful
+        return rows, fitted.faithful, fitted.exact is not None
 
     def _at(self, layer: int) -> int:
         """Return the place of a layer, from 0."""

@@ -1,13 +1,17 @@
-"""Matching of topics of two models: similarities, and the best one-to-one assignment."""
+"""Matching of topics of several models: similarities, and the best one-to-one assignment."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.types import Doubles, Floats, Int64s
+from pysgrld.types import Array, Doubles, Floats, Int64s
+
+#: Probability in common from which on topics of two chains are called the same.
+SAME = 0.7
 
 
 def affinity(a: Floats, b: Floats) -> Doubles:
@@ -93,3 +97,73 @@ def assign(similarity: Doubles) -> Int64s:
             if i == start:
                 break
     return partner
+
+
+class Matched(NamedTuple):
+    """Topics of several chains, matched one to one with those of the first.
+
+    Attributes
+    ----------
+    rows : (C, K) int64
+        The topic of each chain that is the counterpart of each topic of the first.
+    common : (C, C, K) float64
+        What a topic's counterparts in any two chains have in common.
+    has : (C, K) bool
+        Whether a chain has the topic: it is one of the most chains, the first among them, of which any
+        two have `SAME` of the topic in common.
+    """
+
+    rows: Int64s
+    common: Doubles
+    has: Array
+
+    @property
+    def found(self) -> Int64s:
+        """Number of chains that have each topic, at least 1, (K,)."""
+        number: Int64s = self.has.sum(axis=0)
+        return number
+
+
+def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
+    """Match the topics of several chains with those of the first, and say which chains have them.
+
+    Parameters
+    ----------
+    topics : sequence of (K, V)
+        Of each chain.
+    likeness : Likeness
+    """
+    first, *others = topics
+    rows = [np.arange(len(first)), *(assign(likeness.similarity(first, other)) for other in others)]
+    aligned = [chain[own] for chain, own in zip(topics, rows, strict=True)]
+    common = np.ones((len(topics), len(topics), len(first)))
+    for a, b in itertools.combinations(range(len(topics)), 2):
+        common[a, b] = common[b, a] = likeness.overlap(aligned[a], aligned[b])
+    has = np.zeros((len(topics), len(first)), bool)
+    for k in range(len(first)):
+        has[finders(common[:, :, k]), k] = True
+    return Matched(np.stack(rows), common, has)
+
+
+def finders(common: Doubles) -> list[int]:
+    """Return the chains that have a topic of the first one, as `Matched.has` says it, ascending.
+
+    Parameters
+    ----------
+    common : (C, C) float64
+        Probability that the topic has in common in any two chains.
+    """
+    alike = (common >= SAME).tolist()
+
+    def together(chains: Sequence[int]) -> list[int]:
+        # the most of some chains of which any two are alike
+        most: list[int] = []
+        for i, chain in enumerate(chains):
+            if len(chains) - i <= len(most):
+                break
+            found = [chain, *together([c for c in chains[i + 1 :] if alike[chain][c]])]
+            most = max(most, found, key=len)
+        return most
+
+    order = np.argsort(-common[0], kind="stable").tolist()
+    return sorted([0, *together([chain for chain in order if chain and alike[0][chain]])])

@@ -18,9 +18,8 @@ from pysgrld.chain.exact import by_chain
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.evaluate.convergence import FEWEST, convergence
-from pysgrld.evaluate.matching import Likeness, assign
+from pysgrld.evaluate.matching import Likeness, assign, match
 from pysgrld.reading.diagnosis import (
-    SAME,
     Diagnosis,
     MatchedTopic,
     Measure,
@@ -60,6 +59,8 @@ class _Draws(NamedTuple):
         Whether these are top-word samples.
     scored : dict of Path to list of int
         Iterations whose full samples score documents: ``steps`` unless these are top-word samples.
+    all : bool
+        Whether none was left out: topics are then matched by the means that are shown.
     held_out : HeldOut or None
         Documents that all chains are scored on.
     counted : callable
@@ -70,6 +71,7 @@ class _Draws(NamedTuple):
     steps: dict[Path, list[int]]
     slim: bool
     scored: dict[Path, list[int]]
+    all: bool
     held_out: HeldOut | None
     counted: Callable[[], None]
 
@@ -169,7 +171,7 @@ def diagnose(
     while True:
         common = _in_common(chains, burn_in, at)
         try:
-            return _compare(chains, *common, top, at, tell)
+            return _compare(chains, *common, not burn_in, top, at, tell)
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
             if _in_common(chains, burn_in, at) == common:
                 raise
@@ -244,6 +246,7 @@ def _compare(
     steps: list[list[int]],
     slim: bool,
     full: list[list[int]],
+    all_of_them: bool,
     top: int,
     at: int,
     tell: Callable[[int, int], None],
@@ -273,7 +276,9 @@ def _compare(
     followed, scored = (
         dict(zip((c.path for c in chains), part, strict=True)) for part in (steps, full)
     )
-    draws = _Draws(chains, followed, slim, scored, held_out, lambda: tell(next(done), total))
+    draws = _Draws(
+        chains, followed, slim, scored, all_of_them, held_out, lambda: tell(next(done), total)
+    )
     if fitted.likeness is None:
         compared = _follow_quantities(draws)
     else:
@@ -326,17 +331,11 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Comp
     """Match the topics of all chains, and follow their weights and top words over the draws."""
     chains = draws.chains
     halves = [_halves(chain, draws, at) for chain in chains]  # each (2, K, V)
-    means = [pair.mean(axis=0) for pair in halves]
-    order = [np.arange(len(means[0]))]
-    order += [assign(likeness.similarity(means[0], mean)) for mean in means[1:]]
-    # what each topic has in common in any two chains, or in the two halves of one, (C, C, K)
-    aligned: Sequence[Floats] = [mean[rows] for mean, rows in zip(means, order, strict=True)]
-    if len(chains) == 1:
-        aligned = list(halves[0])
-    common = np.ones((len(aligned), len(aligned), len(means[0])))
-    for a, b in itertools.combinations(range(len(aligned)), 2):
-        common[a, b] = common[b, a] = likeness.overlap(aligned[a], aligned[b])
-    least, overlaps = common.min(axis=(0, 1)), common[0, : len(chains)]
+    means = _means(chains, halves, at) if draws.all else [pair.mean(axis=0) for pair in halves]
+    matched = match(means, likeness)
+    order, least, overlaps = matched.rows, matched.common.min(axis=(0, 1)), matched.common[0]
+    if len(chains) == 1:  # what each topic has in common in its two halves
+        least = likeness.overlap(*halves[0])
     # topics that are clearly nearer to another topic's second half than to their own
     moved = []
     for early, late in halves:
@@ -366,12 +365,20 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Comp
                 for i, w in enumerate(words[k].tolist())
             ),
             tuple(overlaps[:, k].tolist()),
-            finders(common[:, :, k]) if len(chains) > 1 else 1,
+            int(matched.found[k]),
         )
         for k in range(len(words))
     )
     shares = weight[0].mean(axis=0) if draws.held_out else None
     return _Compared(topics, (), tuple(moved), log_probability, shares)
+
+
+def _means(chains: Sequence[Results], halves: Sequence[Floats], at: int) -> Sequence[Floats]:
+    """Return the mean topics of all chains, (K, V): those that are shown, unless one has none yet."""
+    with contextlib.suppress(CheckpointError):
+        if all(chain.fitted.mean is not None for chain in chains):
+            return [np.ascontiguousarray(c.phi(at)[:, : c.fitted.layers[at]].T) for c in chains]
+    return [pair.mean(axis=0) for pair in halves]
 
 
 def _halves(chain: Results, draws: _Draws, at: int) -> Floats:
@@ -454,30 +461,6 @@ def _scored(
             value = scorer.log_probability(Key(chain.seed, chain.chain, step), draw)
         yield sample, scorer, value
         draws.counted()
-
-
-def finders(common: Doubles) -> int:
-    """Count the chains that found a topic of the first one, as `MatchedTopic.found` counts them.
-
-    Parameters
-    ----------
-    common : (C, C) float64
-        Probability that the topic has in common in any two chains.
-    """
-    alike = (common >= SAME).tolist()
-
-    def together(chains: Sequence[int]) -> int:
-        # the most of some chains of which any two are alike
-        most = 0
-        for i, chain in enumerate(chains):
-            if len(chains) - i <= most:
-                break
-            rest = [other for other in chains[i + 1 :] if alike[chain][other]]
-            most = max(most, 1 + together(rest))
-        return most
-
-    order = np.argsort(-common[0], kind="stable").tolist()
-    return 1 + together([chain for chain in order if chain and alike[0][chain]])
 
 
 # ---- quantities that every draw has

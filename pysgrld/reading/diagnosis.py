@@ -15,11 +15,10 @@ import numpy as np
 
 from pysgrld.errors import all_of, plural
 from pysgrld.evaluate.convergence import Convergence
+from pysgrld.evaluate.matching import SAME
 from pysgrld.run import chains_of
 from pysgrld.types import QUIET, Doubles, wider
 
-#: Probability in common from which on topics of two chains are called the same.
-SAME = 0.7
 #: Split R-hat below which chains are called mixed; demanding work asks for 1.01.
 MIXED = 1.1
 #: Effective draws in all chains together below which estimates are rough (Vehtari et al. 2021).

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import UsageError
-from pysgrld.reading.diagnosis import LOG_OF, MIXED, SAME, Diagnosis
+from pysgrld.evaluate.matching import SAME
+from pysgrld.reading.diagnosis import LOG_OF, MIXED, Diagnosis
 from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, write_png
 
 #: Colours of what is as it should be, and of what is not.

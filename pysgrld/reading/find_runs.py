@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
 from pysgrld.evaluate import Score
 from pysgrld.models.table import scores
+from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import model_and_options
 from pysgrld.run import RunDirectory, chains_of, latest_run
@@ -48,16 +49,34 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
 
 
 def open_run(
-    name: str | Path | None, threads: int, reading: Mapping[str, Any] | None = None
+    name: str | Path | None,
+    threads: int,
+    reading: Mapping[str, Any] | None = None,
+    missing: Callable[[str], None] = lambda line: None,
 ) -> Results:
-    """Open the run that a person means, as `find_folder` does; the others are those of `Results`.
+    """Open the run that a person means: of a folder of chains all that have a checkpoint, as one.
+
+    Parameters
+    ----------
+    name : str, path or None
+        As `find_folder` has it.
+    threads : int
+    reading : mapping, optional
+        As `Results` has it.
+    missing : callable, optional
+        Told in a line of every chain that is left out.
 
     Raises
     ------
     MissingInputError
         If there is no such run, or it cannot be read.
+    CheckpointError
+        If no chain of a folder has a checkpoint that can be read.
     """
-    return Results(find_folder(None if name is None else str(name)), threads, reading)
+    folder = find_folder(None if name is None else str(name), chains=True)
+    if not chains_of(folder):
+        return Results(folder, threads, reading)
+    return read_together(open_chains(folder, threads, reading, missing), folder)
 
 
 def open_chains(

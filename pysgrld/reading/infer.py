@@ -99,7 +99,7 @@ def infer(
     first : int
         Row of the first document in its corpus.
     """
-    k, fitted = results.fitted.layers[at], results.fitted
+    k = results.fitted.layers[at]
     most = max(1, min(DOCUMENTS, ROOM // (4 * len(steps) * k))) if steps else DOCUMENTS
     for block in blocks:
         for begin in range(0, len(block), most):
@@ -111,9 +111,9 @@ def infer(
                 empty = np.flatnonzero(lengths == 0)
                 if len(empty):  # the prior's mean is known: draws of it only come near
                     some = documents.take(empty)
-                    theta[empty] = fitted.proportions(results.mean, some, ids[empty], at)
+                    theta[empty] = results.proportions(some, ids[empty], at)
             else:
-                theta = fitted.proportions(results.mean, documents, ids, at)
+                theta = results.proportions(documents, ids, at)
             yield InferredBlock(first, lengths, theta, low, high)
             first += len(documents)
 
@@ -247,9 +247,10 @@ def inference_record(
         As for `infer`.
     """
     topics = hashlib.sha256()
-    for name, array in sorted(results.checkpoint.arrays.items()):
-        topics.update(name.encode())
-        topics.update(np.ascontiguousarray(array).data)
+    for chain in results.chains:
+        for name, array in sorted(chain.checkpoint.arrays.items()):
+            topics.update(name.encode())
+            topics.update(np.ascontiguousarray(array).data)
     source = look(path)
     looks = [
         [file["name"], file.get("size"), file.get("stamp", [None])[0]]

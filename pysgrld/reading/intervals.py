@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -37,6 +37,8 @@ class Spread(NamedTuple):
         Options of training that would make them credible intervals.
     worth : mapping of str to float
         Independent draws that those of an exact stage are worth, by what figures are of: medians.
+    chains : int
+        Chains that are read as one.
     """
 
     algo: str
@@ -45,6 +47,7 @@ class Spread(NamedTuple):
     width: float | None
     remedy: str | None
     worth: Mapping[str, float] = MappingProxyType({})
+    chains: int = 1
 
     @property
     def title(self) -> str:
@@ -53,6 +56,11 @@ class Spread(NamedTuple):
 
     def remark(self) -> str | None:
         """Return what is to be known of the intervals, in a sentence; None if nothing is."""
+        if self.faithful and self.chains > 1:
+            return (
+                "draws of all chains that have a topic, of each as many; where these disagree bounds are "
+                "wider, as much as for so few chains"
+            )
         if self.faithful and self.worth:
             told = ", ".join(f"{n:.0f} for {of}" for of, n in self.worth.items())
             return f"the draws are worth as many independent ones: {told}; bounds allow for that"
@@ -116,27 +124,61 @@ class Interval(NamedTuple):
     high_open: Array
 
 
-def interval(draws: Iterable[tuple[Array, Array]], *, exact: bool = False) -> Interval | None:
-    """Return the bounds within which 90 % of the draws lie; None where samples are fewer than 20.
+def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
+    """Return the effective sizes of draws of one or several chains together.
 
     Parameters
     ----------
-    draws : iterable of (values, censored)
-        Of each kept sample, all of one shape: values, and whether they are but upper bounds of theirs.
+    chains : sequence of (S, ...)
+        Draws of each, in their order; of longer ones the last are left out.
     exact : bool
-        Whether they are of an exact stage, of one chain after the other: bounds then allow for the
-        effective size of the draws.
+        Whether they are of exact stages, which draw from one chain of theirs after the other.
     """
-    found = list(draws)
-    if len(found) < ENOUGH:
+    parts = [by_chain(draws) if exact else np.asarray(draws, np.float64)[None] for draws in chains]
+    least = min(part.shape[1] for part in parts)
+    return convergence(np.concatenate([part[:, :least] for part in parts])).bulk
+
+
+def interval(
+    chains: Sequence[Sequence[tuple[Array, Array]]], has: Array | None = None, *, exact: bool
+) -> Interval | None:
+    """Return the bounds within which 90 % of the draws lie; None where a chain has fewer than 20.
+
+    Draws of several chains are pooled: what these differ by belongs to what is not known, and bounds
+    allow for how few chains there are.
+
+    Parameters
+    ----------
+    chains : sequence of sequence of (values, censored)
+        Of each chain its kept samples in their order, (K, ...) both: values, and whether they are but
+        upper bounds of theirs.
+    has : (C, K) bool, optional
+        Whose draws count for each topic; by default all.
+    exact : bool
+        Whether they are of exact stages, of one chain of theirs after the other: bounds then allow for
+        the effective size of the draws.
+    """
+    if min(map(len, chains)) < ENOUGH:
         return None
-    values = np.stack([value for value, _ in found])
-    censored = np.stack([missing for _, missing in found])
-    enough = exact and len(found) >= ENOUGH * 2
-    effective = convergence(by_chain(values)).bulk if enough else None
-    low, high = bounds(values, effective)
-    # what a quantile is made of is known unless it would be another one of less
-    if not censored.any():
-        return Interval(low, high, np.zeros(low.shape, bool), np.zeros(low.shape, bool))
-    less, full = bounds(np.where(censored, values - 1.0, values)), bounds(values)
-    return Interval(low, high, less[0] < full[0], less[1] < full[1])
+    values = [np.stack([value for value, _ in chain]) for chain in chains]
+    censored = [np.stack([missing for _, missing in chain]) for chain in chains]
+    if has is None:
+        has = np.ones((len(chains), values[0].shape[1]), bool)
+    shape = values[0].shape[1:]
+    found = Interval(np.empty(shape), np.empty(shape), np.zeros(shape, bool), np.zeros(shape, bool))
+    for some in np.unique(has, axis=1).T:  # topics that the same chains have
+        topics = np.flatnonzero((has == some[:, None]).all(axis=0))
+        which = np.flatnonzero(some)
+        drawn = [values[c][:, topics] for c in which]
+        known = len(drawn) > 1 or (exact and len(drawn[0]) >= ENOUGH * 2)
+        effective = effective_sizes(drawn, exact=exact) if known else None
+        pooled = np.concatenate(drawn)
+        found.low[topics], found.high[topics] = bounds(pooled, effective)
+        missing = np.concatenate([censored[c][:, topics] for c in which])
+        if (
+            missing.any()
+        ):  # what a quantile is made of is known unless it would be another one of less
+            less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
+            found.low_open[topics] = less[0] < full[0]
+            found.high_open[topics] = less[1] < full[1]
+    return found

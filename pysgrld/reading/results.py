@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import CHAINS, averaged, effective_in, worth_in
+from pysgrld.chain.exact import CHAINS, averaged, trace_in, worth_in
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -35,7 +35,7 @@ from pysgrld.models.fitted import Fitted, top_words
 from pysgrld.models.samples import TOP_WORDS, looked_up, width
 from pysgrld.models.seeds import seed_names
 from pysgrld.reading import run_record
-from pysgrld.reading.intervals import Spread, interval
+from pysgrld.reading.intervals import Interval, Spread, effective_sizes, interval
 from pysgrld.reading.labels import labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.layout import read_word_counts
@@ -50,58 +50,18 @@ _warned: set[str] = set()
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
-class Word(NamedTuple):
-    """A top word of a topic, with an interval of its draws where enough are kept.
+class ChainOfTopics(NamedTuple):
+    """A chain whose draws say how sure topics are.
 
     Attributes
     ----------
-    word : str
-    probability : float
-        In the mean topic; of a topic that is a direction, the word's entry.
-    low, high : float or None
-        Bounds between which 90 % of its draws lie; None where they are not known.
-    low_open, high_open : bool
-        Whether the bound lies below the value given, as top-word samples lack the word.
+    results : Results
+    rows : (K,) int64
+        The chain's topic for each topic that is shown; -1 where it has none of that kind.
     """
 
-    word: str
-    probability: float
-    low: float | None
-    high: float | None
-    low_open: bool = False
-    high_open: bool = False
-
-
-class Topic(NamedTuple):
-    """A topic as it is shown.
-
-    Attributes
-    ----------
-    id : int
-        Its row in an export.
-    weight : float or None
-        Share of the tokens of training, or of the stick of a mixture.
-    npmi, umass : float or None
-        Coherence of its ten top words.
-    words : tuple of Word
-        The most probable, the first first.
-    documents : int or None
-        Training documents that have this component; None where documents have several topics.
-    against : tuple of Word
-        Words that a direction points away from at least as far as to the last of its top words, the
-        farthest first.
-    label : str or None
-        The name that a person gave it, in the run's folder or with its seed words.
-    """
-
-    id: int
-    weight: float | None
-    npmi: float | None
-    umass: float | None
-    words: tuple[Word, ...]
-    documents: int | None
-    against: tuple[Word, ...] = ()
-    label: str | None = None
+    results: Results
+    rows: Int64s
 
 
 class Results:
@@ -122,6 +82,10 @@ class Results:
     Attributes
     ----------
     path : Path
+    place : Path
+        The folder that a person named: of the run, or of the chains of which it is the first.
+    chains : list of Results
+        The chains that were opened together: where there is one alone, itself.
     run : RunDirectory
     model : Model
     options : Resolved
@@ -138,6 +102,7 @@ class Results:
 
     def __init__(self, path: Path, threads: int, reading: Mapping[str, Any] | None = None) -> None:
         self.path, self.threads, self.asked = path, threads, reading or {}
+        self.place, self.chains = path, [self]
         self.run = RunDirectory.open(path)
         self.model, self.options = run_record.model_and_options(self.run)
         self.seed: int = self.options.seed
@@ -228,6 +193,18 @@ class Results:
         """The reason why there is no mean of the topics, where there is none."""
         return self.fitted.no_mean or self.no_samples
 
+    def phi(self, at: int = 0, draw: Draw | None = None) -> Floats:
+        """Return the topics of a layer over the words, (V, K or more): further columns are 0.
+
+        Parameters
+        ----------
+        at : int
+            The layer, counted from 0.
+        draw : Draw, optional
+            Whose topics; of the `mean` where None.
+        """
+        return self.fitted.over_words(self.mean if draw is None else draw, at)
+
     def top(self, n: int, at: int = 0, draw: Draw | None = None) -> Int64s:
         """Return the ids of the n most probable words of each topic, (K, n), the most probable first.
 
@@ -239,8 +216,7 @@ class Results:
         draw : Draw, optional
             Whose topics; of the `mean` where None.
         """
-        phi = self.fitted.over_words(self.mean if draw is None else draw, at)
-        return top_words(phi[:, : self.fitted.layers[at]], n)
+        return top_words(self.phi(at, draw)[:, : self.fitted.layers[at]], n)
 
     def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
         """Measure coherence of topics' top words over training; None where that corpus is gone."""
@@ -302,64 +278,17 @@ class Results:
 
     def share_sizes(self) -> Doubles | None:
         """Return the effective sizes of draws of the topics' shares, (K,); None where not known."""
-        return effective_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
+        shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
+        return None if shares is None else effective_sizes([shares], exact=True)
 
-    def topics(
-        self, n: int, *, intervals: bool, coherences: bool = True, at: int = 0
-    ) -> list[Topic]:
-        """Describe the topics of a layer, the one of greatest weight first.
+    def sources(self, at: int = 0) -> list[ChainOfTopics]:
+        """Return the chains whose draws tell of the topics of a layer; the first has them all."""
+        return [ChainOfTopics(self, np.arange(self.fitted.layers[at]))]
 
-        Parameters
-        ----------
-        n : int
-            Top words of each.
-        intervals, coherences : bool
-            Whether to look for intervals, and for the coherence of the ten top words.
-        at : int
-            The layer, counted from 0.
-        """
-        top, phi = self.top(n, at), self.fitted.over_words(self.mean, at)
-        followed = intervals and not self.fitted.no_mean
-        exact = self.fitted.exact is not None
-        bounds = interval(self.top_word_draws(top, at), exact=exact) if followed else None
-        found = self.coherence(10, at) if coherences else None
-        weights, counts = self.weights(at), self.fitted.counts()
-        labels = self.given_names(at)
-        topics = []
-        for k in self.fitted.shown(at).tolist():
-            entries = phi[:, k]
-            words = tuple(
-                Word(
-                    self.vocabulary[w],
-                    float(entries[w]),
-                    None if bounds is None else float(bounds.low[k, i]),
-                    None if bounds is None else float(bounds.high[k, i]),
-                    bounds is not None and bool(bounds.low_open[k, i]),
-                    bounds is not None and bool(bounds.high_open[k, i]),
-                )
-                for i, w in enumerate(top[k].tolist())
-            )
-            # a direction points away from the words of its lowest entries
-            least = words[-1].probability
-            lowest = top_words(-entries[:, None], n)[0].tolist() if self.fitted.signed else []
-            against = tuple(
-                Word(self.vocabulary[w], float(entries[w]), None, None)
-                for w in lowest
-                if entries[w] < 0.0 and -entries[w] >= least
-            )
-            topics.append(
-                Topic(
-                    k,
-                    None if weights is None else float(weights[k]),
-                    None if found is None else float(found.npmi[k]),
-                    None if found is None else float(found.umass[k]),
-                    words,
-                    None if counts is None else int(counts[k]),
-                    against,
-                    labels.get(k),
-                )
-            )
-        return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))
+    def found_by(self, at: int = 0) -> Int64s | None:
+        """Return the number of chains that have each topic, (K,); None where there is one chain alone."""
+        del at
+        return None
 
     # ---- kept samples: full ones, and top-word samples, which have the most probable words alone
 
@@ -460,6 +389,11 @@ class Results:
             return looked_up(self.read_slim(step), words)
         rows = np.arange(len(words))[:, None]
         return self.rows_of(step, at)[rows, words], np.zeros(words.shape, bool)
+
+    def word_intervals(self, words: Int64s, at: int = 0) -> Interval | None:
+        """Return the intervals of some words of each topic, (K, n); None where samples are too few."""
+        exact = self.fitted.exact is not None
+        return interval([list(self.top_word_draws(words, at))], exact=exact)
 
     # ---- documents: those of training, those held out, and others that are read like them
 
@@ -563,6 +497,24 @@ class Results:
         if self.fitted.exact:  # as many of each of its chains, which take turns
             kept = kept[np.argsort(np.arange(len(kept)) % CHAINS, kind="stable")]
         return sorted(evenly_spaced(kept, most).tolist())
+
+    def proportions(
+        self, documents: Documents, ids: Int64s, at: int = 0, draw: Draw | None = None
+    ) -> Doubles:
+        """Infer the proportions of documents, (n, K), under one draw of the topics; rows sum to 1.
+
+        Parameters
+        ----------
+        documents : Documents
+            Over the run's words.
+        ids : (n,) int64
+            Key each document's randomness.
+        at : int
+            The layer whose topics are meant, counted from 0.
+        draw : Draw, optional
+            The `mean` where None.
+        """
+        return self.fitted.proportions(draw or self.mean, documents, ids, at)
 
     def document_draws(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0

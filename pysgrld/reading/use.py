@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pysgrld.errors import plural
-from pysgrld.reading.results import Results, Topic
+from pysgrld.reading.results import Results
+from pysgrld.reading.topics import Topic
 
 #: A topic of less than this share of the average weight is hardly used. Of 400 posts at K = 100, after
 #: training has settled, 42 topics weigh 0.05 to 0.13 of the average and have no theme; of six corpora

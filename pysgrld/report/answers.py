@@ -10,7 +10,6 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.stopwords import fold
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.reading.intervals import interval
 from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import DocumentTopics, TopicShares, looked_at, read_documents
 from pysgrld.report.population import EstimatedShares, PopulationShares
@@ -165,15 +164,14 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
         hint = f"; it knows {', '.join(near)}" if near else ""
         raise UsageError(f"--word {word[:60]!r}: the run does not know this word{hint}")
     k = results.fitted.layers[at]
-    phi = results.fitted.over_words(results.mean, at)[:, :k]
+    phi = results.phi(at)[:, :k]
     weights = results.weights(at)
     even = np.full(k, 1.0 / k) if weights is None else weights
     mass = phi[w].astype(np.float64) * even
     share = mass / mass.sum()
     bounds = None
     if not results.fitted.no_mean:
-        exact = results.fitted.exact is not None
-        bounds = interval(results.top_word_draws(np.full((k, 1), w), at), exact=exact)
+        bounds = results.word_intervals(np.full((k, 1), w), at)
     found = [
         WordInTopic(
             int(i),

@@ -136,7 +136,7 @@ def drawn_blocks(
             found = results.document_draws(documents, ids, steps, at)
             theta, tokens = found.theta, found.tokens
         else:
-            one = results.fitted.proportions(draw or results.mean, documents, ids, at)
+            one = results.proportions(documents, ids, at, draw)
             theta = one.astype(np.float32)[None]
             tokens = theta * documents.lengths[:, None].astype(np.float32)
         yield DrawnBlock(here, theta, tokens, documents.lengths)

@@ -56,7 +56,7 @@ class Page:
             "sgmc": version(),
             "key": key,
             "title": run.asked.title or str(config["corpus"].get("name") or "corpus"),
-            "run": results.path.name,
+            "run": results.place.name,
             "noun": list(run.noun),
             "topic": [results.fitted.noun, f"{results.fitted.noun}s"],
         }
@@ -100,8 +100,7 @@ class Page:
     @property
     def folder(self) -> Path:
         """Folder of the run, or of its chains."""
-        chains = self._run.chains
-        return chains[0].path.parent if len(chains) > 1 else chains[0].path
+        return self._run.results.place
 
 
 def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:

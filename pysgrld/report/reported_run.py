@@ -11,19 +11,19 @@ import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.reading.compare_chains import diagnose
-from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic, is_shared
-from pysgrld.reading.find_runs import open_chains
+from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic
+from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.labels import read_labels
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import Evaluation, score_own
 from pysgrld.report.document_pass import DocumentVisitor, TopicShares, looked_at, read_documents
 from pysgrld.report.page_file import Packed
-from pysgrld.report.sample_pass import ChainOfTopics, SampleVisitor
+from pysgrld.report.sample_pass import SampleVisitor
 from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
 from pysgrld.report.topic_words import Terms, Words, automatic, heaviest, terms, words_shown
 from pysgrld.run.machine import threads as allowed_threads
-from pysgrld.types import Doubles, Floats, Int64s
+from pysgrld.types import Doubles, Int64s
 
 _D = TypeVar("_D", bound=DocumentVisitor)
 #: Steps of opening and reading a run.
@@ -96,7 +96,7 @@ class ReportedRun:
     asked : PageRequest
     chains : list of Results
     results : Results
-        The first chain: the run whose topics are shown.
+        The run, or its chains as one.
     at : int
         Their layer, counted from 0.
     size : int
@@ -126,7 +126,7 @@ class ReportedRun:
     evaluation : Evaluation or None
         Scores of held-out documents.
     phi : (V, K or more)
-        The topics; those that all chains share are the mean of all.
+        The topics.
     draws : int
         Draws of each document; 1: proportions under the mean topics; 0: there are no documents.
     weights, low, high : (K,) or None
@@ -171,8 +171,8 @@ class ReportedRun:
             self.noun = Noun(one, many)
         self.missing: list[str] = []
         number = allowed_threads(threads).number
-        self.chains = open_chains(run, number, missing=self.missing.append)
-        self.results: Results = self.chains[0]
+        self.results = open_run(run, number, missing=self.missing.append)
+        self.chains = self.results.chains
         self.at = self.results.at(asked.layer)
         self.size, self.signed = self.results.fitted.layers[self.at], self.results.fitted.signed
         self.counts: Int64s | None = None
@@ -201,6 +201,11 @@ class ReportedRun:
         self._document_visitors: list[DocumentVisitor] = []
         self.sample_visitors: list[SampleVisitor] = []
         self.all_documents = self.visit_documents(TopicShares(self.results.share_sizes()))
+
+    @property
+    def pooled(self) -> bool:
+        """Whether several chains are read as one: figures are of all chains that have a topic."""
+        return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
         """Show documents to a visitor, in the pass that `read` makes; None where there are none."""
@@ -258,14 +263,14 @@ class ReportedRun:
             if self.draws > 1:
                 self.low, self.high = low, high
         tell(3)
-        self.phi, sources = self._topics()
+        self.phi = results.phi(at)
         tokens = results.run.config["corpus"]["training_tokens"]
         self.terms: Terms = terms(
             self.phi,
             self.weights,
             tokens,
             self.counts,
-            sources,
+            results.sources(at),
             at,
             signed=self.signed,
             visitors=self.sample_visitors,
@@ -290,25 +295,6 @@ class ReportedRun:
             signed=self.signed,
         )
         tell(4)
-
-    def _topics(self) -> tuple[Floats, list[ChainOfTopics]]:
-        """Return the topics, and the chains that say how sure they are; both of all chains, if shared."""
-        first, k, at = self.results, self.size, self.at
-        phi = first.fitted.over_words(first.mean, at)
-        sources = [ChainOfTopics(first, np.arange(k))]
-        shared = [topic for topic in self.matched.values() if is_shared(topic)]
-        if len(self.chains) < 2 or self.signed or not shared:
-            return phi, sources
-        own = np.array([topic.id for topic in shared], np.int64)
-        phi = phi.copy()
-        total = phi[:, own].astype(np.float64)
-        for number, results in enumerate(self.chains[1:], 1):
-            rows = np.full(k, -1)
-            rows[own] = [topic.counterparts[number] for topic in shared]
-            sources.append(ChainOfTopics(results, rows))
-            total += results.fitted.over_words(results.mean, at)[:, rows[own]]
-        phi[:, own] = total / len(self.chains)
-        return phi, sources
 
 
 def diagnosed(chains: Sequence[Results], at: int, missing: list[str]) -> Diagnosis | None:

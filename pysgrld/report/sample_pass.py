@@ -13,27 +13,13 @@ import numpy.typing as npt
 from pysgrld.errors import MissingInputError
 from pysgrld.models.samples import looked_up
 from pysgrld.reading.intervals import Interval, interval
-from pysgrld.reading.results import Results
+from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
 #: Words that are a topic's face: how many of them stay is counted.
 TEN = 10
-
-
-class ChainOfTopics(NamedTuple):
-    """A chain whose draws say how sure the words are.
-
-    Attributes
-    ----------
-    results : Results
-    rows : (K,) int64
-        The chain's topic for each topic that is shown; -1 where it has none of that kind.
-    """
-
-    results: Results
-    rows: Int64s
 
 
 @dataclass(frozen=True)
@@ -164,7 +150,7 @@ class Followed(NamedTuple):
     draws : int
         Those of the first chain; 0 where there are no intervals.
     pooled : int
-        Those of all chains together, for topics that they share.
+        Those of all chains together.
     """
 
     interval: Interval | None
@@ -190,22 +176,14 @@ def followed(
         return none
     drawn = _FollowedWords(sources, words, there)
     read_samples(sources, at, [drawn.add, *visitors])
-    own, *others = drawn.values
     exact = all(s.results.fitted.exact is not None for s in sources)
-    found = interval(own, exact=exact)
+    has = np.stack([source.rows >= 0 for source in sources])
+    found = interval(drawn.values, has, exact=exact)
     if found is None:
         return none
-    among, draws = drawn.among[0], np.full(len(words), float(len(own)))
-    shared, pooled = drawn.shared, own
-    if others and len(shared):
-        pooled = [(values[shared], censored[shared]) for values, censored in own]
-        for source, further, ten in zip(sources[1:], others, drawn.among[1:], strict=True):
-            pooled += further
-            among += ten
-            draws[source.rows >= 0] += len(further)
-        for part, of_all in zip(found, interval(pooled, exact=exact) or (), strict=False):
-            part[shared] = of_all
-    return Followed(found, there * among / draws[:, None], len(own), len(pooled))
+    draws = np.array([len(values) for values in drawn.values])
+    among = np.sum(drawn.among, axis=0) / (draws @ has)[:, None]
+    return Followed(found, there * among, int(draws[0]), int(draws.sum()))
 
 
 class _FollowedWords:
@@ -213,26 +191,25 @@ class _FollowedWords:
 
     Attributes
     ----------
-    shared : (n,) int64
-        Topics that all chains have: of chains after the first, only these are kept.
     values : list of list of (values, censored)
-        Of each chain, a pair for each sample.
+        Of each chain a pair for each sample, (K, n) both; of topics that it has not nothing is told.
     among : list of (K, n) float64
         Of each chain, how many samples have the word among the ten most probable.
     """
 
     def __init__(self, sources: Sequence[ChainOfTopics], words: Int64s, there: Bools) -> None:
         self._rows, self._words, self._there = [s.rows for s in sources], words, there
-        self.shared = np.flatnonzero(np.all([rows >= 0 for rows in self._rows], axis=0))
         self.values: list[list[tuple[Floats, Bools]]] = [[] for _ in sources]
         self.among = [np.zeros(words.shape) for _ in sources]
 
     def add(self, sample: KeptSample) -> None:
         rows = self._rows[sample.chain]
         some = np.flatnonzero(rows >= 0)
-        values, censored, among = sample.look_up(rows[some], self._words[some], self._there[some])
-        self.among[sample.chain][some] += among
-        if sample.chain:
-            mine = np.searchsorted(some, self.shared)
-            values, censored = values[mine], censored[mine]
+        found = sample.look_up(rows[some], self._words[some], self._there[some])
+        values, censored = (
+            np.zeros(self._words.shape, np.float32),
+            np.zeros(self._words.shape, bool),
+        )
+        values[some], censored[some] = found[:2]
+        self.among[sample.chain][some] += found[2]
         self.values[sample.chain].append((values, censored))

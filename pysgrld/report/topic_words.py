@@ -10,16 +10,8 @@ import numpy as np
 
 from pysgrld.errors import MissingInputError
 from pysgrld.reading.intervals import ENOUGH
-from pysgrld.reading.results import Results
-from pysgrld.report.sample_pass import (
-    TEN,
-    Bools,
-    ChainOfTopics,
-    KeptSample,
-    SampleVisitor,
-    followed,
-    read_samples,
-)
+from pysgrld.reading.results import ChainOfTopics, Results
+from pysgrld.report.sample_pass import TEN, Bools, KeptSample, SampleVisitor, followed, read_samples
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Words that are taken of each order by relevance, and the orders' lambdas.
@@ -318,7 +310,7 @@ class SeedsFollowed:
     def __init__(self, results: Results) -> None:
         given: Any = getattr(results.options, "seed_words", ())
         self._results, k = results, len(given)
-        self._phi = results.fitted.over_words(results.mean, 0)[:, :k]
+        self._phi = results.phi()[:, :k]
         self._chosen = []
         for place, (_, words) in enumerate(given):
             ids = np.array([i for _, i in words])
@@ -415,14 +407,13 @@ def automatic(
 
 def names_of(results: Results, at: int) -> dict[int, str]:
     """Name the topics of a run, of a layer counted from 0, by its seeds or its own draws alone."""
-    phi, weights = results.fitted.over_words(results.mean, at), results.weights(at)
+    phi, weights = results.phi(at), results.weights(at)
     counts = None
     with contextlib.suppress(MissingInputError):
         counts = results.word_counts()
     signed = results.fitted.signed
-    source = ChainOfTopics(results, np.arange(results.fitted.layers[at]))
     tokens = results.run.config["corpus"]["training_tokens"]
-    found = terms(phi, weights, tokens, counts, [source], at, signed=signed)
+    found = terms(phi, weights, tokens, counts, results.sources(at), at, signed=signed)
     order = heaviest(results.fitted.shown(at), weights)
     names = automatic(found, results.vocabulary, None if signed else counts, order)
     return names | results.seed_names(at)

@@ -14,8 +14,7 @@ from pysgrld.chain.posterior import averages_in, has_settled
 from pysgrld.core.draws import at_words
 from pysgrld.errors import SgmcError
 from pysgrld.evaluate import Estimate, Score
-from pysgrld.evaluate.matching import assign
-from pysgrld.reading.diagnosis import SAME
+from pysgrld.evaluate.matching import match
 from pysgrld.reading.results import Results, evenly_spaced
 from pysgrld.reading.score import own_scorer
 from pysgrld.report.sample_pass import TEN, tenth
@@ -273,18 +272,12 @@ def share_found_by_all(chains: Sequence[Results]) -> float | None:
     likeness = chains[0].fitted.likeness
     if len(chains) < 2 or likeness is None:
         return None
-    means = (
-        chain.fitted.over_words(chain.mean, 0)[:, : chain.fitted.layers[0]] for chain in chains
-    )
-    each = (np.ascontiguousarray(phi.T) for phi in means)
-    first = next(each)
-    found = np.ones(len(first), bool)
-    for topics in each:
-        rows = assign(likeness.similarity(first, topics))
-        found &= likeness.overlap(first, topics[rows]) >= SAME
+    topics = [np.ascontiguousarray(c.phi()[:, : c.fitted.layers[0]].T) for c in chains]
+    matched = match(topics, likeness)
+    found = matched.found == len(chains)
     weights = chains[0].weights()
     if weights is None:
-        weights = np.full(len(first), 1.0 / len(first))
+        weights = np.full(len(found), 1.0 / len(found))
     return float(weights[found].sum() / weights.sum())
 
 

@@ -158,10 +158,11 @@ def test_the_corpus_is_stored_once(several):
     assert not list(folder.glob("chain-*/corpus"))
 
 
-def test_commands_take_the_first_chain_where_a_run_is_meant(several):
+def test_commands_take_all_chains_unless_one_is_named(several):
     assert (several.folder / "sgmc-runs/latest").read_text() == "bible-scir\n"
-    for command in (["topics"], ["topics", "bible-scir"], ["eval"]):
-        assert "bible-scir/chain-1" in several(*command).stdout
+    for command in (["topics"], ["topics", "bible-scir"]):
+        assert "of each of 3 chains" in several(*command).stdout
+    assert "bible-scir/chain-1" in several("eval").stdout
     assert "bible-scir/chain-2" in several("topics", "bible-scir/chain-2").stdout
 
 

@@ -72,7 +72,7 @@ def test_files_that_are_there_are_never_replaced_unasked(trained, tmp_path, caps
     from pysgrld.report.exports import ExportRequest
 
     asked = ExportRequest(to, tmp_path, FORMATS[to].draws[0])
-    last = import_module(f"pysgrld.report.exports.{FORMATS[to].module}").files([results], asked)[-1]
+    last = import_module(f"pysgrld.report.exports.{FORMATS[to].module}").files(results, asked)[-1]
     (tmp_path / last).write_text("mine")
     with pytest.raises(SystemExit) as ended:
         main(["export", str(folder), "--to", to, "-o", str(tmp_path)])

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
+from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import FORMATS, ExportRequest, export
 from pysgrld.run import chains_of
@@ -64,14 +65,15 @@ def chains(tmp_path_factory):
 
 @pytest.fixture
 def exported(chains, tmp_path):
-    """Exports a run of a model, and gives the folder."""
+    """Exports a run of a model, its first chain or all together, and gives the folder."""
 
-    def give(name, to, *, out="out", draw=None, top=None, **asked) -> Path:
+    def give(name, to, *, out="out", draw=None, top=None, together=False, **asked) -> Path:
         row = FORMATS[to]
         request = ExportRequest(
             to, tmp_path / out, draw or row.draws[0], row.top or 0 if top is None else top, **asked
         )
-        done = export(chains(name), request)
+        number = len(chains(name)) if together or to == "arviz" else 1
+        done = export(read_together(chains(name)[:number], tmp_path / name), request)
         assert done.path.parent == tmp_path / out
         return done.path.parent
 

@@ -45,7 +45,7 @@ def test_fewer_draws_than_samples_are_told(chains, tmp_path, monkeypatch):
     first, _ = chains("lda")
     kept = first.kept()
     monkeypatch.setattr(Results, "kept", lambda self: kept[1::2])
-    done = export([first], ExportRequest("arviz", tmp_path, "all", 0))
+    done = export(first, ExportRequest("arviz", tmp_path, "all", 0))
     assert (
         f"{len(kept) // 2} draws (of {len(kept)} samples these are kept; --samples of" in done.what
     )
@@ -129,7 +129,7 @@ def test_a_run_that_thins_its_samples_meanwhile_is_read_again(chains, tmp_path, 
 
     monkeypatch.setattr(type(results), "read_sample", thinned)
     monkeypatch.setattr(type(results), "kept", lambda self: left[0])
-    export([results], asked)
+    export(results, asked)
     assert opened(tmp_path)["posterior/draw"].values.tolist() == kept[::2]
 
 

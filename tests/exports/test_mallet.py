@@ -99,7 +99,7 @@ def test_the_draw_is_the_same_for_any_blocks_and_threads(exported, chains, monke
     monkeypatch.setattr(module, "_TOKENS", 50)
     parts = exported("dlda", "mallet", out="parts", at=1)
     two = Results(chains("dlda")[0].path, 2)
-    export([two], ExportRequest("mallet", whole.parent / "two", "last", 20, at=1))
+    export(two, ExportRequest("mallet", whole.parent / "two", "last", 20, at=1))
     for path in whole.iterdir():
         for other in (parts, whole.parent / "two"):
             assert (other / path.name).read_bytes() == path.read_bytes(), path.name

@@ -25,29 +25,29 @@ def test_files_that_are_there_are_refused_before_anything_is_written(topics, tmp
     """Red with: the vocabulary not looked at."""
     (tmp_path / "vocab.txt").write_text("mine\n")
     with pytest.raises(OutputError, match=r"vocab\.txt: is there already; --force replaces it"):
-        export([topics], ExportRequest("npy", tmp_path, "last"), force=False)
+        export(topics, ExportRequest("npy", tmp_path, "last"), force=False)
     assert [path.name for path in tmp_path.iterdir()] == ["vocab.txt"]
-    export([topics], ExportRequest("npy", tmp_path, "last"), force=True)
+    export(topics, ExportRequest("npy", tmp_path, "last"), force=True)
     assert (tmp_path / "vocab.txt").read_text(encoding="utf-8").split() == VOCABULARY
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused_also_if_forced(topics, tmp_path):
     (tmp_path / "topics.npy").mkdir()
     with pytest.raises(OutputError, match=r"topics\.npy: is a folder; name a file"):
-        export([topics], ExportRequest("npy", tmp_path, "last"), force=True)
+        export(topics, ExportRequest("npy", tmp_path, "last"), force=True)
 
 
 def test_samples_that_nobody_kept_are_asked_for_in_vain(topics, tmp_path):
     """The estimator keeps none. Red with: an empty file."""
     with pytest.raises(MissingInputError, match="no posterior sample is kept"):
-        export([topics], ExportRequest("npy", tmp_path, "all"), force=False)
+        export(topics, ExportRequest("npy", tmp_path, "all"), force=False)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("draw", ["mean", "last"])
 def test_what_is_returned_is_what_was_written(topics, tmp_path, draw):
     """Red with: the padding of topics written; the current topics for the mean."""
-    done = export([topics], ExportRequest("npy", tmp_path / "new", draw), force=False)
+    done = export(topics, ExportRequest("npy", tmp_path / "new", draw), force=False)
     found = np.load(done.path)
     expected = topics.mean if draw == "mean" else topics.fitted.current
     assert done.path == tmp_path / "new" / "topics.npy"
@@ -61,7 +61,7 @@ def test_what_is_returned_is_what_was_written(topics, tmp_path, draw):
 
 def test_the_header_of_safetensors_is_padded_and_says_where_the_topics_lie(topics, tmp_path):
     """A multiple of eight bytes, then float32. Red with: no blanks; offsets in elements."""
-    done = export([topics], ExportRequest("safetensors", tmp_path, "last"), force=False)
+    done = export(topics, ExportRequest("safetensors", tmp_path, "last"), force=False)
     data = done.path.read_bytes()
     length = int.from_bytes(data[:8], "little")
     assert length % 8 == 0

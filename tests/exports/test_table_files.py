@@ -11,6 +11,7 @@ from pysgrld.errors import OutputError
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
+from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import table_files as module
@@ -67,17 +68,20 @@ def test_figures_are_those_of_the_run(exported, chains, name, at, format):
 
 def test_topics_say_how_much_they_can_be_trusted(exported, chains):
     """Red with: the overlap of halves where there are chains; coherence of the words that are shown."""
-    topics = read(exported("lda", "csv", top=3), "csv")["topics"]
+    topics = read(exported("lda", "csv", top=3, together=True), "csv")["topics"]
     runs = chains("lda")
     compared = diagnose(*(r.path for r in runs), threads=1)
     np.testing.assert_allclose(topics["overlap"], [t.overlap for t in compared.topics], atol=1e-6)
-    first, corpus = runs[0], runs[0].training_corpus()
-    npmi = coherence(first.top(10), corpus, first.training_documents(corpus)).npmi
+    assert topics["found"].tolist() == [t.found for t in compared.topics]
+    both, corpus = read_together(runs, runs[0].path.parent), runs[0].training_corpus()
+    top = both.top(10)
+    npmi = coherence(top, corpus, both.training_documents(corpus)).npmi
     np.testing.assert_allclose(topics["npmi"], npmi, atol=1e-6)
-    drawn = np.stack([first.rows_of(step, 0) for step in first.kept()])
-    ten = np.take_along_axis(drawn, first.top(10)[None], axis=2)
-    among = (ten >= np.sort(drawn, axis=2)[:, :, [-10]]).mean(axis=0)
-    np.testing.assert_allclose(topics["steady"], among.sum(axis=1), atol=1e-6)
+    for k, t in enumerate(compared.topics):  # of the draws of the chains that have it
+        has = [(run, row) for run, row in zip(runs, t.counterparts, strict=True)][: t.found]
+        drawn = np.stack([run.rows_of(s, 0)[row] for run, row in has for s in run.kept()])
+        among = drawn[:, top[k]] >= np.sort(drawn, axis=1)[:, [-10]]
+        assert topics["steady"][k] == pytest.approx(among.sum(axis=1).mean(), abs=1e-6)
     assert len(set(topics["label"])) == 4
     assert chains_of(runs[0].path.parent) == [r.path for r in runs]
 
@@ -217,7 +221,7 @@ def test_files_of_another_run_do_not_stay_beside_those_of_this_one(
     name = {"csv": "documents.csv", "npy": "labels.json"}[format]
     (tmp_path / name).write_text("of another run")
     (tmp_path / "notes.txt").write_text("a person's")
-    first = chains("lda")[:1]
+    first = chains("lda")[0]
     monkeypatch.setattr(Results, "training_corpus", lambda self: None)
     request = ExportRequest(format, tmp_path, "mean", 5)
     with pytest.raises(OutputError, match=rf"{name}: is there already; --force replaces it"):

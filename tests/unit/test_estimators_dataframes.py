@@ -9,6 +9,7 @@ import pytest
 from pysgrld import LDA, SAM, DeepLDA, DPMixture
 from pysgrld.errors import UsageError
 from pysgrld.reading.results import Results
+from pysgrld.reading.topics import topics_of
 
 COUNTS = np.kron(np.eye(3, dtype=int), np.ones((20, 6), dtype=int)) * 2
 WORDS = [f"w{i}" for i in range(18)]
@@ -30,7 +31,7 @@ def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
     assert found.topic.tolist() == ["lda0", "lda0", "lda1", "lda1", "lda2", "lda2"]
     assert found["rank"].tolist() == [1, 2] * 3
     fitted.save(tmp_path / "run")
-    shown = Results(tmp_path / "run", 1).topics(2, intervals=True)
+    shown = topics_of(Results(tmp_path / "run", 1), 2, intervals=True)
     topics = sorted(shown, key=lambda topic: topic.id)
     rows = [(w.word, w.probability, w.low, w.high) for topic in topics for w in topic.words]
     assert found.word.tolist() == [row[0] for row in rows]

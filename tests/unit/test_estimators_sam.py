@@ -12,6 +12,7 @@ from pysgrld.cli import main
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.estimators.inputs import in_fine_units
 from pysgrld.reading.results import Results
+from pysgrld.reading.topics import topics_of
 
 K, V, D = 3, 30, 200
 
@@ -115,7 +116,7 @@ def test_words_that_a_direction_points_away_from_are_shown_where_they_are_as_far
     sam = fitted[3]
     sam.save(tmp_path / "run")
     results = Results(tmp_path / "run", 1)
-    for topic in results.topics(4, intervals=False):
+    for topic in topics_of(results, 4, intervals=False):
         entries = sam.components_[topic.id]
         least = topic.words[-1].probability
         away = np.sort(entries[entries <= -least])[:4]

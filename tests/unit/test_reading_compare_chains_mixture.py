@@ -12,6 +12,7 @@ from pysgrld.models.dpmm.fitted import MixtureFitted
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.diagnosis import verdict
 from pysgrld.reading.find_runs import open_run
+from pysgrld.reading.topics import topics_of
 from pysgrld.run import RunDirectory
 from pysgrld.types import Documents
 
@@ -136,4 +137,4 @@ def test_a_checkpoint_of_something_else_is_named(tmp_path):
     with run.lock():
         run.save_checkpoint(5, {"phi.g": np.ones((WORDS, 16), np.float32)}, {}, keep=1)
     with pytest.raises(CheckpointError, match="step-00000005: the checkpoint lacks array 'z'"):
-        open_run(path, 1).topics(3, intervals=False)
+        topics_of(open_run(path, 1), 3, intervals=False)

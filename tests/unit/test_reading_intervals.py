@@ -86,8 +86,9 @@ def test_intervals_from_slim_samples_are_those_from_full_ones_where_they_are_not
     top = both.top(30)
     assert both.kept() == both.kept(slim=True)
     assert both.word_steps() == (both.kept(), False)
-    slim = interval(both.words_at(step, top, 0, slim=True) for step in both.kept(slim=True))
-    full = interval(both.top_word_draws(top))
+    steps = both.kept(slim=True)
+    slim = interval([[both.words_at(step, top, 0, slim=True) for step in steps]], exact=False)
+    full = both.word_intervals(top)
     assert len(both.kept()) == 43
     for name, is_open in (("low", slim.low_open), ("high", slim.high_open)):
         mine, theirs = getattr(slim, name), getattr(full, name)

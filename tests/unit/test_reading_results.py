@@ -12,6 +12,7 @@ from pysgrld.evaluate.coherence import coherence, meetings
 from pysgrld.reading.find_runs import find_folder
 from pysgrld.reading.proportion_files import check_suffix
 from pysgrld.reading.results import Results, evenly_spaced
+from pysgrld.reading.topics import topics_of
 from pysgrld.types import Documents
 
 
@@ -105,7 +106,7 @@ def test_top_words_are_in_order(saved):
 
 
 def test_a_run_without_corpus_has_topics_but_no_weights_or_coherence(saved):
-    topics = saved[1].topics(4, intervals=True)
+    topics = topics_of(saved[1], 4, intervals=True)
     assert [t.id for t in topics] == [0, 1, 2]
     assert all(t.weight is None and t.npmi is None for t in topics)
     assert all(len(t.words) == 4 and t.words[0].low is None for t in topics)

@@ -42,14 +42,9 @@ def results_of(drawn, steps=S):
         return SimpleNamespace(theta=theta[:, ids], tokens=tokens[:, ids])
 
     return SimpleNamespace(
-        fitted=SimpleNamespace(
-            no_mean=None,
-            draws=True,
-            layers=(K,),
-            proportions=lambda draw, documents, ids, at: theta[0, ids],
-        ),
+        fitted=SimpleNamespace(no_mean=None, draws=True, layers=(K,)),
         vocabulary=("w",) * 3,
-        mean={},
+        proportions=lambda documents, ids, at, draw: theta[0, ids],
         draw_steps=lambda most: list(range(steps)),
         document_draws=document_draws,
         seen=seen,

@@ -13,10 +13,10 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, UsageError
 from pysgrld.reading.results import Results
+from pysgrld.reading.topics import topics_of
 from pysgrld.report.making import report
 from pysgrld.report.reported_run import PageRequest, ReportedRun
 from pysgrld.report.sections import documents
-from pysgrld.report.sections.topics import TopicRecords
 
 SAMPLES = ("--burn-in", "5", "--sample-every", "1")
 KINDS = {
@@ -141,7 +141,7 @@ def test_figures_are_those_of_sgmc_topics(runs):
     """Red with: topics renumbered by weight; probabilities of another draw."""
     path = runs("lda")
     found, blocks = main_and_blocks(path)
-    expected = {t.id: t for t in Results(path, 1).topics(9, intervals=True)}
+    expected = {t.id: t for t in topics_of(Results(path, 1), 9, intervals=True)}
     words = blocks["words"]["text"].split("\n")
     ends = np.cumsum(blocks["terms"]["n"])
     for topic in found["topics"]:
@@ -245,20 +245,18 @@ def test_what_is_gone_is_left_out_and_said(runs, tmp_path):
 
 
 def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
-    """The sentence has the first chain's; Method has both where topics are told from all chains."""
+    """Red with: draws of the first chain alone."""
     run = ReportedRun(runs("chains"), PageRequest(), 1)
     run.read()
     page, terms, samples = report(runs("chains"), threads=1), run.terms, run.results.fitted.samples
     found = page.main
-    assert f"mean of {samples} draws of the first chain" in found["sentence"]
+    assert f"mean of {samples} draws of each chain that has a topic" in found["sentence"]
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)
     assert terms.draws == len(run.results.kept())
     told = {entry["name"]: entry["text"] for entry in found["method"]}
-    assert f"all {samples} posterior draws of the first chain" in told["Probability"]
-    assert f"on disk: {terms.draws}" in told["Interval"]
-    run.terms = terms._replace(pooled=3 * terms.draws)
-    told = {entry.name: entry.text for entry in TopicRecords(run).definitions()}
-    both = f"{terms.draws} of the first chain, {3 * terms.draws} of all for topics that they share"
+    assert "Of several chains it is the mean of those that have the topic" in told["Probability"]
+    assert terms.pooled > terms.draws
+    both = f"on disk: {terms.draws} of the first chain, {terms.pooled} of all"
     assert both in told["Interval"]
     drifting = [topic for topic in found["topics"] if topic["trust"]["drift"]]
     assert all(topic["rhat"] >= 1.1 and topic["found"] == [2, 2] for topic in drifting)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pysgrld.models.samples import top_word_sample
+from pysgrld.reading.intervals import bounds, effective_sizes
 from pysgrld.report import topic_words as module
 from pysgrld.report.sample_pass import ChainOfTopics
 from pysgrld.report.topic_words import automatic, candidates, relevance, terms, words_shown
@@ -121,7 +122,9 @@ def test_topics_that_all_chains_share_have_the_draws_of_all():
     for k, mine in ((1, samples), (0, samples[:20])):
         w = found.words[k, 0]
         values = np.array([s[k, w] for s in mine], float)
-        expected = min(np.quantile(values, 0.05, method="weibull"), phi[w, k])
+        parts = [values[:20], values[20:]] if k == 1 else [values]
+        n = effective_sizes([part[:, None] for part in parts], exact=False) if k == 1 else None
+        expected = min(bounds(values[:, None], n)[0][0], phi[w, k])
         assert found.low[k, 0] == pytest.approx(expected, rel=1e-5)
         ten = np.mean([w in np.argsort(-s[k])[:10] for s in mine])
         assert found.ten[k, 0] == pytest.approx(ten)

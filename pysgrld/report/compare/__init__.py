@@ -14,8 +14,7 @@ import numpy as np
 
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
-from pysgrld.evaluate.matching import DISTRIBUTIONS
-from pysgrld.reading.diagnosis import SAME
+from pysgrld.evaluate.matching import DISTRIBUTIONS, SAME
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
@@ -153,7 +152,7 @@ class _ComparedRun:
     def __init__(self, results: Results, at: int, shared: Sequence[str], how: Likening) -> None:
         self.results, self.at, self.shared, self.how = results, at, frozenset(shared), how
         self.ids = results.fitted.shown(at)
-        self.phi = results.fitted.over_words(results.mean, at)
+        self.phi = results.phi(at)
         known = results.weights(at)
         self.weights_known = known is not None
         weights = np.ones(len(self.ids)) if known is None else known[self.ids]
@@ -217,7 +216,7 @@ class _ComparedRun:
             outside = float(counts[lacks].sum() / counts.sum())
         names = names_of(run, at) | labels
         return Side(
-            path=run.path,
+            path=run.place,
             model=run.options.model,
             algo=run.options.algo,
             noun=run.fitted.noun,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
-from pysgrld.reading.diagnosis import SAME
+from pysgrld.evaluate.matching import SAME
 from pysgrld.report.compare.partners import Kind
 from pysgrld.report.page_file import STYLES, page
 from pysgrld.run.choose import called

@@ -8,7 +8,7 @@ a rename when it is complete, and returns what was `Exported`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -143,7 +143,7 @@ FORMATS: dict[str, ExportFormat] = {
 
 
 def export(
-    chains: Sequence[Results],
+    results: Results,
     asked: ExportRequest,
     *,
     force: bool = False,
@@ -153,7 +153,7 @@ def export(
 
     Parameters
     ----------
-    chains : sequence of Results
+    results : Results
         The run, or the chains of one.
     asked : ExportRequest
     force : bool
@@ -177,18 +177,18 @@ def export(
 
     row = FORMATS[asked.format]
     writer = import_module(f"{__package__}.{row.module}")
-    names: list[str] = writer.files(chains, asked)
+    names: list[str] = writer.files(results, asked)
     others = [asked.folder / name for name in row.sometimes if name not in names]
     check_outputs([*(asked.folder / name for name in names), *others], force=force)
     while True:
-        kept = [results.kept() for results in chains]
+        kept = [chain.kept() for chain in results.chains]
         try:
-            done: Exported = writer.write(chains, asked, tell)
+            done: Exported = writer.write(results, asked, tell)
             for other in others:
                 other.unlink(missing_ok=True)
             return done
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
-            if [results.kept() for results in chains] == kept:
+            if [chain.kept() for chain in results.chains] == kept:
                 raise
 
 
@@ -197,5 +197,7 @@ def drawn_from(results: Results, draw: str) -> str:
     if draw == "last":
         return "current topics"
     if results.fitted.samples:
-        return f"mean of {plural(results.fitted.samples, 'sample')}"
+        of = plural(results.fitted.samples, "sample")
+        each = f" of {len(results.chains)} chains" if results.found_by() is not None else ""
+        return f"mean of {of}{each}"
     return f"{results.no_mean}: the current ones"

@@ -76,7 +76,7 @@ class _Sink(io.RawIOBase):
         return self._end
 
 
-def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
+def files(results: Results, asked: ExportRequest) -> list[str]:
     """Return the name of the file.
 
     Raises
@@ -87,7 +87,7 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
         If the run draws nothing from the posterior.
     """
     _library()
-    first = chains[0]
+    first, chains = results, results.chains
     if not first.fitted.draws:
         raise UsageError(f"{first.path}: {first.no_samples}: there are no draws to write")
     if not _steps(chains):
@@ -98,12 +98,12 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     return [FILE]
 
 
-def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
     """Write the draws, one after the other; topics of further chains in the order of the first's."""
-    target, first, notes = asked.folder / FILE, chains[0], []
+    target, first, chains, notes = asked.folder / FILE, results, results.chains, []
     steps, matched = _steps(chains), not first.fitted.no_mean and first.fitted.likeness is not None
     order, words = _topics_and_words(chains, asked) if matched else ([], np.empty(0, np.int64))
-    if len({results.seed for results in chains}) > 1:
+    if len({chain.seed for chain in chains}) > 1:
         notes.append(
             "chains of different --seed hold out different documents: no log probabilities"
         )
@@ -156,7 +156,7 @@ def _topics_and_words(
     k, v = chains[0].fitted.layers[at], len(chains[0].vocabulary)
     own, order, top = None, [], []
     for results in chains:
-        phi = results.fitted.over_words(results.mean, at)
+        phi = results.phi(at)
         mean = np.ascontiguousarray(phi[:, :k].T)
         if own is None:
             own = mean

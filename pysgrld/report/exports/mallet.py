@@ -35,7 +35,7 @@ _TOGETHER = 4096
 _LEAST = 1e-6
 
 
-def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
+def files(results: Results, asked: ExportRequest) -> list[str]:
     """Return the names of the files.
 
     Raises
@@ -47,7 +47,6 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     CorpusError
         If a word has a blank in it, which would end it.
     """
-    results = chains[0]
     nothing = Documents(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     try:
         results.fitted.token_topics(nothing, np.empty(0, np.int64), asked.at)
@@ -66,9 +65,9 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     return [STATE, KEYS, DOCUMENTS, WEIGHTS]
 
 
-def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
     """Write all four files, of the training documents in their order."""
-    results, folder, at = chains[0], asked.folder, asked.at
+    folder, at = asked.folder, asked.at
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     k, v = results.fitted.layers[at], len(vocabulary)

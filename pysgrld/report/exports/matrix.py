@@ -6,7 +6,7 @@ What else a model has goes with them: ``weights.npy`` of a mixture, or another t
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from pysgrld.types import Floats
 VOCABULARY = "vocab.txt"
 
 
-def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
+def files(results: Results, asked: ExportRequest) -> list[str]:
     """Return the names of the files: topics, words, what goes with the topics, and given names.
 
     Raises
@@ -32,7 +32,6 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     MissingInputError
         If all samples are wanted and none is kept.
     """
-    results = chains[0]
     if asked.draw == "all":
         if results.fitted.no_mean:
             raise UsageError(
@@ -49,9 +48,9 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     return names + ([LABELS] if results.given_names(asked.at) else [])
 
 
-def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
     """Write topics, rows that sum to 1 (directions: of length 1), and the words of their columns."""
-    results, at, folder = chains[0], asked.at, asked.folder
+    at, folder = asked.at, asked.folder
     fitted, one_file = results.fitted, asked.format == "safetensors"
     target = folder / f"topics.{asked.format}"
     beside = {name: array.astype("<f4") for name, array in fitted.beside().items()}
@@ -63,9 +62,7 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
         rows: Iterator[Floats] = (results.rows_of(step, at) for step in steps)
     else:
         shape, what = (k, v), drawn_from(results, asked.draw)
-        phi = fitted.over_words(
-            results.mean if asked.draw == "mean" else results.fitted.current, at
-        )
+        phi = results.phi(at, None if asked.draw == "mean" else fitted.current)
         rows = (np.ascontiguousarray(column) for column in phi.T[:k])
     shapes = {"topics": shape} | {name: array.shape for name, array in beside.items()}
     described = {name: {"dtype": "F32", "shape": size} for name, size in shapes.items()}

@@ -50,7 +50,7 @@ class TopicUse(NamedTuple):
     tokens: Doubles
 
 
-def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
+def files(results: Results, asked: ExportRequest) -> list[str]:
     """Return the names of the files.
 
     Raises
@@ -60,7 +60,6 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     MissingInputError
         If the corpus is gone.
     """
-    results = chains[0]
     if results.fitted.signed:
         raise UsageError(
             f"{results.path}: topics of {results.fitted.kind} are directions, and LDAvis draws "
@@ -71,9 +70,9 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     return [PAGE, ARGUMENTS]
 
 
-def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
     """Write both files; documents are those of training, or 20,000 of them, evenly spaced."""
-    results, at, mean = chains[0], asked.at, asked.draw == "mean"
+    at, mean = asked.at, asked.draw == "mean"
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     trained = results.training_documents(corpus)
@@ -87,7 +86,7 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
     counts = results.word_counts()
     if counts is None:
         counts = corpus.totals.word_counts
-    phi = results.fitted.over_words(results.mean if draw is None else draw, at)[:, :k]
+    phi = results.phi(at, draw)[:, :k]
     used = (lengths[:, None] * theta).sum(axis=0)
     tokens = used * (results.run.config["corpus"]["training_tokens"] / max(1.0, used.sum()))
     model = TopicUse(phi, theta, lengths, counts, np.maximum(tokens, _TINY))

@@ -14,11 +14,11 @@ from pysgrld.corpus import Corpus
 from pysgrld.errors import plural
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
-from pysgrld.reading.results import Results
+from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.document_pass import Shares, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.reported_run import diagnosed
-from pysgrld.report.sample_pass import TEN, ChainOfTopics, Followed, followed
+from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import best, names_of
 from pysgrld.run.files import whole_file
 from pysgrld.types import Doubles, Floats
@@ -43,6 +43,7 @@ _TOPICS = (
     TableColumn("label", "string"),
     *(TableColumn(name, "figure") for name in ("share", "low", "high")),
     *(TableColumn(name, "figure") for name in ("npmi", "steady", "overlap")),
+    TableColumn("found", "topic"),
 )
 _WORDS = (
     TableColumn("topic", "topic"),
@@ -52,7 +53,7 @@ _WORDS = (
 )
 
 
-def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
+def files(results: Results, asked: ExportRequest) -> list[str]:
     """Return the names of the tables; that of documents needs the corpus.
 
     Raises
@@ -63,13 +64,13 @@ def files(chains: Sequence[Results], asked: ExportRequest) -> list[str]:
     if asked.format == "parquet":
         require_pyarrow()
     names = ["topics", "topic-words"]
-    names += [] if chains[0].training_corpus() is None else ["documents"]
+    names += [] if results.training_corpus() is None else ["documents"]
     return [f"{name}.{asked.format}" for name in names]
 
 
-def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
     """Write the tables; topics are those of the first chain, which others are compared with."""
-    results, at = chains[0], asked.at
+    at = asked.at
     draw = None if asked.draw == "mean" else results.fitted.current
     notes: list[str] = []
     written = "no table of documents"
@@ -85,23 +86,24 @@ def write(chains: Sequence[Results], asked: ExportRequest, tell: Tell) -> Export
         totals = _write_documents(results, corpus, steps, draw, asked, tell)
         written = plural(corpus.documents, "document")
         if results.fitted.counts() is None:
-            shares = Shares.of(totals)
+            shares = Shares.of(totals, results.share_sizes() if steps else None)
             weights = shares.mean[:, 0]
             low, high = (shares.low[:, 0], shares.high[:, 0]) if steps else (None, None)
-    phi = results.fitted.over_words(results.mean if draw is None else draw, at)
+    phi = results.phi(at, draw)
     steady = _write_words(results, asked, phi, follow=draw is None, tell=tell)
     coherence = results.coherence(TEN, at, draw)
     # what the two least similar chains, or the halves of one, have in common of each topic
     overlap = None
     if asked.draw == "mean" and not results.fitted.no_mean:
-        diagnosis = diagnosed(chains, at, notes)
+        diagnosis = diagnosed(results.chains, at, notes)
         if diagnosis is not None:
             overlap = np.full(results.fitted.layers[at], np.nan)
             for topic in diagnosis.topics:
                 overlap[topic.id] = topic.overlap
     shown = results.fitted.shown(at)
     labels = names_of(results, at) | results.given_names(at)
-    numbers = weights, low, high, None if coherence is None else coherence.npmi, steady, overlap
+    npmi = None if coherence is None else coherence.npmi
+    numbers = weights, low, high, npmi, steady, overlap, results.found_by(at)
     target = asked.folder / f"topics.{asked.format}"
     with whole_table(target, asked.format, _TOPICS) as table:
         table.write(
@@ -207,8 +209,8 @@ def _write_words(
             p = np.take_along_axis(columns, words, axis=1)
             found = Followed(None, np.zeros(words.shape), 0, 0)
             if follow:
-                source = ChainOfTopics(results, ids)
-                found = followed([source], words, np.ones(words.shape, bool), at)
+                sources = [ChainOfTopics(c, rows[ids]) for c, rows in results.sources(at)]
+                found = followed(sources, words, np.ones(words.shape, bool), at)
             if steady is not None and found.draws:
                 steady[ids] = found.ten[:, :TEN].sum(axis=1)
             else:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import all_of
-from pysgrld.reading.diagnosis import MIXED, SAME, MatchedTopic, is_mixed, is_shared, judgements
+from pysgrld.evaluate.matching import SAME
+from pysgrld.reading.diagnosis import MIXED, MatchedTopic, is_mixed, is_shared, judgements
 from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Definition, Section
 
@@ -34,6 +35,7 @@ class Agreement(Section):
             }
         chains = {
             "count": diagnosis.chains,
+            "pooled": run.pooled,
             "names": [path.name for path in diagnosis.runs],
             "sentences": [{"good": j.good, "text": j.sentence} for j in judgements(diagnosis)],
             "traces": traces,
@@ -83,8 +85,9 @@ class Agreement(Section):
                         "Found in n of C chains",
                         "Chains that have this topic: the most, the first among them, of which "
                         f"any two have at least {100 * SAME:.0f} % of its probability in common. "
-                        "Words of topics that all chains have are told from the draws of all, "
-                        "the others from those of the first; documents are from the first.",
+                        "That says whether a topic is there. Its words, its weight and what "
+                        "documents and groups have of it are told from the draws of these chains "
+                        "together, as many of each: where they disagree intervals are wider.",
                     )
                 )
         return [
@@ -140,11 +143,13 @@ def trust(topic: MatchedTopic, chains: int) -> Trust:
         text = "Whether another chain would find it is not known."
         return Trust(None if again and drift is None else False, head, text, drift)
     if again:
-        text = "trust it." if drift is None else "trust what it is about."
+        text = "trust it." if drift is None else "trust what it is about; chains differ in figures."
         return Trust(
             drift is None, f"{all_of(chains, 'chains').capitalize()} found it:", text, drift
         )
     head = f"{topic.found} of {chains} chains found it:"
+    if 4 * topic.found >= 3 * chains:
+        return Trust(None, head, "most chains would; its figures are of those.", None)
     if topic.found == 1:
         head = "No other chain found it:"
     return Trust(False, head, "do not rely on it.", None)

@@ -28,7 +28,7 @@ class Layers(Section):
         if counts is not None:
             share = np.maximum(counts, 1) / max(1, counts.sum())
             for at in range(1, results.fitted.depth):
-                phi = results.fitted.over_words(results.mean, at)
+                phi = results.phi(at)
                 for k, p in enumerate(columns(phi, results.fitted.layers[at])):
                     ranked = best(relevance(np.maximum(p, 1e-30), share, LAMBDA), WORDS)
                     words[at + 1, k] = tuple(results.vocabulary[w] for w in ranked.tolist())

@@ -79,9 +79,9 @@ class Overview(Section):
         if not results.fitted.samples:
             return f"{told} What you see are the {results.fitted.noun}s of the newest checkpoint."
         told += f" What you see is the mean of {plural(results.fitted.samples, 'draw')}"
-        told += " of the first chain, and of all chains where they agree" if several else ""
-        told += f"; bands are {results.spread().title}." if run.terms.draws else "."
-        return f"{told} Documents are told by the first chain alone." if several else told
+        if several:
+            told += " of each chain that has a topic" if run.pooled else " of the first chain"
+        return told + (f"; bands are {results.spread().title}." if run.terms.draws else ".")
 
     def _facts(self) -> list[dict[str, str]]:
         """Return the four figures at the head of the page, each with what stands beneath it."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from pysgrld.errors import plural
 from pysgrld.reading.results import WEIGHT_DOCUMENTS
+from pysgrld.reading.topics import topics_of
 from pysgrld.report.document_pass import DOCUMENTS, DRAWS
 from pysgrld.report.page_file import Packed, finite, linear16, log16, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
@@ -39,7 +40,7 @@ class TopicRecords(Section):
         self._followed = {} if self._seeds is None else self._seeds.found()
         self._against: dict[int, list[str]] = {}
         if run.signed:
-            told = run.results.topics(TOP, intervals=False, coherences=False, at=run.at)
+            told = topics_of(run.results, TOP, intervals=False, coherences=False, at=run.at)
             self._against = {topic.id: [word.word for word in topic.against] for topic in told}
         return {
             "layer": {"at": run.at + 1, "of": fitted.depth} if fitted.depth > 1 else None,
@@ -124,11 +125,8 @@ class TopicRecords(Section):
             of = "the newest draw alone."
             if samples:
                 of = f"all {plural(samples, 'posterior draw')}."
-            if samples and len(run.chains) > 1:
-                of = (
-                    f"{of.removesuffix('.')} of the first chain; of topics that all chains share "
-                    "the mean of the chains' means."
-                )
+            if samples and run.pooled:
+                of += " Of several chains it is the mean of those that have the topic."
             found.append(
                 Definition(
                     "Probability",
@@ -138,15 +136,16 @@ class TopicRecords(Section):
         if draws:
             kept = f"{draws:,}"
             if run.terms.pooled != draws:
-                kept += (
-                    f" of the first chain, {run.terms.pooled:,} of all for topics that they share"
-                )
+                kept += f" of the first chain, {run.terms.pooled:,} of all"
+            alone = (
+                "" if run.pooled else "They tell how sure a chain is, not what another would find. "
+            )
             found += [
                 Definition(
                     "Interval",
                     f"The 5 % and 95 % quantiles over the draws that are kept on disk: {kept}. "
-                    "They tell how sure a chain is, not what another would find. One that begins "
-                    "at 0 % is of a word that one draw in twenty, or more, has not in the topic: "
+                    f"{alone}One that begins at 0 % is of a word that one draw in twenty, or "
+                    "more, has not in the topic: "
                     "it came or left while the topic moved, or the few documents that have it "
                     "changed their topic.",
                 ),

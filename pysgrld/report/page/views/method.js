@@ -10,7 +10,7 @@ function methodPage(rest) {
   const pairs = (list, kind = "dt") => h("dl.options", list.map(([name, value]) => [h("dt", kind === "dt" ? name : h(kind, name)), h("dd", bdi(String(value)))]));
   const given = report.options.filter(([, , own]) => own);
   const { draws: first, pooled } = report.interval;
-  const draws = pooled === first ? `${count(first)} kept` : `${count(first)} draws of the first chain, ${count(pooled)} of all where they agree`;
+  const draws = pooled === first ? `${count(first)} kept` : `${count(pooled)} draws of all chains, ${count(first)} of them of the first`;
   const run = card("This run", null, pairs([["run", report.run], ["made by", `sgmc ${report.sgmc}`], ["intervals", report.interval.draws ? `${report.interval.title}; ${draws}` : "none"]]),
     given.length > 0 && [h("h3", "Options given"), pairs(given)],
     h("details", h("summary", `all ${report.options.length} options`), pairs(report.options)), missingLines());

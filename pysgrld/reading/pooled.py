@@ -1,0 +1,230 @@
+"""Several chains of one run, read as one: how many have each topic, and what these say of it together.
+
+Topics are those of the first chain. Two statements are made of each, and neither vouches for the other.
+It is there: in so many of the chains. Its numbers: means and draws of the chains that have it, whose
+disagreement belongs to what is not known. What is said of a topic that a chain has not is left to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from pysgrld.chain.exact import trace_in
+from pysgrld.core.draws import Draw
+from pysgrld.errors import MissingInputError
+from pysgrld.evaluate import DocumentDraw
+from pysgrld.evaluate.matching import Matched, match
+from pysgrld.models.fitted import Fitted
+from pysgrld.reading.intervals import Interval, Spread, effective_sizes, interval
+from pysgrld.reading.results import ChainOfTopics, Results
+from pysgrld.run import Checkpoint
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
+
+
+class PooledResults(Results):
+    """Chains of one run that are open for reading, as if they were one.
+
+    Options, labels, held-out documents and the training corpus are those of the first chain, as is what
+    is asked of one draw that is given.
+
+    Parameters
+    ----------
+    chains : sequence of Results
+        Two or more, of one configuration and corpus.
+    place : Path
+        The folder of the chains.
+    """
+
+    def __init__(self, chains: Sequence[Results], place: Path) -> None:
+        first = chains[0]
+        super().__init__(first.path, first.threads, first.asked)
+        self.place, self.chains = place, [*chains]
+        self._matched: dict[int, Matched] = {}
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint:
+        """The newest checkpoint of the first chain."""
+        return self.chains[0].checkpoint
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        """The first chain as its model reads it."""
+        return self.chains[0].fitted
+
+    def matched(self, at: int = 0) -> Matched:
+        """Return the topics of all chains, matched with those of the first."""
+        if at not in self._matched:
+            likeness, k = self.fitted.likeness, self.fitted.layers[at]
+            assert likeness is not None
+            rows = [np.ascontiguousarray(chain.phi(at)[:, :k].T) for chain in self.chains]
+            self._matched[at] = match(rows, likeness)
+        return self._matched[at]
+
+    def found_by(self, at: int = 0) -> Int64s:
+        """Return the number of chains that have each topic, (K,)."""
+        return self.matched(at).found
+
+    def sources(self, at: int = 0) -> list[ChainOfTopics]:
+        """Return the chains, each with the topics that it has."""
+        matched = self.matched(at)
+        own = np.where(matched.has, matched.rows, -1)
+        return [ChainOfTopics(chain, rows) for chain, rows in zip(self.chains, own, strict=True)]
+
+    def spread(self) -> Spread:
+        """Return how draws of the chains vary, beside the posterior."""
+        return super().spread()._replace(worth={}, chains=len(self.chains))
+
+    # ---- topics
+
+    def phi(self, at: int = 0, draw: Draw | None = None) -> Floats:
+        """Return the topics over the words: of each the mean over the chains that have it."""
+        if draw is not None:
+            return super().phi(at, draw)
+        matched, phi = self.matched(at), self.chains[0].phi(at).copy()
+        total = phi[:, : matched.rows.shape[1]].astype(np.float64)
+        for chain, rows, has in zip(
+            self.chains[1:], matched.rows[1:], matched.has[1:], strict=True
+        ):
+            total[:, has] += chain.phi(at)[:, rows[has]]
+        phi[:, : total.shape[1]] = total / matched.found
+        return phi
+
+    def weights(self, at: int = 0) -> Doubles | None:
+        """Return the share of the corpus that each topic makes up: mean of the chains that have it."""
+        found = [chain.weights(at) for chain in self.chains]
+        known = [weights for weights in found if weights is not None]
+        if len(known) < len(found):
+            return None
+        total: Doubles = self._total(at, known)
+        total /= total.sum()
+        return total
+
+    def word_intervals(self, words: Int64s, at: int = 0) -> Interval | None:
+        """Return the intervals of some words of each topic, from draws of the chains that have it."""
+        matched = self.matched(at)
+        drawn = []
+        for chain, rows in zip(self.chains, matched.rows, strict=True):
+            own = np.empty_like(words)
+            own[rows] = words
+            drawn.append([(v[rows], missing[rows]) for v, missing in chain.top_word_draws(own, at)])
+        return interval(drawn, matched.has, exact=self._exact)
+
+    def share_sizes(self) -> Doubles | None:
+        """Return the effective sizes of draws of the topics' shares in all chains that have them."""
+        traces = [trace_in(chain.checkpoint.arrays, "shares") for chain in self.chains]
+        known = [trace for trace in traces if trace is not None]
+        if not self._exact or len(known) < len(traces):
+            return None
+        matched = self.matched()
+        sizes = np.empty(matched.rows.shape[1])
+        for k, has in enumerate(matched.has.T):
+            own = [known[c][:, matched.rows[c, k]] for c in np.flatnonzero(has)]
+            sizes[k] = effective_sizes([trace[:, None] for trace in own], exact=True)[0]
+        return sizes
+
+    # ---- documents
+
+    def proportions(
+        self, documents: Documents, ids: Int64s, at: int = 0, draw: Draw | None = None
+    ) -> Doubles:
+        """Infer proportions of documents: means over the chains that have a topic, made to sum to 1."""
+        if draw is not None:
+            return super().proportions(documents, ids, at, draw)
+        theta = self._total(at, [chain.proportions(documents, ids, at) for chain in self.chains])
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
+
+    def draw_steps(self, most: int) -> list[int]:
+        """Return the iterations of kept samples of the first chain, as many as all chains have."""
+        return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
+
+    def each_document_draw(
+        self,
+        documents: Documents,
+        ids: Int64s,
+        steps: Sequence[int],
+        at: int = 0,
+        *,
+        new: bool = False,
+    ) -> Iterator[DocumentDraw]:
+        """Yield draws of documents, of which each topic is drawn by the chains that have it, in turn.
+
+        Each draw is made to sum to 1 again. The others are those of `Results.each_document_draw`.
+        """
+        own = [chain.draw_steps(len(steps)) for chain in self.chains]
+        if any(len(mine) < len(steps) for mine in own):
+            raise MissingInputError(f"{self.place}: samples of a chain are gone meanwhile")
+        matched = self.matched(at)
+        turns = _turns(matched.has, len(steps))
+        drawn = [
+            chain.each_document_draw(
+                documents,
+                ids,
+                [mine[s] for s in np.flatnonzero((turns == c).any(axis=1))],
+                at,
+                new=new,
+            )
+            for c, (chain, mine) in enumerate(zip(self.chains, own, strict=True))
+        ]
+        lengths = documents.lengths[:, None].astype(np.float32)
+        for turn in turns:
+            theta = np.empty((len(ids), len(turn)), np.float32)
+            tokens = np.empty_like(theta)
+            for c in np.unique(turn):
+                draw, topics = next(drawn[c]), turn == c
+                theta[:, topics] = draw.theta[:, matched.rows[c, topics]]
+                tokens[:, topics] = draw.tokens[:, matched.rows[c, topics]]
+            theta /= theta.sum(axis=1, keepdims=True)
+            of = tokens.sum(axis=1, keepdims=True)
+            scaled = tokens * (lengths / np.maximum(of, 1e-30))
+            yield DocumentDraw(theta, np.where(of > 0, scaled, theta * lengths))
+
+    # ---- the chains
+
+    @cached_property
+    def _exact(self) -> bool:
+        return all(chain.fitted.exact is not None for chain in self.chains)
+
+    def _total(self, at: int, values: Sequence[Doubles]) -> Doubles:
+        """Return the mean over the chains that have a topic of values whose last axis is the topics'."""
+        matched = self.matched(at)
+        total = np.zeros(values[0].shape)
+        for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
+            total[..., has] += value[..., rows[has]]
+        found: Doubles = total / matched.found
+        return found
+
+
+def _turns(has: Array, draws: int) -> Int64s:
+    """Return the chain that each draw of each topic is of, (S, K): those that have it, in turn."""
+    turns = np.empty((draws, has.shape[1]), np.int64)
+    each = np.arange(draws)
+    for some in np.unique(has, axis=1).T:
+        chains = np.flatnonzero(some)
+        # an exact stage draws from one chain of its own after the other: not in step with these turns
+        turn = chains[(each + each // len(chains)) % len(chains)]
+        turns[:, (has == some[:, None]).all(axis=0)] = turn[:, None]
+    return turns
+
+
+def read_together(chains: Sequence[Results], place: Path) -> Results:
+    """Return chains as one where their topics can be matched and averaged; else the first alone.
+
+    It has them all as its `Results.chains`.
+
+    Parameters
+    ----------
+    chains : sequence of Results
+        One or more, of one run.
+    place : Path
+        The folder that a person named.
+    """
+    first = chains[0]
+    if len(chains) == 1 or first.fitted.likeness is None or first.fitted.signed:
+        first.place, first.chains = place, [*chains]
+        return first
+    return PooledResults(chains, place)

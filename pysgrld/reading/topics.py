@@ -1,0 +1,124 @@
+"""Topics of a run as they are shown: their words, weights and coherence."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pysgrld.models.fitted import top_words
+from pysgrld.reading.results import Results
+
+
+class Word(NamedTuple):
+    """A top word of a topic, with an interval of its draws where enough are kept.
+
+    Attributes
+    ----------
+    word : str
+    probability : float
+        In the mean topic; of a topic that is a direction, the word's entry.
+    low, high : float or None
+        Bounds between which 90 % of its draws lie; None where they are not known.
+    low_open, high_open : bool
+        Whether the bound lies below the value given, as top-word samples lack the word.
+    """
+
+    word: str
+    probability: float
+    low: float | None
+    high: float | None
+    low_open: bool = False
+    high_open: bool = False
+
+
+class Topic(NamedTuple):
+    """A topic as it is shown.
+
+    Attributes
+    ----------
+    id : int
+        Its row in an export.
+    weight : float or None
+        Share of the tokens of training, or of the stick of a mixture.
+    npmi, umass : float or None
+        Coherence of its ten top words.
+    words : tuple of Word
+        The most probable, the first first.
+    documents : int or None
+        Training documents that have this component; None where documents have several topics.
+    against : tuple of Word
+        Words that a direction points away from at least as far as to the last of its top words, the
+        farthest first.
+    label : str or None
+        The name that a person gave it, in the run's folder or with its seed words.
+    found : int or None
+        Chains that have it, of those that are read as one; None where there is one alone.
+    """
+
+    id: int
+    weight: float | None
+    npmi: float | None
+    umass: float | None
+    words: tuple[Word, ...]
+    documents: int | None
+    against: tuple[Word, ...] = ()
+    label: str | None = None
+    found: int | None = None
+
+
+def topics_of(
+    results: Results, n: int, *, intervals: bool, coherences: bool = True, at: int = 0
+) -> list[Topic]:
+    """Describe the topics of a layer, the one of greatest weight first.
+
+    Parameters
+    ----------
+    results : Results
+    n : int
+        Top words of each.
+    intervals, coherences : bool
+        Whether to look for intervals, and for the coherence of the ten top words.
+    at : int
+        The layer, counted from 0.
+    """
+    top, phi = results.top(n, at), results.phi(at)
+    followed = intervals and not results.fitted.no_mean
+    bounds = results.word_intervals(top, at) if followed else None
+    found = results.coherence(10, at) if coherences else None
+    weights, counts = results.weights(at), results.fitted.counts()
+    labels, chains = results.given_names(at), results.found_by(at)
+    topics = []
+    for k in results.fitted.shown(at).tolist():
+        entries = phi[:, k]
+        words = tuple(
+            Word(
+                results.vocabulary[w],
+                float(entries[w]),
+                None if bounds is None else float(bounds.low[k, i]),
+                None if bounds is None else float(bounds.high[k, i]),
+                bounds is not None and bool(bounds.low_open[k, i]),
+                bounds is not None and bool(bounds.high_open[k, i]),
+            )
+            for i, w in enumerate(top[k].tolist())
+        )
+        # a direction points away from the words of its lowest entries
+        least = words[-1].probability
+        lowest = top_words(-entries[:, None], n)[0].tolist() if results.fitted.signed else []
+        against = tuple(
+            Word(results.vocabulary[w], float(entries[w]), None, None)
+            for w in lowest
+            if entries[w] < 0.0 and -entries[w] >= least
+        )
+        topics.append(
+            Topic(
+                k,
+                None if weights is None else float(weights[k]),
+                None if found is None else float(found.npmi[k]),
+                None if found is None else float(found.umass[k]),
+                words,
+                None if counts is None else int(counts[k]),
+                against,
+                labels.get(k),
+                None if chains is None else int(chains[k]),
+            )
+        )
+    return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))
