@@ -1,8 +1,9 @@
 """Do intervals hold what they say? Coverage on corpora whose truth is known, and columns of coin flips.
 
-    python benchmarks/calibration.py made [--corpora N] [--options STRING] [--json FILE]
+    python benchmarks/calibration.py made [--corpora N] [--chains N] [--options STRING] [--json FILE]
     python benchmarks/calibration.py draw FILE PICTURE
     python benchmarks/calibration.py null RUN [RUN ...] [--seeds N]
+    python benchmarks/calibration.py found RUN [RUN ...]
 
 ``made`` draws corpora from the model with the priors that sgmc takes by default (3 to 20 topics, 10 to
 300 tokens a document), and with a prior of words under which topics overlap; trains on each with no
@@ -12,6 +13,9 @@ words, shares of topics, documents, and new documents. docs/calibration.md has w
 ``null`` puts a run's training documents into two random groups, of one population, twenty times a seed.
 Printed are the topics, in percent of all, whose 90 % intervals of the two groups are disjoint, whose
 interval of the difference does not hold 0 (10 is right), and that are called surely more or less.
+
+``found`` takes folders of several chains. Of topics that n of 3, or of 4, chains have, how often has one
+more chain them? All choices of chains count.
 """
 
 from __future__ import annotations
@@ -24,14 +28,15 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
+from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, finders, match
+from pysgrld.evaluate.matching import SAME as ALIKE
 from pysgrld.reading import intervals
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.infer import infer, interval_steps
@@ -50,6 +55,8 @@ from pysgrld.types import Documents
 COLUMNS = 20
 #: Nominal shares of the draws within an interval.
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+#: What intervals are of.
+KINDS = ("words", "shares", "documents", "new")
 #: New documents of each corpus.
 NEW = 100
 #: Probability that a topic and the truth have in common, from which on they are the same.
@@ -122,64 +129,87 @@ def train(truth: Made, folder: Path, options: Sequence[str]) -> Results:
     return open_run(run, 1)
 
 
-def covered(seed: int, options: Sequence[str]) -> dict[str, Any]:
-    """Train on a corpus; count which values the intervals of each level hold, by what they are of."""
+def counted(results: Results, truth: Made) -> dict[str, Any]:
+    """Count which values the intervals of each level hold, by what they are of, and by topics.
+
+    Of several chains topics that all have are told apart from the others.
+    """
+    k, real = len(truth.phi), truth.phi.astype(np.float32)
+    found = np.ascontiguousarray(results.phi()[:, :k].T)
+    mine = assign(DISTRIBUTIONS.similarity(real, found))
+    same = DISTRIBUTIONS.overlap(real, found[mine]) >= SAME
+    back = np.full(k, -1)
+    back[mine] = np.arange(k)
+    by = results.found_by()
+    everywhere = np.ones(k, bool) if by is None else by == len(results.chains)
+    corpus = results.training_corpus()
+    assert corpus is not None
+    rows = np.asarray(results.training_documents(corpus)[:])
+    share = truth.tokens[rows].sum(axis=0) / truth.tokens[rows].sum()
+    top, steps = results.top(10), interval_steps(results, 200)
+    new = as_documents(truth.counts[-NEW:])
+    record: dict[str, Any] = {"same": int(same.sum())}
+    if by is not None:
+        record["found"] = [[int(n), bool(s)] for n, s in zip(by[mine], same, strict=True)]
+    for level in LEVELS:
+        intervals.SHARE = level
+        held: dict[str, list[tuple[bool, bool]]] = {n: [] for n in KINDS}
+        bounds = results.word_intervals(top)
+        assert bounds is not None
+        weights, topics = TopicShares(results.share_sizes()), DocumentTopics()
+        read_documents(results, corpus, rows, 0, [weights, topics])
+        for topic in np.flatnonzero(same):
+            own = mine[topic]
+            words = truth.phi[topic, top[own]]
+            inside = (bounds.low[own] <= words) & (words <= bounds.high[own])
+            held["words"] += [(one, bool(everywhere[own])) for one in inside.tolist()]
+            low, high = weights.shares.low[own, 0], weights.shares.high[own, 0]
+            held["shares"].append((bool(low <= share[topic] <= high), bool(everywhere[own])))
+        for d, row in enumerate(rows):
+            own = topics.top[d, 0]
+            if same[back[own]]:
+                value = truth.theta[row, back[own]]
+                inside = topics.low[d, 0] <= value <= topics.high[d, 0]
+                held["documents"].append((bool(inside), bool(everywhere[own])))
+        for block in infer(results, [new], steps=steps):
+            for d, theta in enumerate(truth.theta[-NEW:]):
+                own = block.theta[d].argmax()
+                if same[back[own]]:
+                    low, high = block.low[d, own], block.high[d, own]
+                    inside = low <= theta[back[own]] <= high
+                    held["new"].append((bool(inside), bool(everywhere[own])))
+        record[str(level)] = {
+            n: [sum(h for h, _ in pairs), len(pairs)] for n, pairs in held.items()
+        }
+        for name, which in (("all", True), ("fewer", False)) if by is not None else ():
+            some = {n: [h for h, e in pairs if e is which] for n, pairs in held.items()}
+            record.setdefault(name, {})[str(level)] = {n: [sum(h), len(h)] for n, h in some.items()}
+    return record
+
+
+def covered(seed: int, options: Sequence[str], chains: int = 1) -> dict[str, Any]:
+    """Train on a corpus, perhaps several chains; count what intervals hold."""
     truth = made(seed)
+    record = {
+        "seed": seed,
+        "topics": len(truth.phi),
+        "length": int(truth.tokens[0].sum()),
+        "eta": truth.eta,
+    }
+    if chains > 1:
+        options = [*options, "--chains", str(chains)]
     with tempfile.TemporaryDirectory() as place:
         results = train(truth, Path(place), options)
-        k, real = len(truth.phi), truth.phi.astype(np.float32)
-        found = np.ascontiguousarray(results.fitted.over_words(results.mean, 0)[:, :k].T)
-        mine = assign(DISTRIBUTIONS.similarity(real, found))
-        same = DISTRIBUTIONS.overlap(real, found[mine]) >= SAME
-        back = np.full(k, -1)
-        back[mine] = np.arange(k)
-        corpus = results.training_corpus()
-        assert corpus is not None
-        rows = np.asarray(results.training_documents(corpus)[:])
-        share = truth.tokens[rows].sum(axis=0) / truth.tokens[rows].sum()
-        top, steps = results.top(10), interval_steps(results, 200)
-        new = as_documents(truth.counts[-NEW:])
-        exact = results.fitted.exact is not None
-        record: dict[str, Any] = {
-            "seed": seed,
-            "topics": k,
-            "same": int(same.sum()),
-            "length": int(truth.tokens[0].sum()),
-            "eta": truth.eta,
-            "exact": exact,
-        }
-        for level in LEVELS:
-            intervals.SHARE = level
-            held: dict[str, list[bool]] = {n: [] for n in ("words", "shares", "documents", "new")}
-            bounds = intervals.interval(results.top_word_draws(top), exact=exact)
-            assert bounds is not None
-            weights, topics = TopicShares(results.share_sizes()), DocumentTopics()
-            read_documents(results, corpus, rows, 0, [weights, topics])
-            for topic in np.flatnonzero(same):
-                own = mine[topic]
-                words = truth.phi[topic, top[own]]
-                held["words"] += ((bounds.low[own] <= words) & (words <= bounds.high[own])).tolist()
-                low, high = weights.shares.low[own, 0], weights.shares.high[own, 0]
-                held["shares"].append(bool(low <= share[topic] <= high))
-            for d, row in enumerate(rows):
-                topic = back[topics.top[d, 0]]
-                if same[topic]:
-                    value = truth.theta[row, topic]
-                    held["documents"].append(bool(topics.low[d, 0] <= value <= topics.high[d, 0]))
-            for block in infer(results, [new], steps=steps):
-                for d, theta in enumerate(truth.theta[-NEW:]):
-                    own = block.theta[d].argmax()
-                    if same[back[own]]:
-                        low, high = block.low[d, own], block.high[d, own]
-                        held["new"].append(bool(low <= theta[back[own]] <= high))
-            record[str(level)] = {n: [int(np.sum(h)), len(h)] for n, h in held.items()}
+        record |= counted(results, truth)
+        if chains > 1:
+            record["alone"] = counted(results.chains[0], truth)
     return record
 
 
 def show_made(asked: argparse.Namespace) -> None:
     """Print the coverage of all corpora together, and of each kind; draw it where asked to."""
     seeds = range(asked.first, asked.first + asked.corpora)
-    run = partial(covered, options=asked.options.split())
+    run = partial(covered, options=asked.options.split(), chains=asked.chains)
     with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool:
         found = []
         for record in pool.map(run, seeds):
@@ -193,20 +223,29 @@ def show_made(asked: argparse.Namespace) -> None:
             )
     if asked.json:
         Path(asked.json).write_text(json.dumps(found, indent=1) + "\n")
-    names = ("words", "shares", "documents", "new")
-    print(f"{'corpora':<26}{'level':>6}  " + "".join(f"{n:>12}" for n in names))
+    print(f"{'corpora':<26}{'level':>6}  " + "".join(f"{n:>12}" for n in KINDS))
     kinds: list[tuple[str, Callable[[Mapping[str, Any]], bool]]] = [("all", lambda r: True)]
     kinds += [(f"{n} tokens", partial(_has, "length", n)) for n in (10, 30, 100, 300)]
     kinds += [(f"eta {eta}", partial(_has, "eta", eta)) for eta in (0.05, 0.3)]
     for title, chosen in kinds:
+        some = [record for record in found if chosen(record)]
         for level in LEVELS if title == "all" else (0.9,):
-            line = ""
-            for name in names:
-                pairs = np.array([r[str(level)][name] for r in found if chosen(r)]).reshape(-1, 2)
-                held, of = pairs.sum(axis=0)
-                line += f"{100 * held / of:>10.1f} %" if of else f"{'-':>12}"
-            number = sum(map(chosen, found))
-            print(f"{title + f' ({number})':<26}{level:>6.0%}  {line}")
+            print(f"{title + f' ({len(some)})':<26}{level:>6.0%}  {_shares(some, level)}")
+    if asked.chains > 1:
+        parts = {
+            "all": "topics of all chains",
+            "fewer": "topics of fewer",
+            "alone": "first chain alone",
+        }
+        for part, title in parts.items():
+            some = [record[part] for record in found]
+            print(f"{title:<26}{0.9:>6.0%}  {_shares(some, 0.9)}")
+        pairs = [pair for record in found for pair in record["found"]]
+        for n in range(1, asked.chains + 1):
+            real = [same for number, same in pairs if number == n]
+            print(
+                f"found in {n} of {asked.chains}: {len(real)} topics, {sum(real)} of them as planted"
+            )
 
 
 def show_picture(asked: argparse.Namespace) -> None:
@@ -240,6 +279,15 @@ def show_picture(asked: argparse.Namespace) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("truth within, %")
     figure.savefig(asked.picture, dpi=110)
+
+
+def _shares(records: Sequence[Mapping[str, Any]], level: float) -> str:
+    """Format the shares of the truth that intervals of a level hold, by what they are of."""
+    line = ""
+    for name in KINDS:
+        held, of = np.array([r[str(level)][name] for r in records]).reshape(-1, 2).sum(axis=0)
+        line += f"{100 * held / of:>10.1f} %" if of else f"{'-':>12}"
+    return line
 
 
 def _has(name: str, value: object, record: Mapping[str, Any]) -> bool:
@@ -277,6 +325,29 @@ def show_null(asked: argparse.Namespace) -> None:
                 )
 
 
+def show_found(asked: argparse.Namespace) -> None:
+    """Print, of topics that n of m chains have, the share that one more chain has."""
+    for run in asked.runs:
+        chains = open_run(run, 1).chains
+        means = [np.ascontiguousarray(c.phi()[:, : c.fitted.layers[0]].T) for c in chains]
+        number = range(len(chains))
+        found: dict[tuple[int, int], list[bool]] = {}
+        for first in number:
+            order = [first, *(c for c in number if c != first)]
+            common = match([means[c] for c in order], DISTRIBUTIONS).common
+            for of in asked.of:
+                for others in combinations(number[1:], of - 1):
+                    some = [0, *others]
+                    for k in range(common.shape[2]):
+                        n = len(finders(common[np.ix_(some, some)][:, :, k]))
+                        fresh = [common[0, c, k] >= ALIKE for c in number[1:] if c not in others]
+                        found.setdefault((of, n), []).extend(map(bool, fresh))
+        print(f"{run}: {len(chains)} chains of {len(means[0])} topics")
+        for (of, n), fresh in sorted(found.items()):
+            share = 100 * np.mean(fresh)
+            print(f"  found in {n} of {of}: {share:5.1f} % of further chains have it")
+
+
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser()
@@ -285,6 +356,7 @@ def main() -> None:
     of_made.add_argument("--corpora", type=int, default=200)
     of_made.add_argument("--first", type=int, default=0, help="seed of the first corpus")
     of_made.add_argument("--options", default="", help="further options of sgmc train")
+    of_made.add_argument("--chains", type=int, default=1, help="read as one")
     of_made.add_argument("--jobs", type=int, default=2)
     of_made.add_argument("--json")
     of_made.set_defaults(show=show_made)
@@ -292,6 +364,10 @@ def main() -> None:
     of_null.add_argument("runs", nargs="+")
     of_null.add_argument("--seeds", type=int, default=3)
     of_null.set_defaults(show=show_null)
+    of_found = parts.add_parser("found")
+    of_found.add_argument("runs", nargs="+", help="folders of six or more chains")
+    of_found.add_argument("--of", type=int, nargs="+", default=(3, 4))
+    of_found.set_defaults(show=show_found)
     of_picture = parts.add_parser("draw")
     of_picture.add_argument("json")
     of_picture.add_argument("picture")

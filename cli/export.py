@@ -74,7 +74,7 @@ def command(
 ) -> None:
     """Take what a run found to other programs: topics, words, documents, draws.
 
-    Topics are those of the first chain, but for arviz, which takes all.
+    Of several chains topics are those of the chains that have them, together; arviz has each chain.
     """
     given = {"--sparse": sparse, "--align": align is not None, "--mallet-old": mallet_old}
     row = FORMATS[to]

@@ -180,6 +180,13 @@ class Overview(Section):
                 said = f"No {d.noun}'s numbers have come to rest."
         rough = "Take shares, probabilities and intervals as rough; train longer for exact ones."
         if spread.faithful:
+            if d is not None and said and self.run.pooled:
+                number = "all" if moving == len(d.topics) else f"{moving} of {len(d.topics)}"
+                head = f"Chains differ in the numbers of {number} {d.noun}s."
+                wide = (
+                    "Intervals are of all chains that have one, as wide as so few chains make them."
+                )
+                return [Verdict(None, head, wide)]
             if said and (exact := self.run.results.fitted.exact):
                 few = "Intervals allow for how few independent draws there are. More come with"
                 return [Verdict(False, said, few, f"--exact-sweeps {4 * exact.sweeps}")]
