@@ -37,6 +37,10 @@ FEWEST = 500
 #: Sweeps of each chain at least where nobody gave a budget, as long as they are no more token visits than
 #: this: shares of topics come to rest after several hundred (docs/calibration.md).
 ENOUGH, AFFORDED = 1000, 4e9
+#: Independent draws that those of figures should be worth, medians: chains of which they are fewer go on
+#: to this many sweeps, where these are afforded.
+WANTED = {"words": 100.0, "documents": 100.0, "shares": 50.0}
+MOST = 2000
 #: Token visits of a training minibatch that take as long as one of a collapsed sweep.
 COST = 2.5
 #: Training that is followed by exact draws has settled when doubling it buys less than this share: the
@@ -70,6 +74,20 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
     if open_ended:
         sweeps = max(sweeps, min(ENOUGH, int(AFFORDED / each)))
     return sweeps if sweeps >= FEWEST else 0
+
+
+def further_sweeps(stage: ExactStage, options: Resolved, *, open_ended: bool) -> int:
+    """Return the sweeps that a stage goes on to, as its draws are worth too few; 0 where it is done.
+
+    Only where nobody says how many there shall be.
+    """
+    if options.exact_sweeps != "auto" or not open_ended:
+        return 0
+    each = len(stage.chains) * max(1, stage.chains[0].tokens)
+    most = min(MOST, int(AFFORDED / each))
+    worth = worth_in(stage.arrays())
+    short = any(worth.get(name, math.inf) < wanted for name, wanted in WANTED.items())
+    return most if short and most > stage.sweep + stage.every else 0
 
 
 def follows(chain: Chain, options: Resolved) -> bool:
@@ -249,6 +267,19 @@ class ExactStage:
         self._trace = {
             n.removeprefix(_TRACE): list(a) for n, a in arrays.items() if n.startswith(_TRACE)
         }
+
+    def go_on(self, posterior: Posterior, sweeps: int) -> None:
+        """Plan more sweeps, of which those that are done are burn-in.
+
+        Parameters
+        ----------
+        posterior : Posterior
+            Averages over draws; of none yet.
+        sweeps : int
+            Of each chain in all.
+        """
+        self.posterior, self._trace = posterior, {}
+        self._lay_out(sweeps)
 
     def _lay_out(self, sweeps: int) -> None:
         """Set when draws are taken: after half of the sweeps, and after those that are done."""

@@ -35,7 +35,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
-from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.begin import begin, begin_exactly, draw_on
 from pysgrld.types import Array, Documents, Doubles, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.
@@ -296,8 +296,15 @@ class TopicModel(KeptModel, Transformer):
         words, number = self.n_features_in_, jobs(self.n_jobs)
         stage = begin_exactly(posterior, options, words, number, held_out, sweeps=sweeps)
         samples: dict[int, Sample] = {}
+
+        def draws_on() -> bool:
+            of = posterior, options, words, number, held_out
+            return draw_on(stage, *of, open_ended=self.max_iter is None) is not None
+
         with stage.at_once():
-            while not (stage.done or progress.interrupted):
+            while not progress.interrupted and (not stage.done or draws_on()):
+                if stage.draws == 0:  # what was drawn before more sweeps were planned
+                    samples.clear()
                 chain = stage.advance()
                 if chain is not None and self.keep_samples and stage.kept(self.keep_samples):
                     samples[stage.step] = chain.sample()

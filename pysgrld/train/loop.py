@@ -31,7 +31,7 @@ from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
-from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.begin import begin, begin_exactly, draw_on
 from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, raise_if_stopped
@@ -315,13 +315,13 @@ class Training:
         This process draws alone; others of its communicator wait, and may ask for an end.
         """
         stage, at = self.stage, self.tally
-        if stage is None or stage.done:
+        if stage is None:
             return None
         saves = Every(self.options.checkpoint_every, stage.step, at.train_seconds)
         reasons: list[str | None] = []
         self._step_seconds, took, first = 0.0, 0.0, stage.sweep
         with stage.at_once():
-            while not stage.done:
+            while not stage.done or self._draws_on(stage):
                 began = self.pulse.awake()
                 own = self.stop.reason if self.stop.should_stop(self._step_seconds) else None
                 self.comm.share(True)
@@ -353,6 +353,21 @@ class Training:
                 self._step_seconds = self.pulse.awake() - began
                 self._tell_gap()
         return next((reason for reason in reasons if reason), None)
+
+    def _draws_on(self, stage: ExactStage) -> bool:
+        """Plan more sweeps where the draws of all that were planned are worth too few."""
+        line = draw_on(
+            stage,
+            self.posterior,
+            self.options,
+            self.words,
+            self.threads,
+            self.held_out,
+            open_ended=not self.iterations,
+        )
+        if line:
+            self.reporter.note(line)
+        return line is not None
 
     def _tell_gap(self) -> None:
         """Say for how long the process stood still, if it did."""

@@ -4,10 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from pysgrld import LDA
 from pysgrld.chain.exact import CHAINS, ExactPlan, by_chain, follows, plan_in, sweeps_after
+from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.intervals import bounds, interval
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (40, 9)) + 1
@@ -65,6 +68,56 @@ def test_kept_draws_are_as_many_of_each_chain():
     assert len(which) == 20
     assert np.bincount(np.array(which) % CHAINS).tolist() == [5, 5, 5, 5]
     assert lda.n_samples_ == 40
+
+
+def test_draws_that_are_worth_little_are_burn_in_of_more(monkeypatch, tmp_path):
+    """Red with: averages or kept draws of before; going on where somebody said how many sweeps."""
+    monkeypatch.setattr("pysgrld.chain.exact.ENOUGH", 500)
+    monkeypatch.setattr("pysgrld.chain.exact.MOST", 700)
+    few = LDA(2, holdout=10, keep_samples=30, n_jobs=1, minibatch=10)
+    assert few.fit(COUNTS)._stage.sweeps == 700
+    plan = few._stage
+    assert (plan.burn_in, plan.draws, few.n_samples_) == (500, 200, 200)
+    assert min(few._samples) > plan.begun + 500
+    drawn = len(plan.arrays()["exact.trace.words"])
+    assert drawn == 200
+    monkeypatch.setattr("pysgrld.chain.exact.WANTED", dict.fromkeys(("words", "shares"), 0.0))
+    enough = LDA(2, holdout=10, n_jobs=1, minibatch=10).fit(COUNTS)
+    assert enough._stage.sweeps == 500
+    monkeypatch.undo()
+    given = LDA(2, holdout=10, n_jobs=1, minibatch=10, exact_sweeps=40).fit(COUNTS)
+    assert given._stage.sweeps == 40
+
+
+def test_the_command_goes_on_as_the_estimator_does(monkeypatch, tmp_path):
+    """Red with: another rule; a start that ended between the two halves drawing anew."""
+    monkeypatch.setattr("pysgrld.chain.exact.ENOUGH", 500)
+    monkeypatch.setattr("pysgrld.chain.exact.MOST", 600)
+    rows = [" ".join(f"w{w}" for w, n in enumerate(row) for _ in range(n)) for row in COUNTS]
+    (tmp_path / "corpus.txt").write_text("\n".join(rows))
+    asked = [
+        "train",
+        str(tmp_path / "corpus.txt"),
+        "-k",
+        "2",
+        "--holdout",
+        "10",
+        "--min-df",
+        "1",
+        "--max-df",
+        "1.0",
+    ]
+    asked += ["--minibatch", "10", "--stop-words", "none", "--out"]
+    said = CliRunner().invoke(main, [*asked, str(tmp_path / "run")])
+    assert said.exit_code == 0, said.output
+    assert "goes on to 600 sweeps" in said.stderr
+    run = open_run(tmp_path / "run", 1)
+    plan = run.fitted.exact
+    assert (plan.sweeps, plan.burn_in, run.fitted.samples) == (600, 500, 100)
+    assert min(run.kept()) > plan.begun + 500
+    again = CliRunner().invoke(main, [*asked, str(tmp_path / "run")])
+    assert "nothing to do" in again.stderr
+    assert open_run(tmp_path / "run", 1).fitted.exact == plan
 
 
 def test_bounds_allow_for_few_independent_draws():
