@@ -38,7 +38,7 @@ class Train(Described):
 Examples:
   sgmc train corpus.txt                        a document a line; no tuning
   sgmc train -k 20 data/docword.bible.txt.gz   UCI counts, 20 topics
-  sgmc train enwiki-latest-pages-articles.xml.bz2
+  sgmc train --from news-scir november.csv     topics go on, with new words
   zcat news.jsonl.gz | sgmc train --text-field body --max-vocab 20000 -
   sgmc train --chains 4 corpus.txt             then: sgmc diagnose
 
@@ -60,6 +60,16 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
     metavar="N",
     group="Run",
 )
+@plain(
+    "--from",
+    "none",
+    "go on with the topics of RUN: on its documents and those of CORPUS, which may have new words",
+    parse=str,
+    metavar="RUN",
+    group="Run",
+    first=False,
+)
+@flag("--only-new", "--from: leave the documents of RUN out", "Run", first=False)
 @flag("--break-lock", "take over a run whose process on another host has died", first=False)
 @flag("--mpi", "train one chain by all processes of an MPI launch", "Run", first=False)
 @plain(
@@ -80,6 +90,7 @@ def command(
     chains: int | None,
     mpi: bool,
     rank_timeout: float | None,
+    only_new: bool,
     **values: Any,
 ) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
@@ -94,7 +105,9 @@ def command(
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     if quiet and verbose:
         raise UsageError("-q and -v contradict each other: give one")
-    options = given(values)
+    options, parent = given(values), values["from"]
+    if only_new and parent is None:
+        raise UsageError("--only-new has a meaning with --from RUN only: leave it out")
     limit = options.get("time-limit")
     how: dict[str, Any] = {
         "quiet": quiet,
@@ -113,7 +126,7 @@ def command(
     elif "chain-id" not in options:
         refuse_launch(launch())
     with together as comm:
-        _train(corpus, options, chains, comm, how, break_lock=break_lock)
+        _train(corpus, options, chains, comm, how, (parent, only_new), break_lock=break_lock)
 
 
 def _train(
@@ -122,14 +135,17 @@ def _train(
     chains: int | None,
     comm: Communicator,
     how: dict[str, Any],
+    parent: tuple[str | None, bool],
     *,
     break_lock: bool,
 ) -> None:
     """Train one chain, by this process or its communicator, or several."""
-    from pysgrld.train.request import Request, going_on
+    from pysgrld.train.request import Request, going_on, growing
 
     request, found = Request(corpus, options, break_lock=break_lock), 0
-    if not corpus:  # go on with a run, or with as many chains as its folder has
+    if parent[0] is not None:
+        request = growing(parent[0], request, only_new=parent[1])
+    elif not corpus:  # go on with a run, or with as many chains as its folder has
         request, found = going_on(options, break_lock=break_lock)
     request.check()
     if found or (chains or 1) > 1:

@@ -5,6 +5,7 @@ Knows nothing of files, clocks, models or evaluation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.protocol import Chain, DocumentSampler, Visit
-from pysgrld.core import core
+from pysgrld.core import core, padded
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import NumericalError
@@ -22,6 +23,7 @@ from pysgrld.samplers.seeds import with_seeds
 from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
 from pysgrld.types import (
     QUIET,
+    UNIT,
     Array,
     Block,
     Documents,
@@ -182,6 +184,24 @@ class BlockChain(Chain):
                     f"(step size {self.step_size:g}): use a smaller --step-size"
                 )
         return Visit(len(batch.doc_ids), batch.tokens, h)
+
+    def begin_from(self, topics: Floats, tokens: Doubles) -> None:
+        """Begin with the topics of another chain, not random ones: as if counts had been these.
+
+        The words that it had are the first of this chain's; others have what the prior gives them.
+
+        Parameters
+        ----------
+        topics : (V' or less, K or more) float32
+        tokens : (K,) float64
+            Tokens of the corpus that each topic has.
+        """
+        v, k = self.topics.shape
+        state = self.states[self.topics.name]
+        counts = np.zeros((v, padded(k)), np.int64)
+        counts[: len(topics), :k] = np.rint(topics[:, :k] * (tokens * UNIT))
+        found = Counts(np.arange(v, dtype=np.int32), counts, 1.0 / UNIT, level=float(tokens.mean()))
+        state.step(self.key, found, math.inf)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
         """Draw priors of blocks: given counts of the whole corpus, or the block where there are none."""

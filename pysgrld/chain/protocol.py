@@ -10,6 +10,7 @@ from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.corpus.minibatches import Ahead, Minibatches
+from pysgrld.errors import UsageError
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts, Potential
@@ -96,6 +97,23 @@ class Chain(ABC):
     @abstractmethod
     def remarks(self) -> Iterator[str]:
         """Return remarks on the settings; those that begin with "warning: " everybody is to read."""
+
+    def begin_from(self, topics: Floats, tokens: Doubles) -> None:
+        """Begin with the topics of another chain, whose words are the first of this one's.
+
+        Parameters
+        ----------
+        topics : (V' or less, K or more) float32
+        tokens : (K,) float64
+            Tokens of the corpus that each topic has.
+
+        Raises
+        ------
+        UsageError
+            If it cannot.
+        """
+        del topics, tokens
+        raise UsageError("topics of this model cannot go on over a corpus that has grown")
 
     def next_batch(self) -> Minibatch | None:
         """Return the documents of the next iteration; None where the stream has no more."""

@@ -9,22 +9,19 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.about.columns import DetailsCollector, write_about
-from pysgrld.corpus.about.details import WantedFields
-from pysgrld.corpus.build import OTHER_FOLDER, TOGETHER, build
+from pysgrld.corpus.build import OTHER_FOLDER, build
 from pysgrld.corpus.inputs import resolve_document_is
-from pysgrld.corpus.open import asked_fields, check_inputs
-from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
+from pysgrld.corpus.join import join
+from pysgrld.corpus.open import check_inputs
+from pysgrld.corpus.reading import CorpusOptions, Listener
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
-from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError, plural
 from pysgrld.run.files import (
     make_folder,
@@ -36,8 +33,6 @@ from pysgrld.run.files import (
 )
 
 _PLAN = "plan.json"
-#: Numbers in the records of shards that are added when they are merged.
-_SUMS = ("documents_read", "empty", "unknown_tokens")
 
 
 def shards_of(place: Path) -> Path:
@@ -226,48 +221,12 @@ def merge(place: Path, listener: Listener) -> Corpus:
             f"no document has a word of the vocabulary {options.vocab}; is it the right one?",
             folder,
         )
-    with work_folder(place) as work:
-        writer = work.writer("merged")
-        texts = any(part.about.has_texts for part in parts)
-        collector = DetailsCollector(
-            work.folder / ABOUT,
-            texts=texts,
-            limit=options.text_limit,
-            kinds=WantedFields.of(options, metadata=options.metadata is not None).columns,
-        )
-        total, done, read, placed = sum(part.documents for part in parts), 0, 0, True
-        for number, part in enumerate(parts):
-            for begin in range(0, part.documents, TOGETHER):
-                some = np.arange(begin, min(begin + TOGETHER, part.documents))
-                writer.append(part.take(some))
-                known = part.about.details(some, number, texts=True)
-                known.kinds = {}  # of one shard alone
-                collector.add(known, read)
-                placed = placed and bool((known.places >= 0).all())
-                done += len(some)
-                listener.reading(ReadingProgress(done, total, done))
-            read += part.about.read
-        about = write_about(
-            collector,
-            writer.folder,
-            None,
-            listener.note,
-            None,
-            asked_fields(options),
-            read=read if placed else None,
-        )
-        # the record of the first shard, with inputs joined and numbers added
-        records = [part.provenance for part in parts]
-        skipped: Counter[str] = sum((Counter(r["skipped"]) for r in records), Counter())
-        whole = records[0] | {
-            "options": plan["options"],
-            "inputs": [record for r in records for record in r["inputs"]],
-            "skipped": dict(sorted(skipped.items())),
-        }
-        whole |= {name: sum(r[name] for r in records) for name in _SUMS}
-        writer.finish_corpus(parts[0].vocabulary, whole, about)
-        work.commit(writer.folder)
-    return Corpus.open(place)
+    # the record of the first shard, with inputs joined
+    whole = parts[0].provenance | {
+        "options": plan["options"],
+        "inputs": [record for part in parts for record in part.provenance["inputs"]],
+    }
+    return join(parts, place, options, whole, listener)
 
 
 def _plan(folder: Path) -> dict[str, Any]:

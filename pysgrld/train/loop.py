@@ -7,6 +7,8 @@ import logging
 import math
 from functools import partial
 
+import numpy as np
+
 from pysgrld.chain.communicator import ALONE, Communicator, Orders
 from pysgrld.chain.exact import ExactStage, follows, plan_in, sweeps_after
 from pysgrld.chain.posterior import Settled
@@ -63,6 +65,7 @@ class Training:
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
         self.stream, self.once = p.stream, p.once
         self.action, self.required = p.action, p.checkpoint_required
+        self.parent = p.parent
         self.model, self.words, self.held_out = model_of(p.options.model), p.words, p.held_out
         self.score: Score = self.model.score
         count = threads(p.options.threads)
@@ -397,8 +400,9 @@ class Training:
             self._restore(checkpoint)
             at = f"exact sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
             line = f"goes on from {at} of {checkpoint.path.name}"
-        comm.share(checkpoint and chain.step)
-        if checkpoint:
+        begun = checkpoint is not None or self._begin_from()
+        comm.share(chain.step if begun else None)
+        if begun:
             comm.spread(chain.arrays())
         first, burn_in = self.posterior.first, self.posterior.burn_in
         exact = isinstance(self.options.exact_sweeps, int) and self.options.exact_sweeps > 0
@@ -421,6 +425,19 @@ class Training:
             run.update_free(changed)
         run.log_event("started", step=self.keeper.step, line=line)
         self.reporter.started(run, line)
+
+    def _begin_from(self) -> bool:
+        """Begin with the topics of the run that this one goes on from, if there is one, and save that."""
+        if self.parent is None:
+            return False
+        results = self.parent.results()
+        shares, k = results.weights(), results.fitted.layers[0]
+        if shares is None:
+            shares = np.full(k, 1.0 / k)
+        self.chain.begin_from(results.phi(), shares * results.fitted.record.tokens)
+        self.reporter.note(f"begins with the topics of {self.parent.run}")
+        self._save(last=False)
+        return True
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
         """Go back to where exact draws began, if more iterations than that are asked for.

@@ -14,6 +14,7 @@ import numpy as np
 from pysgrld.core import check_lengths, core
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.inputs import corpus_name
+from pysgrld.corpus.join import grown
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import stands_for
@@ -179,6 +180,8 @@ def _plan(
             "reading": corpus.reading | ({"holdout": out} if chosen else {}),
         },
     }
+    if request.parent:
+        config["parent"] = request.parent._asdict()
     return Plan(
         request,
         candidate,
@@ -230,6 +233,8 @@ def _corpus(
             log=listener.note,
         )
         return once.corpus, once
+    parent = request.parent
+    grown_by = (parent is not None, None if not parent or parent.only_new else parent.corpus)
     places = [folder / "corpus" for folder in candidate.runs]
     places += [request.corpus] if request.corpus else []
     if "-" in request.inputs and not request.as_stored:
@@ -237,19 +242,27 @@ def _corpus(
     for place in places:
         if (place / "meta.json").is_file():
             corpus = Corpus.open(place)
-            if request.as_stored or stands_for(
-                corpus.provenance, request.inputs, reading, listener.reading
+            had = corpus.provenance
+            alike = ("grown" in had, had.get("grown")) == grown_by
+            if request.as_stored or (
+                alike and stands_for(had, request.inputs, reading, listener.reading)
             ):
                 break
     else:
-        corpus = open_corpus(
-            request.inputs,
-            reading,
-            store=scratch / "corpus",
-            threads=request.threads,
-            notify=listener.reading,
-            log=listener.note,
-        )
+        store, threads = scratch / "corpus", request.threads
+        if parent is None:
+            corpus = open_corpus(
+                request.inputs,
+                reading,
+                store=store,
+                threads=threads,
+                notify=listener.reading,
+                log=listener.note,
+            )
+        else:
+            of = parent.results()
+            old = None if parent.only_new else of.training_corpus()
+            corpus = grown(of.vocabulary, old, request.inputs, reading, store, threads, listener)
     if corpus.documents < 1 or corpus.tokens < 1:
         raise CorpusError("there is no document with a known word", request.inputs[0])
     return corpus, None

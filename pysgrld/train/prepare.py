@@ -13,11 +13,12 @@ from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
 from pysgrld.options.option import Resolved
+from pysgrld.reading.labels import LABELS
 from pysgrld.run import RunDirectory, claim
-from pysgrld.run.files import rename, writing
+from pysgrld.run.files import read_small, rename, whole_file, writing
 from pysgrld.run.layout import store_word_counts
 from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
-from pysgrld.train.request import Request
+from pysgrld.train.request import Parent, Request
 from pysgrld.types import Int64s
 
 
@@ -43,6 +44,8 @@ class Prepared(NamedTuple):
         "new", "continue" or "finished".
     checkpoint_required : bool
         Whether it may not begin from the beginning.
+    parent : Parent or None
+        The run whose topics it begins with.
     """
 
     run: RunDirectory
@@ -56,6 +59,7 @@ class Prepared(NamedTuple):
     typed: frozenset[str]
     action: str
     checkpoint_required: bool
+    parent: Parent | None = None
 
 
 def prepare(
@@ -90,6 +94,8 @@ def prepare(
         for note in decision.notes:
             listener.note(note)
         stored = move_corpus(plan, run.path)
+        if request.parent and decision.action == "new":
+            _take_labels(Path(request.parent.run), run.path)
         if plan.held_out is not None:
             parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
             for name, part in parts.items():
@@ -109,6 +115,7 @@ def prepare(
             frozenset(request.given),
             decision.action,
             decision.required,
+            request.parent,
         )
 
 
@@ -153,3 +160,11 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
         options.seed,
         options.chain,
     )
+
+
+def _take_labels(parent: Path, folder: Path) -> None:
+    """Copy the names that a person gave to topics of a run to the one that goes on with them."""
+    with contextlib.suppress(FileNotFoundError):
+        text = read_small(parent / LABELS)
+        with whole_file(folder / LABELS) as file:
+            file.write(text)

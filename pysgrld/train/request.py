@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.inputs import corpus_name
-from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.models.options import OPTIONS, check_usage, kind_of, preset_of
 from pysgrld.models.resolve import resolve
-from pysgrld.options.option import Facts
-from pysgrld.reading.find_runs import find_folder
+from pysgrld.options.option import Facts, Resolved
+from pysgrld.reading.find_runs import find_folder, open_run
+from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import corpus_gone, model_and_options, training_corpus
 from pysgrld.run import RunDirectory, chain_number, chains_of
 from pysgrld.run.choose import ROOT, Candidate, find_run
@@ -20,6 +24,45 @@ from pysgrld.run.machine import threads
 
 #: For options whose values do not matter yet.
 _ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)
+
+
+class Parent(NamedTuple):
+    """A run whose topics another one goes on with, as ``config.json`` records it.
+
+    Attributes
+    ----------
+    run : str
+        Its folder.
+    topics : str
+        Digest of its mean topics.
+    corpus : str
+        Fingerprint of its corpus.
+    only_new : bool
+        Whether its documents are left out.
+    """
+
+    run: str
+    topics: str
+    corpus: str
+    only_new: bool
+
+    def results(self) -> Results:
+        """Open it.
+
+        Raises
+        ------
+        MismatchError
+            If its topics are others by now.
+        SgmcError
+            If it cannot be read.
+        """
+        found = open_run(self.run, 1)
+        if digest_of_topics(found) != self.topics:
+            raise MismatchError(
+                f"{self.run}: has other topics than those that were gone on with; begin a new run with "
+                "--from, in another folder (--out)"
+            )
+        return found
 
 
 class Request(NamedTuple):
@@ -39,6 +82,8 @@ class Request(NamedTuple):
         Where somebody has stored the inputs already.
     as_stored : bool
         Whether the corpus is taken as it was stored, whatever has become of the inputs since.
+    parent : Parent, optional
+        The run whose topics it goes on with, over its documents and the inputs.
     """
 
     inputs: Sequence[str]
@@ -47,6 +92,7 @@ class Request(NamedTuple):
     break_lock: bool = False
     corpus: Path | None = None
     as_stored: bool = False
+    parent: Parent | None = None
 
     def check(self) -> None:
         """Refuse options that contradict each other, before anything is read.
@@ -127,18 +173,10 @@ def going_on(
             "it was read once, as a stream" if command.get("inputs") else "the run does not name it"
         )
         raise UsageError(f"--resume {name}: CORPUS must be given again: {why}")
-    own = _OF_A_START | {"chain-id"} if chains else _OF_A_START
-    had = {
-        n: value
-        for n, value in options.plain().items()
-        if n in OPTIONS and n not in own and value is not None
-    }
-    defaults = {*run.config.get("defaults", ())} - _BUDGET
-    kept = {n: tuple(v) if isinstance(v, list) else v for n, v in had.items() if n not in defaults}
-    preset = preset_of(kept)
-    kept = {n: v for n, v in kept.items() if n == "algo" or preset.get(n) != v}
+    kept = _chosen(run, options, _OF_A_START | {"chain-id"} if chains else _OF_A_START)
     if _BUDGET & {*given}:
         kept = {n: v for n, v in kept.items() if n not in _BUDGET}
+    parent = run.config.get("parent")
     stored = training_corpus(run)
     if stored is None and not all(Path(path).exists() for path in command["inputs"]):
         raise MissingInputError(
@@ -151,6 +189,79 @@ def going_on(
         root,
         break_lock,
         stored.path if stored else None,
-        as_stored=not CorpusOptions.among(given),
+        as_stored=parent is not None or not CorpusOptions.among(given),
+        parent=Parent(**parent) if parent else None,
     )
     return request, chain_number(chains[-1]) if chains else 0
+
+
+def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> dict[str, Any]:
+    """Return the options that a run was given, not those that it took by default."""
+    had = {
+        n: value
+        for n, value in options.plain().items()
+        if n in OPTIONS and n not in without and value is not None
+    }
+    defaults = {*run.config.get("defaults", ())} - _BUDGET
+    kept = {n: tuple(v) if isinstance(v, list) else v for n, v in had.items() if n not in defaults}
+    preset = preset_of(kept)
+    return {n: v for n, v in kept.items() if n == "algo" or preset.get(n) != v}
+
+
+def growing(name: str, request: Request, *, only_new: bool = False, root: Path = ROOT) -> Request:
+    """Make the request of a new run that goes on with the topics of another one.
+
+    Its options are those of the other run, beside those that are given now; its corpus is the other
+    run's, or its words alone, with the inputs.
+
+    Parameters
+    ----------
+    name : str
+        Of the other run.
+    request : Request
+        The inputs and options that were given.
+    only_new : bool
+        Leave the documents of the other run out.
+    root : Path
+
+    Raises
+    ------
+    UsageError
+        If topics of that run cannot go on, or another number of them is asked for.
+    MissingInputError
+        If there is no such run, or its corpus is gone.
+    CheckpointError
+        If it cannot be read.
+    """
+    given = request.given
+    folder = find_folder(name, root, chains=True)
+    if chains := chains_of(folder):
+        raise UsageError(f"--from {name}: is a folder of chains; name one of them, as {chains[0]}")
+    if not request.inputs:
+        raise UsageError(f"--from {name}: give the new documents, files or folders")
+    if "-" in request.inputs or "corpus-size" in given:
+        raise UsageError("--from reads new documents twice: give files or folders")
+    results = open_run(folder, request.threads)
+    options, fitted = results.options, results.fitted
+    if fitted.depth > 1 or fitted.signed or fitted.no_mean:
+        raise UsageError(f"--from {name}: topics of {fitted.kind} cannot go on; train anew")
+    kept = _chosen(results.run, options, _OF_A_START | _BUDGET | {"chain-id", "vocab"})
+    kept["topics"] = fitted.layers[0]
+    both = {**kept, **given}
+    if both["topics"] != kept["topics"]:
+        raise UsageError(
+            f"-k {both['topics']}: the topics of {name} go on, and these are {kept['topics']}: leave "
+            "-k out"
+        )
+    if not only_new and results.training_corpus() is None:
+        raise MissingInputError(
+            f"{results.gone}: put it back, or leave its documents out: --only-new"
+        )
+    corpus = results.run.config["corpus"].get("fingerprint") or ""
+    parent = Parent(str(folder), digest_of_topics(results), corpus, only_new)
+    return request._replace(given=both, parent=parent)
+
+
+def digest_of_topics(results: Results) -> str:
+    """Return the SHA-256 (hex) of the mean topics of a run."""
+    return hashlib.sha256(np.ascontiguousarray(results.phi()).tobytes()).hexdigest()

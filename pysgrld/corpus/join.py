@@ -1,0 +1,157 @@
+"""Stored corpora put together: shards of one, or a corpus and the documents that it has grown by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus.about.columns import DetailsCollector, write_about
+from pysgrld.corpus.about.details import WantedFields
+from pysgrld.corpus.build import TOGETHER
+from pysgrld.corpus.open import asked_fields, open_corpus
+from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
+from pysgrld.corpus.store import Corpus
+from pysgrld.corpus.write import ABOUT, work_folder
+from pysgrld.errors import CorpusError, plural
+
+#: Numbers in the records of corpora that are added when they are joined.
+_SUMS = ("documents_read", "empty", "unknown_tokens")
+
+
+def join(
+    parts: Sequence[Corpus],
+    place: Path,
+    options: CorpusOptions,
+    provenance: Mapping[str, Any],
+    listener: Listener,
+    *,
+    empty: bool = True,
+) -> Corpus:
+    """Write one corpus of several over the words of the last, their documents in order.
+
+    Texts beyond the limit of ``--keep-text`` are an even sample of all.
+
+    Parameters
+    ----------
+    parts : sequence of Corpus
+        The words of each are the first of the last one's.
+    place : Path
+        Where the corpus shall lie.
+    options : CorpusOptions
+        How their documents were read.
+    provenance : mapping
+        The record of the whole, to which numbers of skipped and unknown things are added.
+    listener : Listener
+    empty : bool
+        Whether documents without a word stay.
+
+    Raises
+    ------
+    CorpusError
+        If no document has a word.
+    OutputError, WriteError
+        If it cannot be written.
+    """
+    with work_folder(place) as work:
+        writer = work.writer("merged")
+        collector = DetailsCollector(
+            work.folder / ABOUT,
+            texts=any(part.about.has_texts for part in parts),
+            limit=options.text_limit,
+            kinds=WantedFields.of(options, metadata=options.metadata is not None).columns,
+        )
+        total, done, read, placed = sum(part.documents for part in parts), 0, 0, True
+        for number, part in enumerate(parts):
+            for begin in range(0, part.documents, TOGETHER):
+                some = np.arange(begin, min(begin + TOGETHER, part.documents))
+                documents = part.take(some)
+                done += len(some)
+                if not empty and (short := documents.lengths == 0).any():
+                    some = some[~short]
+                    documents = part.take(some)
+                writer.append(documents)
+                known = part.about.details(some, number, texts=True)
+                known.kinds = {}  # of one part alone
+                collector.add(known, read)
+                placed = placed and bool((known.places >= 0).all())
+                listener.reading(ReadingProgress(done, total, done))
+            read += part.about.read
+        about = write_about(
+            collector,
+            writer.folder,
+            None,
+            listener.note,
+            None,
+            asked_fields(options),
+            read=read if placed else None,
+        )
+        records = [part.provenance for part in parts]
+        skipped: Counter[str] = sum((Counter(r["skipped"]) for r in records), Counter())
+        whole = {**provenance, "skipped": dict(sorted(skipped.items()))}
+        whole |= {name: sum(r[name] for r in records) for name in _SUMS}
+        writer.finish_corpus(parts[-1].vocabulary, whole, about)
+        work.commit(writer.folder)
+    return Corpus.open(place)
+
+
+def grown(
+    words: Sequence[str],
+    old: Corpus | None,
+    inputs: Sequence[str],
+    options: CorpusOptions,
+    place: Path,
+    threads: int,
+    listener: Listener,
+) -> Corpus:
+    """Write a corpus of stored documents and new ones, over the words of the old ones and new words.
+
+    Words keep their numbers, and new ones come after them: those that the rules of ``options`` find in
+    the new documents. These are read twice, as their words are known after the first time.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Of the old documents.
+    old : Corpus or None
+        None where the old documents are left out.
+    inputs : sequence of str
+        Files or folders with the new documents.
+    options : CorpusOptions
+        How they are read.
+    place : Path
+        Where the corpus shall lie, in a folder for work in hand.
+    threads : int
+    listener : Listener
+
+    Raises
+    ------
+    SgmcError
+        As `open_corpus` and `join`.
+    """
+    how: dict[str, Any] = {"threads": threads, "notify": listener.reading}
+    first = open_corpus(
+        inputs, options, store=place.with_name("new-words"), log=listener.note, **how
+    )
+    known = set(words)
+    new = [word for word in first.vocabulary if word not in known]
+    if not first.tokens:
+        raise CorpusError("there is no document with a known word", inputs[0])
+    matched = open_corpus(
+        inputs,
+        replace(options, vocab=None, min_df=None, max_df=None, max_vocab=None),
+        store=place.with_name("new-documents"),
+        match=(*words, *new),
+        **how,
+    )
+    before = f"with {plural(old.documents, 'document')} of before" if old else "none of before"
+    listener.note(
+        f"{plural(first.documents, 'new document')}, {plural(len(new), 'new word')}; {before}"
+    )
+    provenance = first.provenance | {"grown": None if old is None else old.fingerprint}
+    parts = [matched] if old is None else [old, matched]
+    return join(parts, place, options, provenance, listener, empty=False)

@@ -1,0 +1,153 @@
+"""``train --from``: topics that go on over a corpus that has grown."""
+
+import json
+import signal
+
+import numpy as np
+import pytest
+
+from pysgrld.cli import main
+from pysgrld.reading.find_runs import open_run
+
+pytestmark = pytest.mark.cli
+
+K, V, NEW = 3, 60, 20
+#: Ends soon; no exact draws, which the state that they begin with decides.
+FAST = ("--exact-sweeps", "0", "--holdout", "20", "--max-df", "1.0", "--min-df", "1", "-q")
+
+
+@pytest.fixture(scope="module")
+def texts():
+    """Documents of three themes, and later ones in which a fourth has words of its own."""
+    rng = np.random.default_rng(4)
+    words = [f"w{i}" for i in range(V)] + [f"neu{i}" for i in range(NEW)]
+    themes = [np.arange(20 * k, 20 * k + 20) for k in range(K)] + [np.arange(V, V + NEW)]
+
+    def document(theme):
+        return " ".join(words[w] for w in rng.choice(themes[theme], 25))
+
+    old = [document(n % K) for n in range(240)]
+    new = [document([0, 1, 3][n % 3]) for n in range(240)]
+    return old, new
+
+
+@pytest.fixture(scope="module")
+def parent(texts, tmp_path_factory):
+    """A folder with both parts of the corpus, and a run on the first; a name of a topic is given."""
+    folder = tmp_path_factory.mktemp("grown")
+    for name, lines in zip(("old", "new"), texts, strict=True):
+        (folder / f"{name}.txt").write_text("\n".join(lines))
+    run("train", folder / "old.txt", "-k", K + 1, "--iterations", 400, *FAST, "--out", folder / "a")
+    (folder / "a" / "labels.json").write_text('{"1": "second"}')
+    return folder
+
+
+def run(*args, code=0):
+    with pytest.raises(SystemExit) as ended:
+        main([str(a) for a in args])
+    assert (ended.value.code or 0) == code
+
+
+def goes_on(parent, out, *more, code=0, name="new.txt"):
+    options = ("--iterations", 500, *FAST, "--out", out)
+    run("train", "--from", parent / "a", parent / name, *options, *more, code=code)
+    return None if code else open_run(out, 1)
+
+
+def overlaps(one, two):
+    """What topics of the same numbers have in common, over the words of the first."""
+    a, b = (r.phi()[: len(one.vocabulary), : K + 1].T for r in (one, two))
+    return np.minimum(a, b).sum(axis=1)
+
+
+def test_topics_go_on_with_their_numbers_and_new_words_get_theirs(parent, tmp_path):
+    """Red with: topics from nothing; rows of new words among the old ones; old documents left out."""
+    found, before = goes_on(parent, tmp_path / "b"), open_run(parent / "a", 1)
+    n = len(before.vocabulary)
+    assert found.vocabulary[:n] == before.vocabulary
+    assert set(found.vocabulary[n:]) == {f"neu{i}" for i in range(NEW)}
+    assert np.sort(overlaps(before, found))[-K:].min() > 0.9
+    # the theme that came has a topic by itself
+    new = found.phi()[n:, : K + 1].sum(axis=0)
+    assert new.max() > 0.95
+    corpus = found.training_corpus()
+    assert corpus.documents == 480
+    assert found.labels == {1: "second"}
+    record = found.run.config["parent"]
+    assert record["run"] == str(parent / "a")
+    assert record["corpus"] == before.run.config["corpus"]["fingerprint"]
+    assert corpus.about.ids(np.array([0, 240])) == ["1", "1"]
+
+
+def test_only_new_documents_count_if_asked(parent, tmp_path):
+    found = goes_on(parent, tmp_path / "b", "--only-new")
+    assert found.training_corpus().documents == 240
+    before = open_run(parent / "a", 1)
+    assert found.vocabulary[: len(before.vocabulary)] == before.vocabulary
+    # a theme that no new document has is left to the prior, or to the theme that came
+    assert np.sort(overlaps(before, found))[-2:].min() > 0.9
+
+
+def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch):
+    """Red with: a corpus that is read anew; a run without --from that takes the grown corpus."""
+    monkeypatch.chdir(tmp_path)
+    asked = ("train", "--from", parent / "a", parent / "new.txt", *FAST[:-1])
+    asked += ("--out", "run")
+    run(*asked, "--iterations", 300)
+    assert "240 new documents" in capsys.readouterr().err
+    run(*asked, "--iterations", 300)
+    said = capsys.readouterr().err
+    assert "new documents" not in said
+    assert "finished already" in said
+    run("train", "--resume", "run", "--iterations", 320)
+    assert "goes on from iteration 300" in capsys.readouterr().err
+    run("train", parent / "new.txt", "-k", K + 1, *FAST, "--out", "run", code=78)
+    assert "--from" in capsys.readouterr().err
+
+
+def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
+    """Red with: a start that is made anew; topics of the parent that are not saved at once."""
+    more = ("--from", str(parent / "a"), *FAST[:-1], "--iterations", "300")
+    base = ("--checkpoint-every", "50")
+    corpus = str(parent / "new.txt")
+    sgmc("train", corpus, *more, "--out", "whole")
+    arguments = ("train", corpus, *more, *base, "--out", "run", "--eval-every", "100")
+    with sgmc.start(*arguments) as process:
+        for line in process.stderr:
+            if "perplexity" in line:
+                process.send_signal(signal.SIGKILL)
+                break
+        process.stderr.read()
+        process.wait(timeout=60)
+    said = sgmc("train", corpus, *more, "--out", "run")
+    assert "goes on from iteration" in said.stderr
+    assert sgmc.topics_hash() == sgmc.topics_hash("whole")
+
+
+def test_what_cannot_go_on_is_refused_in_a_line(parent, tmp_path, capsys):
+    """Red with: a traceback; another number of topics; a parent that has moved on."""
+    goes_on(parent, tmp_path / "b", "-k", "7", code=2)
+    assert "-k 7: the topics of" in capsys.readouterr().err
+    run("train", "--from", parent / "a", code=2)
+    assert "give the new documents" in capsys.readouterr().err
+    run("train", parent / "new.txt", "--only-new", code=2)
+    assert "--from RUN only" in capsys.readouterr().err
+    run("train", "--from", "nothing", parent / "new.txt", code=66)
+    run("train", "--from", parent / "a", "-", code=2)
+    assert "twice" in capsys.readouterr().err
+    (tmp_path / "chains").mkdir()
+    chains = ("--chains", 2, "--iterations", 60, *FAST, "--out", tmp_path / "c")
+    run("train", parent / "old.txt", "-k", 3, *chains)
+    run("train", "--from", tmp_path / "c", parent / "new.txt", code=2)
+    assert "name one of them" in capsys.readouterr().err
+
+
+def test_a_parent_that_was_trained_on_is_another_one(parent, tmp_path, capsys):
+    run("train", parent / "old.txt", "-k", 3, "--iterations", 250, *FAST, "--out", tmp_path / "p")
+    asked = ("train", "--from", tmp_path / "p", parent / "new.txt", *FAST, "--out", tmp_path / "b")
+    run(*asked, "--iterations", 60)
+    run("train", "--resume", tmp_path / "p", "--iterations", 400, "-q")
+    run(*asked, "--iterations", 80, code=78)
+    assert "--from" in capsys.readouterr().err
+    run("train", "--resume", tmp_path / "b", "--iterations", 80, "-q")
+    assert json.loads((tmp_path / "b" / "config.json").read_text())["parent"]["only_new"] is False
