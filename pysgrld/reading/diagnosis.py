@@ -421,7 +421,7 @@ def _quantities(d: Diagnosis) -> str:
 def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     mixed = [topic for topic in sure if is_mixed(topic)]
     what = f"R-hat of weight and top words below {MIXED:g}"
-    left_out = "intervals of one chain leave that out"
+    left_out = "intervals of one chain leave that out, those of all together allow for it"
     if parts == "exact chains":
         left_out = "intervals are of all four, and allow for it"
     if not mixed:
