@@ -26,6 +26,9 @@ from pysgrld.errors import CorpusError
 from pysgrld.run.files import open_regular
 from pysgrld.types import Array, Int64s
 
+#: Bytes of a vector, at most, that is kept in memory when as many values as it has were gathered; and the
+#: length of the pieces, on average, from which on reading them costs no more than copying them.
+KEPT, LONG = 1 << 23, 64
 #: Values that are read together where all are read.
 TOGETHER = 2**16
 #: Bytes that are held back until they are written together.
@@ -63,6 +66,8 @@ class Vector:
         with open_regular(path, links=True) as (fd, _):
             self._fd = os.dup(fd)
         weakref.finalize(self, os.close, self._fd)
+        self._gathered = 0
+        self._whole: Array = np.empty(0, dtype)
         self.stamp = stamp_of(os.fstat(self._fd))
 
     @classmethod
@@ -141,6 +146,12 @@ class Vector:
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
             starts, lengths = starts[:1], np.array([len(out)])  # one piece
+        if self._in_memory(len(starts), len(out)):
+            ends = np.cumsum(lengths)
+            places = np.repeat(starts - (ends - lengths), lengths)
+            places += np.arange(len(out))
+            copied: Array = self._whole[places]
+            return copied
         problem = gather(
             self._fd, self.offset + width * starts, width * lengths, out.view(np.uint8)
         )
@@ -149,6 +160,20 @@ class Vector:
         if problem:
             raise missing(self.path, OSError(problem, os.strerror(problem)))
         return out
+
+    def _in_memory(self, pieces: int, values: int) -> bool:
+        """Say whether pieces are to be copied from memory: many short ones, of a small file, once more.
+
+        A file that has another stamp by now is read as it is.
+        """
+        self._gathered += values
+        if values > LONG * pieces or pieces < 2 or self.size * self.dtype.itemsize > KEPT:
+            return False
+        if self._gathered <= self.size or stamp_of(os.fstat(self._fd)) != self.stamp:
+            return False
+        if not len(self._whole):
+            self._whole = self.read(0, self.size)
+        return True
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus import Corpus, CorpusOptions, open_corpus, vectors
 from pysgrld.corpus import store as store_module
 from pysgrld.corpus import write as write_module
 from pysgrld.corpus.build import copy_parts, store_documents
@@ -377,3 +378,41 @@ def test_documents_of_a_run_are_packed_and_have_its_words(stored, tmp_path):
     (packed.path / "counts.npz").write_bytes(data[:-9])
     with pytest.raises(CorpusError, match=r"counts\.npz is not a vector"):
         Corpus.open(packed.path)
+
+
+def test_pieces_of_a_small_file_are_copied_from_memory_in_the_end(tmp_path, monkeypatch):
+    """Red with: other values than the file's; a file that was changed or cut taken for what it was."""
+    values = np.arange(1000, dtype=np.int32)[::-1].copy()
+    np.save(tmp_path / "v.npy", values)
+    vector = Vector.open(tmp_path / "v.npy", values.dtype)
+    rng = np.random.default_rng(0)
+    reads = []
+    real = vectors.gather
+    monkeypatch.setattr(vectors, "gather", lambda *a: reads.append(1) or real(*a))
+    for _ in range(30):
+        starts = rng.integers(0, 950, 40)
+        lengths = rng.integers(0, 40, 40)
+        found = vector.gather(starts, lengths)
+        expected = [values[s : s + n] for s, n in zip(starts, lengths, strict=True)]
+        np.testing.assert_array_equal(found, np.concatenate(expected))
+    assert len(reads) == 2  # one of pieces, which was as much as there is, then the whole
+    long = vector.gather(np.array([0, 1]), np.array([900, 900]))
+    np.testing.assert_array_equal(long, np.concatenate([values[:900], values[1:901]]))
+    assert len(reads) == 3
+    np.save(tmp_path / "w.npy", values + 1)
+    with (tmp_path / "v.npy").open("r+b") as file:
+        file.write((tmp_path / "w.npy").read_bytes())
+    assert vector.gather(np.array([3, 7]), np.array([1, 1])).tolist() == [997, 993]
+    os.truncate(tmp_path / "v.npy", 200)
+    with pytest.raises(CorpusError, match="was changed while it was used"):
+        vector.gather(np.array([3, 700]), np.array([1, 1]))
+
+
+def test_a_large_file_is_never_held(tmp_path, monkeypatch):
+    monkeypatch.setattr(vectors, "KEPT", 3999)
+    np.save(tmp_path / "v.npy", np.arange(1000, dtype=np.int32))
+    vector = Vector.open(tmp_path / "v.npy", np.dtype(np.int32))
+    for _ in range(3):
+        vector.gather(np.arange(0, 1000, 2), np.full(500, 2))
+        vector.gather(np.arange(0, 900, 2), np.full(450, 1))
+    assert not len(vector._whole)
