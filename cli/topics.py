@@ -30,6 +30,11 @@ FOUND = (
     "Found: chains that have the topic. Of further chains about 19 in 20 have what 4 of 4 have, 4 in 5 "
     "what 3 of 4 have, 2 in 5 what 2 of 4 have. Weight and words are of the chains that have it."
 )
+#: What is said of words with intervals that draws are worth little for.
+ROUGH = (
+    "In brackets: independent draws that those of a word are worth, where these are fewer than 100; its "
+    "interval is wider for it."
+)
 #: Rows of a screen beside those of topics: the heading, what is left out, and the next prompt.
 BESIDE = 8
 
@@ -194,6 +199,8 @@ def command(
             echo("\n" + fill(priors))
         if intervals and (line := spread.remark()):
             echo("\n" + fill(f"{spread.title}: {line}"))
+        if intervals and any(word.rough for topic in topics for word in topic.words):
+            echo("\n" + fill(ROUGH))
 
 
 def _record(
@@ -229,7 +236,10 @@ def _learned(learned: Mapping[str, Any]) -> str:
 
 def _plain(word: Word) -> dict[str, Any]:
     """Return a word as JSON has it: what is said of open bounds is there where they are."""
-    return {name: value for name, value in word._asdict().items() if value is not False}
+    found = {name: value for name, value in word._asdict().items() if value is not False}
+    if found["worth"] is None:
+        del found["worth"]
+    return found
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
@@ -360,4 +370,5 @@ def _with_interval(word: Word, scale: float, pad: int) -> str:
     if word.high_open:
         return f"{text}  {f'<{scale * high:.{digits}f}':>6}"
     least = f"{'<' if word.low_open else ''}{scale * low:.{digits}f}"
-    return f"{text}  {least:>6} to {scale * high:.{digits}f}"
+    said = f"{text}  {least:>6} to {scale * high:.{digits}f}"
+    return f"{said:<{pad + 30}} ({word.worth:.0f})" if word.rough else said

@@ -116,12 +116,15 @@ class Interval(NamedTuple):
         The 5 % and 95 % quantiles over the samples.
     low_open, high_open : bool arrays
         Whether the quantile lies below what is given, because top-word samples lack the value.
+    worth : float64 array
+        Effective sizes of the draws; NaN where they are not known, or values never change.
     """
 
     low: Doubles
     high: Doubles
     low_open: Array
     high_open: Array
+    worth: Doubles
 
 
 def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
@@ -165,7 +168,8 @@ def interval(
     if has is None:
         has = np.ones((len(chains), values[0].shape[1]), bool)
     shape = values[0].shape[1:]
-    found = Interval(np.empty(shape), np.empty(shape), np.zeros(shape, bool), np.zeros(shape, bool))
+    none = np.zeros(shape, bool)
+    found = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
     for some in np.unique(has, axis=1).T:  # topics that the same chains have
         topics = np.flatnonzero((has == some[:, None]).all(axis=0))
         which = np.flatnonzero(some)
@@ -174,6 +178,8 @@ def interval(
         effective = effective_sizes(drawn, exact=exact) if known else None
         pooled = np.concatenate(drawn)
         found.low[topics], found.high[topics] = bounds(pooled, effective)
+        if effective is not None:
+            found.worth[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
         if (
             missing.any()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from pysgrld.chain.exact import WANTED
 from pysgrld.models.fitted import top_words
 from pysgrld.reading.results import Results
 
@@ -20,6 +23,8 @@ class Word(NamedTuple):
         Bounds between which 90 % of its draws lie; None where they are not known.
     low_open, high_open : bool
         Whether the bound lies below the value given, as top-word samples lack the word.
+    worth : float or None
+        Independent draws that its draws are worth, as far as that is known.
     """
 
     word: str
@@ -28,6 +33,12 @@ class Word(NamedTuple):
     high: float | None
     low_open: bool = False
     high_open: bool = False
+    worth: float | None = None
+
+    @property
+    def rough(self) -> bool:
+        """Whether its draws are worth fewer independent ones than they should be."""
+        return self.worth is not None and self.worth < WANTED["words"]
 
 
 class Topic(NamedTuple):
@@ -97,6 +108,9 @@ def topics_of(
                 None if bounds is None else float(bounds.high[k, i]),
                 bounds is not None and bool(bounds.low_open[k, i]),
                 bounds is not None and bool(bounds.high_open[k, i]),
+                None
+                if bounds is None or np.isnan(bounds.worth[k, i])
+                else float(bounds.worth[k, i]),
             )
             for i, w in enumerate(top[k].tolist())
         )

@@ -1,6 +1,7 @@
 """Chains that are read as one: what each topic's chains say of it together."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -15,6 +16,7 @@ from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.infer import infer, interval_steps
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.pooled import PooledResults
+from pysgrld.reading.topics import topics_of
 
 K = 4
 #: Chains that have each topic in most tests here, and the rows that it has there.
@@ -177,3 +179,20 @@ def test_a_chain_without_a_checkpoint_is_left_out(folder, tmp_path):
     said = run("topics", tmp_path / "run", "--json")
     assert "chain-3: has no checkpoint that can be read, and is left out" in said.stderr
     assert json.loads(said.stdout)["chains"] == 2
+
+
+def test_words_whose_draws_are_worth_little_are_marked(folder):
+    """Red with: no mark; a mark of words whose draws are worth enough."""
+    alone = open_run(folder / "chain-1", 1)
+    words = [word for topic in topics_of(alone, 10, intervals=True) for word in topic.words]
+    exact = alone.word_intervals(alone.top(10))
+    assert np.isfinite(exact.worth).all()
+    assert {word.worth for word in words} == set(exact.worth.ravel().tolist())
+    rough = [word for word in words if word.rough]
+    assert 0 < len(rough) < len(words)
+    assert max(word.worth for word in rough) < 100 <= max(word.worth for word in words)
+    said = run("topics", folder / "chain-1", "--intervals").output
+    assert len(re.findall(r"\(\d+\)$", said, re.MULTILINE)) == len(rough)
+    assert "independent draws that those of a word are worth" in said
+    shown = json.loads(run("topics", folder / "chain-1", "--json").stdout)
+    assert shown["topics"][0]["words"][0]["worth"] > 2

@@ -218,7 +218,7 @@ def _write_words(
             # ends of intervals, and the share of draws with the word among the ten, where these are known
             low = high = in_ten = np.full(p.shape, np.nan)
             if found.interval is not None:
-                low, high, low_open, high_open = found.interval
+                low, high, low_open, high_open, _ = found.interval
                 low, high = np.where(low_open, np.nan, low), np.where(high_open, np.nan, high)
                 in_ten = found.ten
             n = min(asked.top, words.shape[1])
