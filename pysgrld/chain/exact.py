@@ -87,7 +87,7 @@ def further_sweeps(stage: ExactStage, options: Resolved, *, open_ended: bool) ->
     most = min(MOST, int(AFFORDED / each))
     worth = worth_in(stage.arrays())
     short = any(worth.get(name, math.inf) < wanted for name, wanted in WANTED.items())
-    return most if short and most > stage.sweep + stage.every else 0
+    return most if short and most >= 2 * stage.sweep else 0  # as many draws as there were, or more
 
 
 def follows(chain: Chain, options: Resolved) -> bool:

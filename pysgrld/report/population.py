@@ -10,7 +10,7 @@ import numpy as np
 
 from pysgrld.reading.intervals import bounds
 from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
-from pysgrld.types import Array, Doubles, Int64s
+from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Weightings of the documents at most, and numbers of all their sums.
 WEIGHTINGS, _CELLS = 400, 1_000_000
@@ -162,11 +162,14 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
+        self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
 
-    def add(self, group: int, values: Array, sizes: Doubles, weights: Array) -> None:
-        """Add documents of a group: values (S, n, K), sizes (n,) and weights (R, n) of each."""
+    def add(self, group: int, values: Array, sizes: Doubles, weights: Array, units: Int64s) -> None:
+        """Add documents of a group: of each values (S, n, K), size, weights (R, n) and unit."""
+        mean = values.mean(axis=0)
         self.drawn[:, group] += values.sum(axis=1, dtype=np.float64)
-        self.weighted[:, group] += weights @ values.mean(axis=0)
+        self.weighted[:, group] += weights @ mean
+        self._terms.append((group, mean, sizes, units))
         self.size[group] += sizes.sum()
         self.weighted_size[:, group] += weights @ sizes
         if len(values) > 1:
@@ -182,12 +185,34 @@ class _Sums:
         drawn /= size
         # weights of Exp(1) vary a mean by (n - 1) / (n + 1) of what the estimate without bias does
         unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
+        freedom = np.zeros(drawn.shape[1])
+        if n >= 2:
+            freedom = np.minimum(n - 1, self._freedom(inside, drawn.mean(axis=0)))
         return Sampled(
             drawn,
             unbiased * (weighted / weighted_size - drawn.mean(axis=0)),
             inside @ self.noise / size**2,
-            np.full(drawn.shape[1], n - 1 if n >= 2 else 0.0),
+            freedom,
         )
+
+    def _freedom(self, inside: Array, share: Doubles) -> Doubles:
+        """Return the degrees of freedom of the variance over the units of some groups, (K,), at least 1.
+
+        A variance to which a few units e contribute most is as unsure as that of so few: its own variance
+        makes 2 / (sum e^4 / (sum e^2)^2 - 1 / n) degrees, which is n of normal deviates.
+        """
+        some = [terms for terms in self._terms if inside[terms[0]]]
+        units = np.concatenate([units for *_, units in some])
+        apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in some])
+        order = np.argsort(units, kind="stable")
+        begins = np.flatnonzero(np.diff(units[order], prepend=-1))
+        if len(begins) < len(units):  # documents that came together
+            apart = np.add.reduceat(apart[order], begins, axis=0)
+        squares = apart**2
+        of_all = np.maximum(squares.sum(axis=0), 1e-300)
+        fourth = ((squares / of_all) ** 2).sum(axis=0)
+        found: Doubles = 2.0 / np.maximum(fourth - 1.0 / len(apart), 1e-9)
+        return np.maximum(1.0, found)
 
 
 @lru_cache(maxsize=1)
@@ -204,7 +229,7 @@ class PopulationShares(DocumentVisitor):
     clusters) get weights of Exp(1), and means of their shares, over the posterior draws, are taken with
     these. So that means of few documents have Student's t, what they differ by is stretched by
     sqrt((n + 1) / (n - 1) f / chi^2(f)) for f degrees of freedom; documents of uneven size count as
-    (sum of sizes)^2 / (sum of squares). Added is what posterior draws of the topics differ in, without
+    (sum of sizes)^2 / (sum of squares), and a variance that a few of them make as so few. Added is what posterior draws of the topics differ in, without
     the noise of single documents: that is in the differences between these already.
 
     Parameters
@@ -220,9 +245,9 @@ class PopulationShares(DocumentVisitor):
         """Start with no documents; without samples there are no weightings and no intervals."""
         cells = (self._groups.size + 1) * topics
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
+        units = int(self._units.max(initial=-1)) + 1
         shape = draws, number, self._groups.size, topics
         self._documents, self._words = _Sums(*shape), _Sums(*shape)
-        units = int(self._units.max(initial=-1)) + 1
         self._weights = _weights_of(units, number)
         self._lengths = np.zeros(documents)
 
@@ -234,8 +259,9 @@ class PopulationShares(DocumentVisitor):
         for group in np.unique(of):
             here = np.flatnonzero(of == group)
             weights = self._weights[units[here]].T
-            self._documents.add(group, block.theta[:, here], np.ones(len(here)), weights)
-            self._words.add(group, block.tokens[:, here], lengths[here], weights)
+            some = units[here]
+            self._documents.add(group, block.theta[:, here], np.ones(len(here)), weights, some)
+            self._words.add(group, block.tokens[:, here], lengths[here], weights, some)
 
     @property
     def shares(self) -> Population:

@@ -73,14 +73,17 @@ def test_kept_draws_are_as_many_of_each_chain():
 def test_draws_that_are_worth_little_are_burn_in_of_more(monkeypatch, tmp_path):
     """Red with: averages or kept draws of before; going on where somebody said how many sweeps."""
     monkeypatch.setattr("pysgrld.chain.exact.ENOUGH", 500)
-    monkeypatch.setattr("pysgrld.chain.exact.MOST", 700)
+    monkeypatch.setattr("pysgrld.chain.exact.MOST", 1000)
     few = LDA(2, holdout=10, keep_samples=30, n_jobs=1, minibatch=10)
-    assert few.fit(COUNTS)._stage.sweeps == 700
+    assert few.fit(COUNTS)._stage.sweeps == 998
     plan = few._stage
-    assert (plan.burn_in, plan.draws, few.n_samples_) == (500, 200, 200)
+    assert (plan.burn_in, plan.draws, few.n_samples_) == (500, 166, 166)
     assert min(few._samples) > plan.begun + 500
     drawn = len(plan.arrays()["exact.trace.words"])
-    assert drawn == 200
+    assert drawn == 166
+    monkeypatch.setattr("pysgrld.chain.exact.MOST", 900)  # too few to be worth it
+    assert LDA(2, holdout=10, n_jobs=1, minibatch=10).fit(COUNTS)._stage.sweeps == 500
+    monkeypatch.setattr("pysgrld.chain.exact.MOST", 1000)
     monkeypatch.setattr("pysgrld.chain.exact.WANTED", dict.fromkeys(("words", "shares"), 0.0))
     enough = LDA(2, holdout=10, n_jobs=1, minibatch=10).fit(COUNTS)
     assert enough._stage.sweeps == 500
@@ -92,7 +95,7 @@ def test_draws_that_are_worth_little_are_burn_in_of_more(monkeypatch, tmp_path):
 def test_the_command_goes_on_as_the_estimator_does(monkeypatch, tmp_path):
     """Red with: another rule; a start that ended between the two halves drawing anew."""
     monkeypatch.setattr("pysgrld.chain.exact.ENOUGH", 500)
-    monkeypatch.setattr("pysgrld.chain.exact.MOST", 600)
+    monkeypatch.setattr("pysgrld.chain.exact.MOST", 1000)
     rows = [" ".join(f"w{w}" for w, n in enumerate(row) for _ in range(n)) for row in COUNTS]
     (tmp_path / "corpus.txt").write_text("\n".join(rows))
     asked = [
@@ -110,10 +113,10 @@ def test_the_command_goes_on_as_the_estimator_does(monkeypatch, tmp_path):
     asked += ["--minibatch", "10", "--stop-words", "none", "--out"]
     said = CliRunner().invoke(main, [*asked, str(tmp_path / "run")])
     assert said.exit_code == 0, said.output
-    assert "goes on to 600 sweeps" in said.stderr
+    assert "goes on to 998 sweeps" in said.stderr
     run = open_run(tmp_path / "run", 1)
     plan = run.fitted.exact
-    assert (plan.sweeps, plan.burn_in, run.fitted.samples) == (600, 500, 100)
+    assert (plan.sweeps, plan.burn_in, run.fitted.samples) == (998, 500, 166)
     assert min(run.kept()) > plan.begun + 500
     again = CliRunner().invoke(main, [*asked, str(tmp_path / "run")])
     assert "nothing to do" in again.stderr

@@ -134,6 +134,37 @@ def test_clusters_count_as_one():
     assert not one.sign.any()
 
 
+def test_a_topic_of_a_few_long_documents_is_not_surely_more_anywhere():
+    """Red with: degrees of freedom by lengths alone: 14 % of the differences leave 0 out."""
+    rng = np.random.default_rng(5)
+    left_out = []
+    for _ in range(250):
+        n = 300
+        lengths = rng.lognormal(4.0, 1.2, n).astype(np.int64) + 1
+        theta = rng.dirichlet([0.01, 1.0, 1.0], n)
+        theta[rng.random(n) < 0.04] = [0.9, 0.05, 0.05]
+        words = seen(theta, GroupOfEach(rng.integers(0, 2, n), 2), lengths).words
+        left_out.append(words.more_low[0, 0] > 0 or words.more_high[0, 0] < 0)
+    assert 0.03 <= np.mean(left_out) <= 0.125
+
+
+def test_a_variance_is_as_unsure_as_that_of_the_clusters_that_make_it():
+    """Red with: degrees of freedom of documents that came together; fewer than n of units alike."""
+    theta = np.full((200, 2), 0.5)
+    theta[:20] = [0.9, 0.1]  # two clusters of ten
+    alike = np.random.default_rng(0).normal(0.5, 0.05, 200)
+    for cluster, least, most in ((None, 50, 60), (np.arange(200) // 10, 5, 6)):
+        visitor = PopulationShares(GroupOfEach(np.zeros(200, np.int64), 1, cluster))
+        for shares, bounds in ((theta, (least, most)), (np.c_[alike, 1 - alike], (12, 260))):
+            visitor.begin(S, 200, 2)
+            draws = np.repeat(shares[None], S, axis=0).astype(np.float32)
+            lengths = np.full(200, 100)
+            visitor.add(DrawnBlock(slice(0, 200), draws, 100 * draws, lengths))
+            units = 200 if cluster is None else 20
+            freedom = visitor._words.sampled(np.array([1.0, 0.0]), units).freedom
+            assert bounds[0] <= freedom[0] <= min(bounds[1], units - 1)
+
+
 def test_a_group_of_one_document_tells_nothing_of_others():
     theta = np.random.default_rng(6).dirichlet(np.ones(3), 50)
     found = seen(theta, GroupOfEach((np.arange(50) > 0).astype(np.int64), 2)).documents
