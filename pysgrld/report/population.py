@@ -229,8 +229,9 @@ class PopulationShares(DocumentVisitor):
     clusters) get weights of Exp(1), and means of their shares, over the posterior draws, are taken with
     these. So that means of few documents have Student's t, what they differ by is stretched by
     sqrt((n + 1) / (n - 1) f / chi^2(f)) for f degrees of freedom; documents of uneven size count as
-    (sum of sizes)^2 / (sum of squares), and a variance that a few of them make as so few. Added is what posterior draws of the topics differ in, without
-    the noise of single documents: that is in the differences between these already.
+    (sum of sizes)^2 / (sum of squares), and a variance that a few of them make has few degrees. Added is
+    what posterior draws of the topics differ in, without the noise of single documents: that is in the
+    differences between these already.
 
     Parameters
     ----------
