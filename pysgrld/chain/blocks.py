@@ -5,7 +5,6 @@ Knows nothing of files, clocks, models or evaluation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -39,6 +38,8 @@ from pysgrld.types import (
 #: Iterations after which the prior of a block moves where the block moves by minibatches: all of its rows
 #: are brought up to date for it.
 PRIORS_EVERY = 20
+#: Step size of the warm-up that leaves nothing of what was there: exp(-64) of it.
+ALL_THE_WAY = 64.0
 
 
 class BlockChain(Chain):
@@ -201,7 +202,10 @@ class BlockChain(Chain):
         counts = np.zeros((v, padded(k)), np.int64)
         counts[: len(topics), :k] = np.rint(topics[:, :k] * (tokens * UNIT))
         found = Counts(np.arange(v, dtype=np.int32), counts, 1.0 / UNIT, level=float(tokens.mean()))
-        state.step(self.key, found, math.inf)
+        state.step(self.key, found, ALL_THE_WAY)
+        if self._whole is not None:
+            draw = self._read(self.key, self._whole.words)
+            self.documents.begin_from(self.key, draw, self._whole)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
         """Draw priors of blocks: given counts of the whole corpus, or the block where there are none."""

@@ -189,6 +189,19 @@ class DocumentSampler(ABC):
         """Keep the variables of these documents, the whole corpus, between visits."""
         del documents
 
+    def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
+        """Begin with variables that go with these topics, where some are kept and topics are not.
+
+        Parameters
+        ----------
+        key : Key
+        draw : Draw
+            Of the words of ``batch``.
+        batch : Minibatch
+            The whole corpus.
+        """
+        del key, draw, batch
+
     @abstractmethod
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE

@@ -258,7 +258,7 @@ def growing(name: str, request: Request, *, only_new: bool = False, root: Path =
             f"{results.gone}: put it back, or leave its documents out: --only-new"
         )
     corpus = results.run.config["corpus"].get("fingerprint") or ""
-    parent = Parent(str(folder), digest_of_topics(results), corpus, only_new)
+    parent = Parent(str(folder.resolve()), digest_of_topics(results), corpus, only_new)
     return request._replace(given=both, parent=parent)
 
 

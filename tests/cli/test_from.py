@@ -105,6 +105,26 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
     assert "--from" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        *("--algo sgrld", "--algo smld", "--algo gibbs", "--algo cgs", "--algo ovb"),
+        *("--lazy on", "--eta 0.001", "--alpha learn --eta learn", "--warm-up 0"),
+    ],
+)
+def test_topics_go_on_under_any_sampler(parent, tmp_path, sampler):
+    """Red with: a step of infinite length, after which rows that wait never come to their time."""
+    parts = sampler.split()
+    kind = () if "--algo" in parts else ("--algo", "scir")
+    asked = ("-k", K + 1, "--iterations", 300, *FAST, *kind, *parts, "--out", tmp_path / "p")
+    run("train", parent / "old.txt", *asked)
+    more = ("--iterations", 40, *FAST, "--out", tmp_path / "b")
+    run("train", "--from", tmp_path / "p", parent / "new.txt", *more)
+    before, after = open_run(tmp_path / "p", 1), open_run(tmp_path / "b", 1)
+    assert after.options.algo == before.options.algo
+    assert np.sort(overlaps(before, after))[-K:].min() > 0.8
+
+
 def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
     """Red with: a start that is made anew; topics of the parent that are not saved at once."""
     more = ("--from", str(parent / "a"), *FAST[:-1], "--iterations", "300")

@@ -14,13 +14,11 @@ from pysgrld.core.restore import check_topics, put_back
 from pysgrld.corpus.minibatches import Epochs, WholeCorpus, compact
 from pysgrld.models.fitted import top_words
 from pysgrld.models.lda.collapsed import CollapsedDocuments
-from pysgrld.models.lda.documents import GibbsDocuments, blocks
+from pysgrld.models.lda.documents import blocks
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.samplers import SAMPLERS
-from pysgrld.types import Array, Documents, Doubles, Int64s, Key, Minibatch
+from pysgrld.types import Array, Doubles, Int64s, Key, Minibatch
 
-#: Sweeps by which tokens get their first topics, given those of training.
-FIRST_SWEEPS = 10
 #: Top words of each topic, and documents, whose effective sizes are told.
 WORDS, DOCUMENTS = 10, 100
 #: Bit of the iteration in random keys from which on it has the number of the exact chain.
@@ -105,21 +103,7 @@ class ExactLDA(ExactChain):
 
     def start(self, draw: Draw, threads: int) -> None:
         """Give all tokens their first topics, given a draw of training."""
-        options = self._options
-        documents = GibbsDocuments(
-            topics=options.topics,
-            alpha=options.fixed_alpha,
-            sweeps=FIRST_SWEEPS,
-            kept=1,
-            rao_blackwell=False,
-            threads=threads,
-        )
-        batch = self._batch
-        documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
-        documents.visit(self.key, at_words(draw, batch.words), batch)
-        assert self._tokens.z is not None
-        assert documents.z is not None
-        self._tokens.z[:] = documents.z
+        self._tokens.begin_from(self.key, at_words(draw, self._batch.words), self._batch, threads)
         self.step = 1  # whose random numbers are used up
 
     def sweep(self, sweeps: int) -> None:
