@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pysgrld.effects import effect as effect
     from pysgrld.estimators.deep_lda import DeepLDA as DeepLDA
     from pysgrld.estimators.dp_mixture import DPMixture as DPMixture
     from pysgrld.estimators.lda import LDA as LDA
@@ -29,6 +30,7 @@ _PUBLIC = {
     "SAM": "pysgrld.estimators.sam",
     "compare": "pysgrld.report.compare",
     "diagnose": "pysgrld.reading.compare_chains",
+    "effect": "pysgrld.effects",
     "verdict": "pysgrld.reading.diagnosis",
 }
 _MODULES = {
@@ -44,6 +46,7 @@ __all__ = [
     "__version__",
     "compare",
     "diagnose",
+    "effect",
     "report",
     "simplex",
     "sphere",
