@@ -53,7 +53,7 @@ def identity(
     options = {**config.get("options", {}), **(resolved or {})}
     fields = {f"--{name}": value for name, value in options.items() if name not in left_out}
     fields["corpus"] = (config.get("corpus") or {}).get("fingerprint")
-    fields["--from"] = (config.get("parent") or {}).get("topics")
+    fields["--from"] = (config.get("parent") or {}).get("digest")
     # An option that is none is as one that is not there.
     fields = {name: value for name, value in fields.items() if value is not None}
     return Identity(jsonio.plain(fields, where="options"))

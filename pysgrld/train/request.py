@@ -33,8 +33,8 @@ class Parent(NamedTuple):
     ----------
     run : str
         Its folder.
-    topics : str
-        Digest of its mean topics.
+    digest : str
+        Of its mean topics.
     corpus : str
         Fingerprint of its corpus.
     only_new : bool
@@ -42,7 +42,7 @@ class Parent(NamedTuple):
     """
 
     run: str
-    topics: str
+    digest: str
     corpus: str
     only_new: bool
 
@@ -57,7 +57,7 @@ class Parent(NamedTuple):
             If it cannot be read.
         """
         found = open_run(self.run, 1)
-        if digest_of_topics(found) != self.topics:
+        if digest_of_topics(found) != self.digest:
             raise MismatchError(
                 f"{self.run}: has other topics than those that were gone on with; begin a new run with "
                 "--from, in another folder (--out)"
