@@ -4,7 +4,6 @@
     python benchmarks/calibration.py draw FILE PICTURE
     python benchmarks/calibration.py null RUN [RUN ...] [--seeds N]
     python benchmarks/calibration.py found RUN [RUN ...]
-    python benchmarks/calibration.py effect [--corpora N]
 
 ``made`` draws corpora from the model with the priors that sgmc takes by default (3 to 20 topics, 10 to
 300 tokens a document), and with a prior of words under which topics overlap; trains on each with no
@@ -17,10 +16,6 @@ interval of the difference does not hold 0 (10 is right), and that are called su
 
 ``found`` takes folders of several chains. Of topics that n of 3, or of 4, chains have, how often has one
 more chain them? All choices of chains count.
-
-``effect`` makes 800 documents whose proportions go with a column of text and one of numbers, and not with
-coin flips, and asks ``sgmc effect``. Of differences: how often does the 90 % interval hold the truth, how
-much of it do means show (a slope of 1 is all), and how many are called surely more or less?
 """
 
 from __future__ import annotations
@@ -40,7 +35,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.effects import Effect, effect
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, finders, match
 from pysgrld.evaluate.matching import SAME as ALIKE
 from pysgrld.reading import intervals
@@ -354,64 +348,6 @@ def show_found(asked: argparse.Namespace) -> None:
             print(f"  found in {n} of {of}: {share:5.1f} % of further chains have it")
 
 
-def effects_found(seed: int, length: int, eta: float) -> list[tuple[str, float, Effect]]:
-    """Train on documents whose proportions go with two columns; return differences with their truth."""
-    k, v, n = 6, 400, 800
-    rng = np.random.default_rng(seed)
-    phi = rng.dirichlet(np.full(v, eta), k)
-    yes, number = rng.integers(0, 2, n), rng.uniform(0, 10, n)
-    coin = rng.choice(["a", "b"], n)
-    base, up, along = rng.dirichlet(np.full(k, 3.0), 3)
-    mean = 0.5 * base + 0.25 * np.where(yes[:, None], up, base)
-    mean += 0.25 * (number[:, None] / 10 * along + (1 - number[:, None] / 10) * base)
-    lines = []
-    for d in range(n):
-        tokens = rng.multinomial(length, rng.dirichlet(mean[d]))
-        words = [rng.choice(v, m, p=phi[topic]) for topic, m in enumerate(tokens) if m]
-        text = " ".join(f"w{w}" for w in np.concatenate(words))
-        known = {"yes": "yes" if yes[d] else "no", "number": float(number[d]), "coin": coin[d]}
-        lines.append(json.dumps({"text": text, **known}))
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        (folder / "made.jsonl").write_text("\n".join(lines))
-        asked = ["-k", str(k), "--meta-field", "yes,number:real,coin", "--holdout", "50", "-q"]
-        asked += ["--max-df", "1.0", "--min-df", "1", "--stop-words", "none", "--threads", "1"]
-        asked += ["--out", str(folder / "run")]
-        subprocess.run(
-            [sys.executable, "-m", "pysgrld", "train", str(folder / "made.jsonl"), *asked],
-            check=True,
-            stderr=subprocess.DEVNULL,
-        )
-        run = open_run(folder / "run", 1)
-        found = np.ascontiguousarray(run.phi()[:, :k].T)
-        real = phi[:, [int(word[1:]) for word in run.vocabulary]].astype(np.float32)
-        planted = np.argsort(assign(DISTRIBUTIONS.similarity(real, found)))
-        answers = effect(run, "~ yes + number + coin", contrasts={"number": ("2", "8")}).effects
-    truth = {"yes": 0.25 * (up - base), "number": 0.15 * (along - base), "coin": np.zeros(k)}
-    return [
-        (each.column, float(truth[each.column][planted[each.topic]]), each)
-        for each in answers
-        if each.what == "difference"
-    ]
-
-
-def show_effect(asked: argparse.Namespace) -> None:
-    """Print how often intervals of differences hold the truth, and how much of it they show."""
-    print("tokens   eta  " + "".join(f"{name:>22}" for name in ("yes", "number", "coin")))
-    for length in (10, 30, 100):
-        for eta in (0.05, 0.3):
-            found = [f for seed in range(asked.corpora) for f in effects_found(seed, length, eta)]
-            line = f"{length:>6}  {eta:>4}  "
-            for column in ("yes", "number", "coin"):
-                own = [(truth, e) for name, truth, e in found if name == column]
-                held = np.mean([e.low <= truth <= e.high for truth, e in own])
-                truths, means = np.array([[truth, e.mean] for truth, e in own]).T
-                slope = (truths @ means) / (truths @ truths) if truths.any() else np.nan
-                called = np.mean([e.surely != 0 for _, e in own])
-                line += f"{100 * held:>7.1f} {slope:>6.2f} {100 * called:>5.1f} %"
-            print(line, flush=True)
-
-
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser()
@@ -432,9 +368,6 @@ def main() -> None:
     of_found.add_argument("runs", nargs="+", help="folders of six or more chains")
     of_found.add_argument("--of", type=int, nargs="+", default=(3, 4))
     of_found.set_defaults(show=show_found)
-    of_effect = parts.add_parser("effect")
-    of_effect.add_argument("--corpora", type=int, default=8, help="of each length and prior")
-    of_effect.set_defaults(show=show_effect)
     of_picture = parts.add_parser("draw")
     of_picture.add_argument("json")
     of_picture.add_argument("picture")

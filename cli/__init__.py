@@ -26,7 +26,6 @@ COMMANDS = {
     "eval": "perplexity on held-out documents; coherence",
     "topics": "look at the topics: words, weights, coherence",
     "report": "one page to look at: topics, documents, how sure they are",
-    "effect": "how topics go with columns of the documents: what differs",
     "infer": "topic proportions of new documents",
     "diagnose": "which topics chains share, whether they have mixed",
     "compare": "topics of two runs side by side: shared, split, merged, gone",

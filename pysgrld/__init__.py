@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pysgrld.effects import effect as effect
     from pysgrld.estimators.deep_lda import DeepLDA as DeepLDA
     from pysgrld.estimators.dp_mixture import DPMixture as DPMixture
     from pysgrld.estimators.lda import LDA as LDA
@@ -30,7 +29,6 @@ _PUBLIC = {
     "SAM": "pysgrld.estimators.sam",
     "compare": "pysgrld.report.compare",
     "diagnose": "pysgrld.reading.compare_chains",
-    "effect": "pysgrld.effects",
     "verdict": "pysgrld.reading.diagnosis",
 }
 _MODULES = {
@@ -46,7 +44,6 @@ __all__ = [
     "__version__",
     "compare",
     "diagnose",
-    "effect",
     "report",
     "simplex",
     "sphere",

@@ -196,35 +196,23 @@ class _Sums:
         )
 
     def _freedom(self, inside: Array, share: Doubles) -> Doubles:
-        """Return the degrees of freedom of the variance over the units of some groups, (K,)."""
+        """Return the degrees of freedom of the variance over the units of some groups, (K,), at least 1.
+
+        A variance to which a few units e contribute most is as unsure as that of so few: its own variance
+        makes 2 / (sum e^4 / (sum e^2)^2 - 1 / n) degrees, which is n of normal deviates.
+        """
         some = [terms for terms in self._terms if inside[terms[0]]]
         units = np.concatenate([units for *_, units in some])
         apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in some])
-        return degrees_of_freedom(apart, units)
-
-
-def degrees_of_freedom(apart: Doubles, units: Int64s) -> Doubles:
-    """Return the degrees of freedom of the variance of a sum, (K,), at least 1.
-
-    A variance to which a few units e contribute most is as unsure as that of so few: its own variance
-    makes 2 / (sum e^4 / (sum e^2)^2 - 1 / n) degrees, which is n of normal deviates.
-
-    Parameters
-    ----------
-    apart : (n, K)
-        What each document adds to the deviation of the sum.
-    units : (n,) int64
-        Its cluster: documents that came together are added.
-    """
-    order = np.argsort(units, kind="stable")
-    begins = np.flatnonzero(np.diff(units[order], prepend=-1))
-    if len(begins) < len(units):
-        apart = np.add.reduceat(apart[order], begins, axis=0)
-    squares = apart**2
-    of_all = np.maximum(squares.sum(axis=0), 1e-300)
-    fourth = ((squares / of_all) ** 2).sum(axis=0)
-    found: Doubles = 2.0 / np.maximum(fourth - 1.0 / len(apart), 1e-9)
-    return np.maximum(1.0, found)
+        order = np.argsort(units, kind="stable")
+        begins = np.flatnonzero(np.diff(units[order], prepend=-1))
+        if len(begins) < len(units):  # documents that came together
+            apart = np.add.reduceat(apart[order], begins, axis=0)
+        squares = apart**2
+        of_all = np.maximum(squares.sum(axis=0), 1e-300)
+        fourth = ((squares / of_all) ** 2).sum(axis=0)
+        found: Doubles = 2.0 / np.maximum(fourth - 1.0 / len(apart), 1e-9)
+        return np.maximum(1.0, found)
 
 
 @lru_cache(maxsize=1)
