@@ -19,6 +19,10 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
 #: Weightings of the documents, and numbers of a block of these.
 WEIGHTINGS, _CELLS = 400, 1 << 22
+#: Units that are weighted one by one, about: of more documents several together have one weight.
+_UNITS = 20_000
+#: Documents that are gone over at a time.
+_CACHED = 8_192
 #: Seed of the documents' weights: the same run has the same effects.
 _SEED = 1981
 #: Least share of an even one by which a topic's words are sought: of hardly used topics, too.
@@ -95,28 +99,38 @@ class Regression:
         n, p = design.shape
         self._design, self._units, self._topics = design, units, topics
         self._number = n if units is None else int(units.max()) + 1
+        # sums of a few documents vary as these do: of very many as much is known
+        self._together = max(1, n // _UNITS) if units is None else 1
         self._rng = np.random.default_rng(_SEED)
         # in the first place are weights of 1
         self._inner = np.zeros((weightings + 1, p * p))
         self._outer = np.zeros((weightings + 1, p * topics))
         self._weights = None if units is None else self._drawn(self._number)
         self._inverse = np.linalg.inv(design.T @ design)
-        self._leverage = self._of_units(((design @ self._inverse) * design).sum(axis=1))
+        leverage = self._of_units(((design @ self._inverse) * design).sum(axis=1))
+        self._leverage = np.minimum(leverage, _LEVERAGE)
 
     def add(self, begin: int, shares: Doubles) -> None:
         """Take the shares of the documents from ``begin`` on: chunk after chunk, in order."""
-        p = self._design.shape[1]
-        size = max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
+        p, together = self._design.shape[1], self._together
+        size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
         for first in range(0, len(shares), size):
-            some = shares[first : first + size].astype(np.float32)
+            some = shares[first : first + size]
+            number = -(-len(some) // together)
             here = slice(begin + first, begin + first + len(some))
-            x, n = self._design[here].astype(np.float32), len(some)
+            x, u = (
+                np.concatenate((part, np.zeros((number * together - len(some), part.shape[1]))))
+                .reshape(together, number, -1)
+                .astype(np.float32)
+                for part in (self._design[here], some)
+            )
+            transposed = x.transpose(1, 2, 0)  # of every `number`-th document, which are far apart
             if self._weights is None or self._units is None:
-                weights = self._drawn(n)
+                weights = self._drawn(number)
             else:
                 weights = self._weights[self._units[here]]
-            self._inner += weights.T @ (x[:, :, None] * x[:, None, :]).reshape(n, -1)
-            self._outer += weights.T @ (x[:, :, None] * some[:, None, :]).reshape(n, -1)
+            self._inner += weights.T @ (transposed @ x.swapaxes(0, 1)).reshape(number, -1)
+            self._outer += weights.T @ (transposed @ u.swapaxes(0, 1)).reshape(number, -1)
 
     def _drawn(self, units: int) -> Floats:
         weights = np.ones((units, len(self._inner)), np.float32)
@@ -146,13 +160,23 @@ class Regression:
         and Student's t has n - 1 degrees of freedom. Of a combination in which units have parts l, n is
         (sum of l^2)^2 / (sum of l^4), and 1 / n of a unit its leverage.
         """
-        square = self._of_units(self._design @ (self._inverse @ contrast)) ** 2
-        total, n, p = float(square.sum()), self._number, self._design.shape[1]
-        effective = total**2 / max(float((square**2).sum()), 1e-300)
+        way, n, p = self._inverse @ contrast, self._number, self._design.shape[1]
+        if self._units is None:  # in blocks that a processor's cache holds
+            size = _CACHED
+            parts = (self._design[a : a + size] @ way for a in range(0, n, size))
+        else:
+            size = n
+            parts = (self._of_units(self._design @ way) for _ in range(1))
+        total = fourth = levered = 0.0
+        for begin, part in zip(range(0, n, size), parts, strict=True):
+            square = part**2
+            total += float(square.sum())
+            fourth += float((square**2).sum())
+            levered += float((square * self._leverage[begin : begin + len(square)]).sum())
+        effective = total**2 / max(fourth, 1e-300)
         if effective < 2 or n <= p:
             return 0.0, 0.0
-        leverage = np.minimum(self._leverage, _LEVERAGE)
-        stretch = float((square * (1 + leverage)).sum() / (square * (1 - leverage)).sum())
+        stretch = (total + levered) / (total - levered)
         return stretch**0.5, (effective - 1) * (n - p) / (n - 1)
 
 

@@ -22,6 +22,10 @@ LEVELS, _SHOWN = 100, 40
 _AVERAGED, POINTS = 20_000, 21
 
 
+#: What pandas calls values that are all numbers; how flags are shown.
+_NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
+
+
 class Predicted(NamedTuple):
     """Shares that are predicted of all documents if a column had one value.
 
@@ -278,15 +282,14 @@ def _column(name: str, values: Array) -> pandas.Series:
     """
     import pandas
 
-    listed = values.tolist()
-    if all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in listed):
-        numbers = np.array(listed, np.float64)
+    if pandas.api.types.infer_dtype(values) in _NUMBERS:
+        numbers = values.astype(np.float64)
         if not np.isfinite(numbers).all():
             raise UsageError(f"{name}: has numbers that are not finite")
         levels = len(np.unique(numbers))
         found = pandas.Series(numbers)
     else:
-        text = [("yes" if v else "no") if isinstance(v, bool) else str(v) for v in listed]
+        text = [_FLAGS.get(v, str(v)) if isinstance(v, bool) else str(v) for v in values.tolist()]
         found = pandas.Series(pandas.Categorical(text, sorted(set(text))))
         levels = len(found.cat.categories)
         if levels > LEVELS:
@@ -295,7 +298,7 @@ def _column(name: str, values: Array) -> pandas.Series:
                 "most; give a column of numbers or of fewer values"
             )
     if levels < 2:
-        raise UsageError(f"{name}: all documents have the same value, {str(listed[0])[:_SHOWN]!r}")
+        raise UsageError(f"{name}: all documents have the same value, {str(values[0])[:_SHOWN]!r}")
     return found
 
 

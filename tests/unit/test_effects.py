@@ -4,7 +4,7 @@ import numpy as np
 import pandas
 import pytest
 
-from pysgrld.effects import answers
+from pysgrld.effects import answers, composition
 from pysgrld.effects.answers import EffectRequest, columns_asked, estimated, numbered
 from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
 from pysgrld.effects.design import Design, columns_of
@@ -180,6 +180,20 @@ def test_spread_over_documents_is_that_of_least_squares():
     residual = shares - x @ np.linalg.lstsq(x, shares, rcond=None)[0]
     expected = (residual**2).sum(axis=0).mean() / (n - 2) * (1 / 12 + 1 / 12)
     assert found == pytest.approx(expected, rel=0.06)
+
+
+def test_very_many_documents_are_weighted_together_and_vary_as_much(monkeypatch):
+    """Red with: neighbours weighted together, which are alike; documents of the last sum left out."""
+    rng = np.random.default_rng(9)
+    n, slope = 4_010, np.array([0.0, 1.0])
+    x = np.column_stack([np.ones(n), rng.random(n)])
+    shares = 0.5 + 0.1 * np.sin(np.arange(n) / 300)[:, None] + rng.normal(0, 0.02, (n, 40))
+    alone = fitted(x, shares).of(slope)
+    monkeypatch.setattr(composition, "_UNITS", 400)
+    together = fitted(x, shares).of(slope)
+    np.testing.assert_allclose(together.drawn, alone.drawn, atol=1e-5)
+    ratio = (together.over_documents**2).mean() / (alone.over_documents**2).mean()
+    assert ratio == pytest.approx(1.0, abs=0.2)
 
 
 def test_degrees_of_freedom_are_those_of_the_fewer_documents():
