@@ -137,4 +137,6 @@ def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
         fitted.effect(COUNTS, "~ y", {"x": range(60)})
     vectors = np.eye(18)[np.arange(60) % 18]
     with pytest.raises(UsageError, match="directions have no shares"):
-        SAM(2, max_iter=9, burn_in=2, holdout=0).fit(vectors).effect(vectors, "~ x", {"x": range(60)})
+        SAM(2, max_iter=9, burn_in=2, holdout=0).fit(vectors).effect(
+            vectors, "~ x", {"x": range(60)}
+        )
