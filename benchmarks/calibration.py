@@ -14,10 +14,10 @@ words, shares of topics, documents, and new documents. docs/calibration.md has w
 Printed are the topics, in percent of all, whose 90 % intervals of the two groups are disjoint, whose
 interval of the difference does not hold 0 (10 is right), and that are called surely more or less.
 
-``effect`` draws corpora of 2,500 documents of 10, 30 or 100 tokens whose proportions depend on a flag
-and on a number, trains on each, and counts how often intervals of ``sgmc effect`` hold what was planted, beside
-those of a regression on documents' draws, which are made under a prior that all documents share; and how
-often intervals of two columns of chance leave 0 out.
+``effect`` draws corpora of 2,500 documents of 10, 30 or 100 tokens whose proportions depend on a
+flag and on a number, trains on each, and counts how often intervals of ``sgmc effect`` hold what
+was planted, beside those of a regression on documents' draws, which are made under a prior that all
+documents share; and how often intervals of two columns of chance leave 0 out.
 """
 
 from __future__ import annotations

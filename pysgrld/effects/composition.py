@@ -97,7 +97,10 @@ class Regression:
 
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
-        self._design, self._units, self._topics = design, units, topics
+        # columns that are orthogonal, so that single precision does for a year beside a constant
+        self._root = np.linalg.qr(design / np.sqrt(n), mode="r")
+        self._design = np.linalg.solve(self._root.T, design.T).T
+        self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
         # sums of a few documents vary as these do: of very many as much is known
         self._together = max(1, n // _UNITS) if units is None else 1
@@ -106,9 +109,13 @@ class Regression:
         self._inner = np.zeros((weightings + 1, p * p))
         self._outer = np.zeros((weightings + 1, p * topics))
         self._weights = None if units is None else self._drawn(self._number)
-        self._inverse = np.linalg.inv(design.T @ design)
-        leverage = self._of_units(((design @ self._inverse) * design).sum(axis=1))
+        leverage = self._of_units((self._design**2).sum(axis=1)) / n
         self._leverage = np.minimum(leverage, _LEVERAGE)
+
+    def turned(self, contrast: Doubles) -> Doubles:
+        """Return a combination of the design's coefficients, (P,), as one of `coefficients`."""
+        found: Doubles = np.linalg.solve(self._root.T, contrast)
+        return found
 
     def add(self, begin: int, shares: Doubles) -> None:
         """Take the shares of the documents from ``begin`` on: chunk after chunk, in order."""
@@ -144,7 +151,10 @@ class Regression:
         return found
 
     def coefficients(self) -> Doubles:
-        """Return the coefficients of what words are sorted to, (1 + R, P, K): unweighted, weighted."""
+        """Return coefficients of what words are sorted to, (1 + R, P, K): unweighted, then weighted.
+
+        They are those of orthogonal columns, which `turned` knows.
+        """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
         # a weighting may leave a rare level out nearly, and least squares has an answer then, too
@@ -160,7 +170,7 @@ class Regression:
         and Student's t has n - 1 degrees of freedom. Of a combination in which units have parts l, n is
         (sum of l^2)^2 / (sum of l^4), and 1 / n of a unit its leverage.
         """
-        way, n, p = self._inverse @ contrast, self._number, self._design.shape[1]
+        way, n, p = self.turned(contrast), self._number, self._design.shape[1]
         if self._units is None:  # in blocks that a processor's cache holds
             size = _CACHED
             parts = (self._design[a : a + size] @ way for a in range(0, n, size))
@@ -207,8 +217,9 @@ class Fit:
         """Return a linear combination of coefficients, (P,), of all topics, for documents like these."""
         stretch, freedom = self._regression.freedom(contrast)
         draws, k = len(self._back), self._back.shape[1]
-        drawn = contrast @ self._centre @ self._back
-        moved = stretch * np.einsum("p,rpk->rk", contrast, self._others)
+        turned = self._regression.turned(contrast)
+        drawn = turned @ self._centre @ self._back
+        moved = stretch * np.einsum("p,rpk->rk", turned, self._others)
         over = np.empty_like(moved)
         for s, back in enumerate(self._back):  # each draw of the topics has as many weightings
             each = slice(s * len(moved) // draws, (s + 1) * len(moved) // draws)

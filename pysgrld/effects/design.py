@@ -199,7 +199,8 @@ class Design:
             changed[column] = number
         with _Told(self.formula):
             made = np.asarray(self._spec.get_model_matrix(changed, context={}), np.float64)
-        shown = str(value) if number is None else f"{number:.10g}"
+        digits = 10 if number is not None and number.is_integer() else 6
+        shown = str(value) if number is None else f"{number:.{digits}g}"
         return Predicted(shown, number, made.mean(axis=0))
 
 

@@ -169,6 +169,20 @@ def test_coefficients_are_those_of_least_squares_whatever_the_chunks():
     np.testing.assert_allclose(parts.drawn, whole.drawn, atol=1e-5)
 
 
+def test_a_year_is_a_number_like_others():
+    """Red with: sums of squares of years in single precision."""
+    rng = np.random.default_rng(7)
+    part, shares = rng.random(500), rng.dirichlet(np.ones(3), 500)
+    slope = np.array([0.0, 1.0])
+    near, far = (
+        fitted(np.column_stack([np.ones(500), x]), shares).of(slope)
+        for x in (part, 2000.0 + 10.0 * part)
+    )
+    np.testing.assert_allclose(10.0 * far.drawn, near.drawn, atol=1e-5)
+    np.testing.assert_allclose(10.0 * far.over_documents, near.over_documents, atol=1e-4)
+    assert far.freedom[0] == pytest.approx(near.freedom[0])
+
+
 def test_spread_over_documents_is_that_of_least_squares():
     """Red with: weights of 1; no stretch."""
     rng = np.random.default_rng(4)
