@@ -98,7 +98,7 @@ class Regression:
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
         # columns that are orthogonal, so that single precision does for a year beside a constant
-        self._root = np.linalg.qr(design / np.sqrt(n), mode="r")
+        self._root: Doubles = np.linalg.qr(design / np.sqrt(n), mode="r")
         self._design = np.linalg.solve(self._root.T, design.T).T
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
