@@ -98,8 +98,8 @@ class Regression:
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
         # columns that are orthogonal, so that single precision does for a year beside a constant
-        self._root: Doubles = np.linalg.qr(design / np.sqrt(n), mode="r")
-        self._design = np.linalg.solve(self._root.T, design.T).T
+        self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
+        self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
         # sums of a few documents vary as these do: of very many as much is known
@@ -114,7 +114,7 @@ class Regression:
 
     def turned(self, contrast: Doubles) -> Doubles:
         """Return a combination of the design's coefficients, (P,), as one of `coefficients`."""
-        found: Doubles = np.linalg.solve(self._root.T, contrast)
+        found: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
         return found
 
     def add(self, begin: int, shares: Doubles) -> None:
