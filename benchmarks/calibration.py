@@ -4,6 +4,7 @@
     python benchmarks/calibration.py draw FILE PICTURE
     python benchmarks/calibration.py null RUN [RUN ...] [--seeds N]
     python benchmarks/calibration.py found RUN [RUN ...]
+    python benchmarks/calibration.py effect [--corpora N] [--first SEED]
 
 ``made`` draws corpora from the model with the priors that sgmc takes by default (3 to 20 topics, 10 to
 300 tokens a document), and with a prior of words under which topics overlap; trains on each with no
@@ -16,6 +17,11 @@ interval of the difference does not hold 0 (10 is right), and that are called su
 
 ``found`` takes folders of several chains. Of topics that n of 3, or of 4, chains have, how often has one
 more chain them? All choices of chains count.
+
+``effect`` draws corpora of 2,500 documents of 10, 30 or 100 tokens whose proportions depend on a
+flag and on a number, trains on each, and counts how often intervals of ``sgmc effect`` hold what
+was planted, beside those of a regression on documents' draws, which are made under a prior that all
+documents share; and how often intervals of two columns of chance leave 0 out.
 """
 
 from __future__ import annotations
@@ -35,6 +41,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, finders, match
 from pysgrld.evaluate.matching import SAME as ALIKE
 from pysgrld.reading import intervals
@@ -49,7 +56,7 @@ from pysgrld.report.document_pass import (
     looked_at,
     read_documents,
 )
-from pysgrld.report.population import GroupOfEach, PopulationShares
+from pysgrld.report.population import GroupOfEach, PopulationShares, sure_signs
 from pysgrld.types import Documents
 
 COLUMNS = 20
@@ -348,6 +355,119 @@ def show_found(asked: argparse.Namespace) -> None:
             print(f"  found in {n} of {of}: {share:5.1f} % of further chains have it")
 
 
+class MadeEffects(NamedTuple):
+    """A corpus whose proportions depend on columns.
+
+    Attributes
+    ----------
+    truth : Made
+    length : int
+        Tokens of a document.
+    columns : (D + NEW, 5)
+        Ones, a flag, a number, a flag and a number of chance.
+    effects : (2, K)
+        Of the first flag, and of the first number from 0 to 1.
+    """
+
+    truth: Made
+    length: int
+    columns: Any
+    effects: Any
+
+
+def made_effects(seed: int) -> MadeEffects:
+    """Draw a corpus of the model whose documents' prior means depend on columns."""
+    rng = np.random.default_rng(seed)
+    k, length = int(rng.integers(5, 11)), int(rng.choice([10, 30, 100]))
+    v, eta, documents = 300, float(rng.choice([0.05, 0.3])), 2500 + NEW
+    phi = rng.dirichlet(np.full(v, eta), k)
+    flag, number = rng.integers(0, 2, documents), rng.random(documents)
+    low, of_flag, of_number = rng.dirichlet(np.full(k, 2.0), 3)
+    mean = 0.4 * low + 0.3 * np.where(flag[:, None] == 1, of_flag, low)
+    mean += 0.3 * (number[:, None] * of_number + (1 - number[:, None]) * low)
+    theta = np.array([rng.dirichlet(0.1 * k * m + 1e-9) for m in mean])
+    tokens = np.array([rng.multinomial(length, share) for share in theta])
+    counts = np.zeros((documents, v), np.int64)
+    for d, topic in zip(*np.nonzero(tokens), strict=True):
+        counts[d] += rng.multinomial(tokens[d, topic], phi[topic])
+    chance = rng.integers(0, 2, documents), rng.random(documents)
+    columns = np.column_stack([np.ones(documents), flag, number, *chance])
+    effects = 0.3 * np.array([of_flag - low, of_number - low])
+    return MadeEffects(Made(phi, theta, tokens, counts, eta), length, columns, effects)
+
+
+def effects_held(seed: int) -> dict[str, Any]:
+    """Train on a corpus; look at intervals of effects, of words sorted to topics and of draws."""
+    made_of = made_effects(seed)
+    truth, found = made_of.truth, {}
+    with tempfile.TemporaryDirectory() as place:
+        results = train(truth, Path(place), ["--exact-sweeps", "400"])
+        k, real = len(truth.phi), truth.phi.astype(np.float32)
+        phi = np.ascontiguousarray(results.fitted.over_words(results.mean, 0)[:, :k].T)
+        mine = assign(DISTRIBUTIONS.similarity(real, phi))
+        same = np.flatnonzero(DISTRIBUTIONS.overlap(real, phi[mine]) >= 0.7)
+        corpus, steps = results.training_corpus(), drawn_steps(results)
+        assert corpus is not None
+        rows = np.asarray(results.training_documents(corpus)[:])
+        x, draws = made_of.columns[rows], len(steps)
+        sorting = Sorting.by(phi, results.weights(0), (results.rows_of(s, 0) for s in steps))
+        (block,) = drawn_blocks(results, corpus, rows, steps, 0)
+        inverse, alone = np.linalg.pinv(x), np.repeat(np.eye(k)[None], draws, axis=0)
+        ways = {
+            "draws": (block.theta.mean(axis=0).astype(np.float64), alone),
+            "effect": (sorting.shares(corpus.take(rows)), sorting.back),
+        }
+        for name, (shares, back) in ways.items():
+            regression = Regression(x, None, k, weightings_of(draws))
+            regression.add(0, shares)
+            fit = Fit(regression, back)
+            record: dict[str, Any] = {
+                "held": [],
+                "short": [],
+                "size": [],
+                "outside": [],
+                "sure": [],
+            }
+            for column in range(1, 5):
+                sampled = fit.of(np.eye(5)[column])
+                if name == "draws":  # what draws of the topics differ in, as in groups of documents
+                    drawn = np.array([inverse[column] @ theta for theta in block.theta])
+                    noise = inverse[column][:, None] ** 2 * block.theta.var(axis=0, ddof=1)
+                    sampled = sampled._replace(drawn=drawn, noise=noise.sum(axis=0))
+                low, high = sampled.interval(-1.0)
+                if column > 2:
+                    record["outside"] += ((low > 0) | (high < 0)).tolist()
+                    record["sure"] += (sure_signs(sampled.in_errors()) != 0).tolist()
+                    continue
+                known, own = made_of.effects[column - 1][same], mine[same]
+                record["held"] += ((low[own] <= known) & (known <= high[own])).tolist()
+                middle = sampled.drawn.mean(axis=0)[own]
+                record["short"] += (np.sign(known) * (known - middle)).tolist()
+                record["size"] += np.abs(known).tolist()
+            found[name] = record
+    return {"length": made_of.length, "seed": seed} | found
+
+
+def show_effects(asked: argparse.Namespace) -> None:
+    """Print a line for each length of documents and way of regression."""
+    seeds = range(asked.first, asked.first + asked.corpora)
+    with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(effects_held, seeds))
+    print("tokens  regression on  intervals  held    too small by  null: outside  called")
+    for length in (10, 30, 100, None):
+        for name in ("draws", "effect"):
+            some = [r[name] for r in found if length in (None, r["length"])]
+            parts = {n: np.concatenate([r[n] for r in some]) for n in some[0]} if some else {}
+            if parts:
+                short = parts["short"].sum() / parts["size"].sum()
+                shares = [parts[n].mean() for n in ("held", "outside", "sure")]
+                print(
+                    f"{length or 'all':>6}  {name:<13}  {len(parts['held']):>9}  "
+                    f"{100 * shares[0]:>4.1f} %  {100 * short:>10.1f} %  "
+                    f"{100 * shares[1]:>11.1f} %  {100 * shares[2]:>4.1f} %"
+                )
+
+
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser()
@@ -368,6 +488,11 @@ def main() -> None:
     of_found.add_argument("runs", nargs="+", help="folders of six or more chains")
     of_found.add_argument("--of", type=int, nargs="+", default=(3, 4))
     of_found.set_defaults(show=show_found)
+    of_effects = parts.add_parser("effect")
+    of_effects.add_argument("--corpora", type=int, default=60)
+    of_effects.add_argument("--first", type=int, default=0, help="seed of the first corpus")
+    of_effects.add_argument("--jobs", type=int, default=2)
+    of_effects.set_defaults(show=show_effects)
     of_picture = parts.add_parser("draw")
     of_picture.add_argument("json")
     of_picture.add_argument("picture")

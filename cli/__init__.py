@@ -25,6 +25,7 @@ COMMANDS = {
     "search": "how many topics? train several numbers, and compare",
     "eval": "perplexity on held-out documents; coherence",
     "topics": "look at the topics: words, weights, coherence",
+    "effect": "how topics go with columns: party, year, and both",
     "report": "one page to look at: topics, documents, how sure they are",
     "infer": "topic proportions of new documents",
     "diagnose": "which topics chains share, whether they have mixed",
@@ -223,9 +224,8 @@ def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.group(
     cls=Sgmc,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="""Topic models by stochastic-gradient MCMC.
-
-\b
+    help="""\b
+Topic models by stochastic-gradient MCMC.
   sgmc train corpus.txt && sgmc report --open""",
     epilog="RUN is a run's folder or its name; left out, the latest under ./sgmc-runs.",
 )

@@ -113,7 +113,7 @@ class Framed(Estimator):
             A `ValueError`: pandas is not installed, ``vocabulary`` is not of V words, or there is no such
             layer.
         """
-        frame = _library("pandas", "topics_frame").DataFrame
+        frame = library("pandas", "topics_frame").DataFrame
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
         words, topics = self._words(vocabulary), self._topics(layer)
@@ -155,7 +155,7 @@ class Framed(Estimator):
         UsageError
             A `ValueError`: pandas is not installed, a bad X, or there is no such layer.
         """
-        frame = _library("pandas", "documents_frame").DataFrame
+        frame = library("pandas", "documents_frame").DataFrame
         self._check_fitted()
         found = self._shares(X, layer)
         return frame(
@@ -243,13 +243,13 @@ class Transformer(Framed):
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", common)
         if chosen == "default":
             return found
-        frame, columns = _library(chosen, "set_output").DataFrame, self._names(found.shape[1])
+        frame, columns = library(chosen, "set_output").DataFrame, self._names(found.shape[1])
         if chosen == "pandas":
             return frame(found, index=X.index if hasattr(X, "iloc") else None, columns=columns)
         return frame(found, schema=columns, orient="row")
 
 
-def _library(name: str, who: str) -> Any:
+def library(name: str, who: str) -> Any:
     """Return a library that only some people have.
 
     Parameters

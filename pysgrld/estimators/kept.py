@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from pysgrld.chain.exact import ExactStage, averaged
 from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
-from pysgrld.errors import CheckpointError, OutputError, UsageError
-from pysgrld.estimators.dataframes import UNNAMED, Framed
+from pysgrld.effects.answers import EffectRequest, columns_asked, estimated
+from pysgrld.effects.composition import Sorting
+from pysgrld.errors import CheckpointError, OutputError, UsageError, plural
+from pysgrld.estimators.dataframes import UNNAMED, Framed, library
 from pysgrld.estimators.fitting import jobs
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -26,6 +28,9 @@ from pysgrld.run import RunDirectory
 from pysgrld.train.begin import begin
 from pysgrld.train.plan import config_of
 from pysgrld.types import Array, Documents, Floats
+
+if TYPE_CHECKING:
+    import pandas
 
 #: A kept posterior sample: matrices by name, a row for each topic.
 Sample = Mapping[str, Array]
@@ -218,6 +223,75 @@ class KeptModel(Framed):
         if isinstance(layer, bool) or layer not in range(1, depth + 1):
             raise UsageError(f"layer: wanted 1 to {depth}, found {layer!r}")
         return int(layer) - 1
+
+    # ---- effects
+
+    def effect(
+        self,
+        X: Any,
+        formula: str,
+        data: Any,
+        *,
+        contrasts: Sequence[tuple[str, Any, Any]] = (),
+        cluster: str | None = None,
+        layer: int = 1,
+    ) -> pandas.DataFrame:
+        """Tell how shares of topics go with columns of documents, as ``sgmc effect`` does.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+            As in `fit`.
+        formula : str
+            ``"~ party + bs(year, df=4)"``: columns of ``data``, as formulaic has them.
+        data : pandas.DataFrame or mapping of str to sequence
+            A row for each document. Documents with a missing value, or without words, are left out.
+        contrasts : sequence of (column, first value, second value)
+            What is compared; by default numbers at their third quartile with their first, categories with
+            their first value.
+        cluster : str, optional
+            A column whose values are clusters of documents, which came together.
+        layer : int
+            The layer of a deep model, counted from 1, which is the lowest.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each comparison and topic: ``column``, ``from``, ``to``, ``topic``, ``name``, the
+            predicted shares ``first`` and ``second``, and their ``difference``, each with the bounds of
+            90 %; ``surely`` is 1 where it is surely more, -1 where surely less. That topics are unsure is
+            in it where samples are kept (``keep_samples``). docs/effect.md.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: formulaic is not installed, or the formula does not fit ``data``.
+        """
+        at, documents = self._at(layer), self._documents_like(X)
+        if not self.of_counts:
+            raise UsageError("effect: topics that are directions have no shares")
+        columns = {str(name): list(data[name]) for name in data}
+        for name, values in columns.items():
+            if len(values) != len(documents):
+                raise UsageError(
+                    f"data: {name} has {plural(len(values), 'row')}, X {len(documents):,}"
+                )
+        words = np.flatnonzero(documents.lengths)
+        mean, topics = self._topics(layer), self._fitted().shown(at)
+        draws = list(self._kept_topics(layer)[0]) or [mean]
+        effects = estimated(
+            EffectRequest(formula, [(c, str(a), str(b)) for c, a, b in contrasts], cluster, layer),
+            columns_asked(formula, cluster, {n: [v[i] for i in words] for n, v in columns.items()}),
+            Sorting.by(mean[topics], None, (phi[topics] for phi in draws)),
+            topics,
+            lambda rows: documents.take(words[rows]),
+        )
+        names = dict(enumerate(self._names(len(mean))))
+        frame = library("pandas", "effect").DataFrame
+        found: pandas.DataFrame = frame(effects.rows(topics.tolist(), names))
+        return found
 
     # ---- pickled, saved, loaded
 

@@ -177,7 +177,7 @@ PEERS = (
     Peer("topics_over_time", "BERTopic", "sgmc topics --along"),
     Peer("topics_per_class", "BERTopic", "sgmc topics --by"),
     Peer("prevalence", "stm", "sgmc topics --by", "columns describe topics, and do not shape them"),
-    Peer("estimateEffect", "stm", "sgmc topics --by"),
+    Peer("estimateEffect", "stm", "sgmc effect"),
     Peer("hierarchical_topics", "BERTopic", "sgmc topics --tree", "of models with --layers"),
     Peer("visualize", "BERTopic", "sgmc report"),
     Peer("visualize_topics", "BERTopic", "sgmc report"),

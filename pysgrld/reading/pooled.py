@@ -126,6 +126,16 @@ class PooledResults(Results):
             sizes[k] = effective_sizes([trace[:, None] for trace in own], exact=True)[0]
         return sizes
 
+    def topic_draws(self, steps: Sequence[int], at: int = 0) -> Iterator[Floats]:
+        """Yield draws of the topics, of which each is drawn by the chains that have it, in turn."""
+        own, matched = self._own_steps(len(steps)), self.matched(at)
+        for s, turn in enumerate(_turns(matched.has, len(steps))):
+            phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
+            for c in np.unique(turn):
+                topics = turn == c
+                phi[topics] = self.chains[c].rows_of(own[c][s], at)[matched.rows[c, topics]]
+            yield phi
+
     # ---- documents
 
     def proportions(
@@ -155,10 +165,7 @@ class PooledResults(Results):
 
         Each draw is made to sum to 1 again. The others are those of `Results.each_document_draw`.
         """
-        own = [chain.draw_steps(len(steps)) for chain in self.chains]
-        if any(len(mine) < len(steps) for mine in own):
-            raise MissingInputError(f"{self.place}: samples of a chain are gone meanwhile")
-        matched = self.matched(at)
+        own, matched = self._own_steps(len(steps)), self.matched(at)
         turns = _turns(matched.has, len(steps))
         drawn = [
             chain.each_document_draw(
@@ -184,6 +191,19 @@ class PooledResults(Results):
             yield DocumentDraw(theta, np.where(of > 0, scaled, theta * lengths))
 
     # ---- the chains
+
+    def _own_steps(self, draws: int) -> list[list[int]]:
+        """Return the iterations of as many kept samples of each chain.
+
+        Raises
+        ------
+        MissingInputError
+            If one has fewer by now.
+        """
+        own = [chain.draw_steps(draws) for chain in self.chains]
+        if any(len(mine) < draws for mine in own):
+            raise MissingInputError(f"{self.place}: samples of a chain are gone meanwhile")
+        return own
 
     @cached_property
     def _exact(self) -> bool:

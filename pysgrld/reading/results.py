@@ -331,6 +331,18 @@ class Results:
         """Return the topics of a layer over the words in a kept sample, (K, V)."""
         return self.fitted.rows_of(self.read_sample(step), at)
 
+    def topic_draws(self, steps: Sequence[int], at: int = 0) -> Iterator[Floats]:
+        """Yield the topics of a layer over the words, (K, V), in one kept sample after the other.
+
+        Parameters
+        ----------
+        steps : sequence of int
+            Iterations of kept samples (`draw_steps`).
+        at : int
+            The layer, counted from 0.
+        """
+        return (self.rows_of(step, at) for step in steps)
+
     def read_slim(self, step: int) -> dict[str, Array]:
         """Read a kept top-word sample: ids and probabilities of words, (K, 256), a row for each topic.
 

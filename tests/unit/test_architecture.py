@@ -29,12 +29,24 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"chain", "corpus", "evaluate", "options", "samplers"},
     "reading": {"chain", "corpus", "evaluate", "models", "options", "run"},
     "report": {"corpus", "evaluate", "models", "options", "reading", "run"},
+    "effects": {"corpus", "reading", "report", "run"},
     "train": {"chain", "corpus", "evaluate", "models", "options", "reading", "run", "samplers"},
     "search": {
         *("chain", "corpus", "evaluate", "models", "options", "reading", "report", "run", "train")
     },
     "estimators": {
-        *("chain", "corpus", "evaluate", "models", "options", "reading", "run", "samplers", "train")
+        *(
+            "chain",
+            "corpus",
+            "evaluate",
+            "models",
+            "options",
+            "reading",
+            "run",
+            "samplers",
+            "train",
+        ),
+        "effects",
     },
     "experiments": {
         *("chain", "corpus", "estimators", "evaluate", "models", "options", "reading", "run"),
@@ -58,7 +70,7 @@ ROUNDED = {
 ROUNDED |= {"tan", "tanh", "dot", "vdot", "inner", "matmul", "tensordot", "einsum", "linalg"}
 #: Where they may stand: what is shown or written for others, timing, and toys. Files by themselves: whole
 #: numbers, which are exact; likeness, which topics are matched by; a check of lengths.
-SHOWN = ("experiments/", "reading/plotting", "report/", "samplers/targets/")
+SHOWN = ("effects/", "experiments/", "reading/plotting", "report/", "samplers/targets/")
 SHOWN += ("evaluate/coherence.py", "evaluate/matching.py", "models/sam/fitted.py", "run/tensors.py")
 #: The face of the package, which loads names from anywhere, and the command line, which is above all.
 FACE = {"__init__", "__main__", "cli"}

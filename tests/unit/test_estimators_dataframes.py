@@ -108,3 +108,36 @@ def test_pandas_that_is_missing_is_named(fitted, monkeypatch):
     for method in (fitted.topics_frame, lambda: fitted.documents_frame(COUNTS)):
         with pytest.raises(UsageError, match=r"_frame needs pandas: pip install pandas$"):
             method()
+
+
+def test_effects_are_a_frame_of_comparisons_and_topics(fitted):
+    """Red with: topics of other rows; documents without words that shift the others."""
+    counts = np.vstack([COUNTS, np.zeros((1, 18), int)])
+    data = pd.DataFrame({"third": np.repeat(["a", "b", "c", "d"], [20, 20, 20, 1])})
+    found = fitted.effect(counts, "~ third", data)
+    assert found.columns.tolist()[:5] == ["column", "from", "to", "topic", "name"]
+    assert found["to"].tolist() == ["b"] * 3 + ["c"] * 3
+    of_third = fitted.transform(COUNTS).reshape(3, 20, 3).mean(axis=1).argmax(axis=1)
+    to_b = found[found["to"] == "b"].set_index("topic")
+    assert to_b.surely[of_third[1]] == 1
+    assert to_b.surely[of_third[0]] == -1
+    assert to_b.second[of_third[1]] == pytest.approx(1.0, abs=0.02)
+    (turned,) = {
+        tuple(x)
+        for x in fitted.effect(
+            counts, "~ third", data, contrasts=[("third", "c", "b")], cluster="third"
+        )[["from", "to"]].to_numpy()
+    }
+    assert turned == ("c", "b")
+
+
+def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
+    with pytest.raises(UsageError, match="data: x has 2 rows, X 60"):
+        fitted.effect(COUNTS, "~ x", {"x": [1, 2]})
+    with pytest.raises(UsageError, match="no column 'y'; there are 'x'"):
+        fitted.effect(COUNTS, "~ y", {"x": range(60)})
+    vectors = np.eye(18)[np.arange(60) % 18]
+    with pytest.raises(UsageError, match="directions have no shares"):
+        SAM(2, max_iter=9, burn_in=2, holdout=0).fit(vectors).effect(
+            vectors, "~ x", {"x": range(60)}
+        )

@@ -123,6 +123,18 @@ def test_documents_are_drawn_by_the_chains_in_turn(pooled):
     assert {tuple(t) for t in zip(turn, third, second, strict=True)} > {(0, 0, 0)}
 
 
+def test_topics_are_drawn_by_the_chains_in_turn(pooled):
+    """Red with: rows of the first chain."""
+    steps = pooled.draw_steps(20)
+    own = [chain.draw_steps(20) for chain in pooled.chains]
+    for s, phi in enumerate(pooled.topic_draws(steps)):
+        for k in range(K):
+            has = np.flatnonzero(HAS[:, k])
+            c = has[(s + s // len(has)) % len(has)]
+            expected = pooled.chains[c].rows_of(own[c][s], 0)[ROWS[c, k]]
+            np.testing.assert_array_equal(phi[k], expected)
+
+
 def test_one_chain_that_has_all_is_as_if_alone(folder):
     """Chains after it that have nothing change nothing."""
     found = open_run(folder, 1)

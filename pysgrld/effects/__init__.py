@@ -1,0 +1,1 @@
+"""How proportions of topics go with columns of the documents' metadata."""

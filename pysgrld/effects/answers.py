@@ -1,0 +1,339 @@
+"""Effects of columns on topics, as a person can read them: differences of predicted shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
+from pysgrld.effects.design import Contrast, Design, columns_of
+from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.reading.results import Results
+from pysgrld.report.answers import Between
+from pysgrld.report.document_pass import drawn_steps
+from pysgrld.report.exports import Tell
+from pysgrld.report.population import Sampled, sure_signs
+from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
+from pysgrld.types import Documents, Doubles, Int64s
+
+#: Numbers of documents times topics that are worked on at a time.
+_CELLS = 4_000_000
+
+
+class EffectRequest(NamedTuple):
+    """A question about effects, as a person asks it.
+
+    Attributes
+    ----------
+    formula : str
+        Over the columns of the documents.
+    contrasts : sequence of (column, first value, second value)
+        What is compared; by default of every column its usual comparisons.
+    cluster : str or None
+        Column of whose values each is a cluster of documents.
+    layer : int or None
+        Of a deep model, counted from 1.
+    """
+
+    formula: str
+    contrasts: Sequence[tuple[str, str, str]] = ()
+    cluster: str | None = None
+    layer: int | None = None
+
+
+class TopicEffect(NamedTuple):
+    """A topic in one comparison.
+
+    Attributes
+    ----------
+    topic : int
+    first, second : Between
+        The share that is predicted at either value, for documents like these.
+    difference : Between
+        The second less the first; without bounds where documents are too few to tell.
+    surely : int
+        1 where it is surely more than 0, -1 where surely less, else 0.
+    """
+
+    topic: int
+    first: Between
+    second: Between
+    difference: Between
+    surely: int
+
+
+class TopicsContrasted(NamedTuple):
+    """All topics in one contrast, by their numbers."""
+
+    column: str
+    first: str
+    second: str
+    topics: list[TopicEffect]
+
+
+class PredictedShares(NamedTuple):
+    """Predicted shares of all topics at one value of a column: (K,) each."""
+
+    value: str
+    number: float | None
+    mean: Doubles
+    low: Doubles
+    high: Doubles
+
+
+class Effects:
+    """Effects that were estimated.
+
+    Parameters
+    ----------
+    design : Design
+    fit : Fit
+    contrasts : sequence of (column, first value, second value)
+    topics : (K,) int64
+        The numbers of the topics.
+
+    Attributes
+    ----------
+    design : Design
+    topics : (K,) int64
+    shares : (K,) float64
+        Mean shares of the topics in the documents.
+    draws : int
+        Of the topics; 1 where these are taken as known.
+    compared : list of TopicsContrasted
+    """
+
+    def __init__(
+        self, design: Design, fit: Fit, contrasts: Sequence[tuple[str, str, str]], topics: Int64s
+    ) -> None:
+        self.design, self._fit, self.topics = design, fit, topics
+        self.draws = fit.draws
+        self.shares: Doubles = fit.of(design.matrix.mean(axis=0)).drawn.mean(axis=0)
+        comparisons = design.comparisons(contrasts)
+        differences = [fit.of(each.second.mean - each.first.mean) for each in comparisons]
+        z = np.array([each.in_errors() for each in differences])
+        signs = np.zeros(z.shape, np.int64)
+        for column in dict.fromkeys(each.column for each in comparisons):
+            own = [i for i, each in enumerate(comparisons) if each.column == column]
+            signs[own] = sure_signs(z[own])
+        self.compared = [
+            self._compared(*each) for each in zip(comparisons, differences, signs, strict=True)
+        ]
+
+    def curve(self, column: str) -> list[PredictedShares]:
+        """Return predicted shares along a column of numbers, or at each value of another."""
+        found = []
+        for each in self.design.curve(column):
+            sampled = self._fit.of(each.mean)
+            mean = np.clip(sampled.drawn.mean(axis=0), 0.0, 1.0)
+            found.append(PredictedShares(each.value, each.number, mean, *sampled.interval(0.0)))
+        return found
+
+    def rows(self, order: Sequence[int], names: Mapping[int, str]) -> dict[str, list[Any]]:
+        """Return a table, column by column, of some topics in all comparisons: shares, not percent."""
+        heads: tuple[str, ...] = (
+            "column",
+            "from",
+            "to",
+            "topic",
+            "name",
+            "first",
+            "first_low",
+            "first_high",
+        )
+        heads += ("second", "second_low", "second_high", "difference", "low", "high", "surely")
+        found: dict[str, list[Any]] = {head: [] for head in heads}
+        for each in self.compared:
+            of = {topic.topic: topic for topic in each.topics}
+            for topic in map(of.__getitem__, order):
+                told = topic.first, topic.second, topic.difference
+                row = (each.column, each.first, each.second, topic.topic, names[topic.topic])
+                cells = (*row, *(x for between in told for x in between), topic.surely)
+                for head, cell in zip(heads, cells, strict=True):
+                    found[head].append(np.nan if cell is None else cell)
+        return found
+
+    def _compared(self, each: Contrast, difference: Sampled, signs: Int64s) -> TopicsContrasted:
+        parts = (
+            (self._fit.of(each.first.mean), 0.0),
+            (self._fit.of(each.second.mean), 0.0),
+            (difference, -1.0),
+        )
+        told = [_between(sampled, least) for sampled, least in parts]
+        rows = zip(self.topics.tolist(), *told, signs.tolist(), strict=True)
+        return TopicsContrasted(
+            each.column, each.first.value, each.second.value, [TopicEffect(*row) for row in rows]
+        )
+
+
+def _between(sampled: Sampled, least: float) -> list[Between]:
+    means = np.clip(sampled.drawn.mean(axis=0), least, 1.0).tolist()
+    low, high = sampled.interval(least)
+    return [
+        Between(mean, float(a), float(b)) if known > 0 else Between(mean, None, None)
+        for mean, a, b, known in zip(means, low, high, sampled.freedom, strict=True)
+    ]
+
+
+def estimated(
+    asked: EffectRequest,
+    columns: Mapping[str, Sequence[Any]],
+    sorting: Sorting,
+    topics: Int64s,
+    take: Callable[[Int64s], Documents],
+    tell: Tell = lambda what, done, total: None,
+) -> Effects:
+    """Estimate effects on documents that are read in chunks.
+
+    Parameters
+    ----------
+    asked : EffectRequest
+    columns : mapping of str to sequence
+        Values of the columns of all documents, None where there is none; the cluster's, too.
+    sorting : Sorting
+    topics : (K,) int64
+        The numbers of the topics.
+    take : callable (rows)
+        Returns some documents.
+    tell : callable (what, done, total)
+        Told how many documents are done.
+
+    Raises
+    ------
+    UsageError
+        If the formula does not fit the columns.
+    """
+    design = Design(asked.formula, columns)
+    units = None if asked.cluster is None else numbered(columns[asked.cluster], design.used)
+    draws, n = len(sorting.back), len(design.used)
+    regression = Regression(design.matrix, units, len(topics), weightings_of(draws))
+    for begin, rows in _chunks(design.used, max(1_000, _CELLS // len(topics))):
+        regression.add(begin, sorting.shares(take(rows)))
+        tell("documents", begin + len(rows), n)
+    return Effects(design, Fit(regression, sorting.back), asked.contrasts, topics)
+
+
+def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
+    """Number the clusters of some documents from 0; one without a value is a cluster of its own."""
+    of: dict[Any, int] = {}
+    some = (values[row] for row in rows.tolist())
+    keys = (("", row) if v is None else (v,) for row, v in enumerate(some))
+    return np.array([of.setdefault(key, len(of)) for key in keys], np.int64)
+
+
+def _chunks(rows: Int64s, size: int) -> Iterator[tuple[int, Int64s]]:
+    for begin in range(0, len(rows), size):
+        yield begin, rows[begin : begin + size]
+
+
+def effects_of(
+    results: Results,
+    asked: EffectRequest,
+    added: AddedFiles | None = None,
+    tell: Tell = lambda what, done, total: None,
+) -> Effects:
+    """Estimate how the topics of a run go with columns of its corpus.
+
+    Parameters
+    ----------
+    results : Results
+    asked : EffectRequest
+    added : AddedFiles, optional
+        Columns that the corpus did not keep.
+    tell : callable (what, done, total)
+        Told how many documents are done.
+
+    Raises
+    ------
+    MissingInputError
+        If the training corpus is not there.
+    UsageError
+        If topics have no shares, or the formula does not fit the corpus's columns.
+    CorpusError
+        If an added file is not of these documents.
+    """
+    at = results.at(asked.layer)
+    if results.fitted.signed:
+        raise UsageError(f"{results.path}: its topics are directions, which have no shares")
+    corpus = results.training_corpus()
+    if corpus is None:
+        raise MissingInputError(f"{results.gone}: effects need its documents")
+    about: Known = corpus.about
+    rows = np.arange(corpus.documents)
+    if added is not None:
+        about = with_added(results, corpus, rows, added)
+    topics = results.fitted.shown(at)
+    return estimated(
+        asked,
+        columns_asked(asked.formula, asked.cluster, _Columns(about, rows, asked.cluster)),
+        _sorting(results, at, topics),
+        topics,
+        corpus.take,
+        tell,
+    )
+
+
+def columns_asked(
+    formula: str, cluster: str | None, columns: Mapping[str, Sequence[Any]]
+) -> Mapping[str, Sequence[Any]]:
+    """Return columns, once all that are asked for are among them.
+
+    Raises
+    ------
+    UsageError
+        If the formula does not parse, or a column is not there.
+    """
+    columns_of(formula, list(columns))
+    if cluster is not None and cluster not in columns:
+        there = ", ".join(repr(name[:40]) for name in list(columns)[:20])
+        raise UsageError(f"cluster {cluster[:40]!r}: there is no such column; there are {there}")
+    return columns
+
+
+class _Columns(Mapping[str, Sequence[Any]]):
+    """Columns of a corpus, read when they are wanted; times are years, with the part that has gone.
+
+    Parameters
+    ----------
+    about : Known
+    rows : (n,) int64
+        The documents.
+    cluster : str or None
+        A column that is read as it is.
+    """
+
+    def __init__(self, about: Known, rows: Int64s, cluster: str | None) -> None:
+        self._about, self._rows, self._cluster = about, rows, cluster
+        self._kinds = {column.name: column.kind for column in about.columns}
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        values = self._about.values(name, self._rows)
+        if self._kinds[name] != "time" or name == self._cluster:
+            return values
+        return [v if v is None else _years(v) for v in values]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+
+def _years(moment: str) -> float:
+    """Return a time in ISO 8601 as a number of years."""
+    day = np.datetime64(moment.removesuffix("Z")[:10], "D")
+    first = day.astype("datetime64[Y]").astype("datetime64[D]")
+    days = (first.astype("datetime64[Y]") + 1).astype("datetime64[D]") - first
+    year = 1970 + int(day.astype("datetime64[Y]").astype(int))
+    return year + float((day - first) / days)
+
+
+def _sorting(results: Results, at: int, topics: Int64s) -> Sorting:
+    """Return how words are sorted to topics; without kept samples these are taken as known."""
+    mean = results.phi(at).T[topics]
+    weights = results.weights(at)
+    steps = drawn_steps(results)
+    drawn = (rows[topics] for rows in results.topic_draws(steps, at)) if steps else iter([mean])
+    return Sorting.by(mean, None if weights is None else weights[topics], drawn)

@@ -1,0 +1,233 @@
+"""Regression of topics' shares on columns of documents, with all that is unsure in it.
+
+Proportions of documents are drawn under a prior that all documents share. Those of short documents are
+drawn towards it, and a regression on draws understates what columns do (Mislevy 1991). So nothing is
+drawn here: a document's words are sorted to topics by fixed weights, and what this mistakes on average,
+one topic for another, is taken back (Hopkins & King 2010, whose categories are ours without a prior).
+The result is right on average for every document, however short, and so is every mean over documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.report.population import Sampled
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
+
+#: Weightings of the documents, and numbers of a block of these.
+WEIGHTINGS, _CELLS = 400, 1 << 22
+#: Units that are weighted one by one, about: of more documents several together have one weight.
+_UNITS = 20_000
+#: Documents that are gone over at a time.
+_CACHED = 8_192
+#: Seed of the documents' weights: the same run has the same effects.
+_SEED = 1981
+#: Least share of an even one by which a topic's words are sought: of hardly used topics, too.
+_LEAST = 0.1
+#: Part of a unit's weight in its own prediction, at most.
+_LEVERAGE = 0.99
+
+
+class Sorting(NamedTuple):
+    """How words are sorted to topics, and how what this mistakes is taken back.
+
+    Attributes
+    ----------
+    weights : (V, K) float32
+        Share of each topic in the uses of a word, whoever uses it; any weights would do.
+    back : (S, K, K) float64
+        Inverse, for each draw of the topics, of what documents of one topic alone are sorted to.
+    """
+
+    weights: Floats
+    back: Doubles
+
+    @classmethod
+    def by(cls, mean: Array, weights: Doubles | None, drawn: Iterable[Array]) -> Sorting:
+        """Sort words as topics have them on average.
+
+        Parameters
+        ----------
+        mean : (K, V)
+            The mean topics.
+        weights : (K,) float64, optional
+            Shares of the topics in the corpus; by default even.
+        drawn : iterable of (K, V)
+            Posterior draws of the topics.
+        """
+        k = len(mean)
+        even = np.full(k, 1.0 / k) if weights is None else np.maximum(weights, _LEAST / k)
+        mass = mean.T.astype(np.float64) * even
+        mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
+        sorted_to = mass.astype(np.float32)
+        back = [np.linalg.pinv((phi @ sorted_to).astype(np.float64)) for phi in drawn]
+        return cls(sorted_to, np.array(back))
+
+    def shares(self, documents: Documents) -> Doubles:
+        """Return what the words of documents are sorted to, (n, K); rows sum to 1."""
+        from scipy.sparse import csr_matrix
+
+        shape = len(documents), len(self.weights)
+        entries = documents.counts.astype(np.float32), documents.indices, documents.indptr
+        found: Doubles = (csr_matrix(entries, shape=shape) @ self.weights).astype(np.float64)
+        found /= documents.lengths[:, None]
+        return found
+
+
+class Regression:
+    """Weighted least squares of shares on columns, over chunks of documents in bounded memory.
+
+    What other documents would have told is drawn by the Bayesian bootstrap (Rubin 1981): documents, or
+    clusters of them, get weights of Exp(1). Kept are X'WX (R, P, P) and X'WU (R, P, K) alone.
+
+    Parameters
+    ----------
+    design : (n, P) float64
+        Of full rank.
+    units : (n,) int64
+        The cluster of each document, from 0; or each is a unit of its own.
+    topics : int
+        K.
+    weightings : int
+        R.
+    """
+
+    def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
+        n, p = design.shape
+        # columns that are orthogonal, so that single precision does for a year beside a constant
+        self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
+        self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
+        self._units, self._topics = units, topics
+        self._number = n if units is None else int(units.max()) + 1
+        # sums of a few documents vary as these do: of very many as much is known
+        self._together = max(1, n // _UNITS) if units is None else 1
+        self._rng = np.random.default_rng(_SEED)
+        # in the first place are weights of 1
+        self._inner = np.zeros((weightings + 1, p * p))
+        self._outer = np.zeros((weightings + 1, p * topics))
+        self._weights = None if units is None else self._drawn(self._number)
+        leverage = self._of_units((self._design**2).sum(axis=1)) / n
+        self._leverage = np.minimum(leverage, _LEVERAGE)
+
+    def turned(self, contrast: Doubles) -> Doubles:
+        """Return a combination of the design's coefficients, (P,), as one of `coefficients`."""
+        found: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
+        return found
+
+    def add(self, begin: int, shares: Doubles) -> None:
+        """Take the shares of the documents from ``begin`` on: chunk after chunk, in order."""
+        p, together = self._design.shape[1], self._together
+        size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
+        for first in range(0, len(shares), size):
+            some = shares[first : first + size]
+            number = -(-len(some) // together)
+            here = slice(begin + first, begin + first + len(some))
+            x, u = (
+                np.concatenate((part, np.zeros((number * together - len(some), part.shape[1]))))
+                .reshape(together, number, -1)
+                .astype(np.float32)
+                for part in (self._design[here], some)
+            )
+            transposed = x.transpose(1, 2, 0)  # of every `number`-th document, which are far apart
+            if self._weights is None or self._units is None:
+                weights = self._drawn(number)
+            else:
+                weights = self._weights[self._units[here]]
+            self._inner += weights.T @ (transposed @ x.swapaxes(0, 1)).reshape(number, -1)
+            self._outer += weights.T @ (transposed @ u.swapaxes(0, 1)).reshape(number, -1)
+
+    def _drawn(self, units: int) -> Floats:
+        weights = np.ones((units, len(self._inner)), np.float32)
+        weights[:, 1:] = self._rng.standard_exponential((units, len(self._inner) - 1), np.float32)
+        return weights
+
+    def _of_units(self, values: Doubles) -> Doubles:
+        if self._units is None:
+            return values
+        found: Doubles = np.bincount(self._units, values, self._number).astype(np.float64)
+        return found
+
+    def coefficients(self) -> Doubles:
+        """Return coefficients of what words are sorted to, (1 + R, P, K): unweighted, then weighted.
+
+        They are those of orthogonal columns, which `turned` knows.
+        """
+        p = self._design.shape[1]
+        inner = self._inner.reshape(-1, p, p)
+        # a weighting may leave a rare level out nearly, and least squares has an answer then, too
+        ridge = np.trace(inner, axis1=1, axis2=2)[:, None, None] / p * np.eye(p)
+        outer = self._outer.reshape(-1, p, self._topics)
+        found: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
+        return found
+
+    def freedom(self, contrast: Doubles) -> tuple[float, float]:
+        """Return what a combination of coefficients, (P,), is stretched by, and its degrees of freedom.
+
+        Weights of Exp(1) vary a mean of n by (n - 1) / (n + 1) of what the estimate without bias does,
+        and Student's t has n - 1 degrees of freedom. Of a combination in which units have parts l, n is
+        (sum of l^2)^2 / (sum of l^4), and 1 / n of a unit its leverage.
+        """
+        way, n, p = self.turned(contrast), self._number, self._design.shape[1]
+        if self._units is None:  # in blocks that a processor's cache holds
+            size = _CACHED
+            parts = (self._design[a : a + size] @ way for a in range(0, n, size))
+        else:
+            size = n
+            parts = (self._of_units(self._design @ way) for _ in range(1))
+        total = fourth = levered = 0.0
+        for begin, part in zip(range(0, n, size), parts, strict=True):
+            square = part**2
+            total += float(square.sum())
+            fourth += float((square**2).sum())
+            levered += float((square * self._leverage[begin : begin + len(square)]).sum())
+        effective = total**2 / max(fourth, 1e-300)
+        if effective < 2 or n <= p:
+            return 0.0, 0.0
+        stretch = (total + levered) / (total - levered)
+        return stretch**0.5, (effective - 1) * (n - p) / (n - 1)
+
+
+class Fit:
+    """Coefficients of one regression, from which all that is asked of it is read.
+
+    Parameters
+    ----------
+    regression : Regression
+        That all documents were added to.
+    back : (S, K, K) float64
+        Of `Sorting`.
+
+    Attributes
+    ----------
+    draws : int
+        S.
+    """
+
+    def __init__(self, regression: Regression, back: Doubles) -> None:
+        self._regression = regression
+        found = regression.coefficients()
+        self._centre, self._others = found[0], found[1:] - found[0]
+        self.draws = len(back)
+        self._back = back if len(back) > 1 else np.repeat(back, 2, axis=0)
+
+    def of(self, contrast: Doubles) -> Sampled:
+        """Return a linear combination of coefficients, (P,), of all topics, for documents like these."""
+        stretch, freedom = self._regression.freedom(contrast)
+        draws, k = len(self._back), self._back.shape[1]
+        turned = self._regression.turned(contrast)
+        drawn = turned @ self._centre @ self._back
+        moved = stretch * np.einsum("p,rpk->rk", turned, self._others)
+        over = np.empty_like(moved)
+        for s, back in enumerate(self._back):  # each draw of the topics has as many weightings
+            each = slice(s * len(moved) // draws, (s + 1) * len(moved) // draws)
+            over[each] = moved[each] @ back
+        return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
+
+
+def weightings_of(draws: int) -> int:
+    """Return a number of weightings that so many draws of the topics have alike."""
+    draws = max(2, draws)
+    return draws * max(1, WEIGHTINGS // draws)

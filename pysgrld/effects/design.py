@@ -1,0 +1,326 @@
+"""Formulas over columns of documents: a matrix of regression, and comparisons that people can read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import UsageError, plural
+from pysgrld.types import Array, Doubles, Int64s
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Values of a category at most, and letters of names in messages.
+LEVELS, _SHOWN = 100, 40
+#: Documents over which predictions are averaged, at most, and points of a curve.
+_AVERAGED, POINTS = 20_000, 21
+
+
+#: What pandas calls values that are all numbers; how flags are shown.
+_NUMBERS, _FLAGS = ("integer", "floating", "mixed-integer-float"), {True: "yes", False: "no"}
+
+
+class Predicted(NamedTuple):
+    """Shares that are predicted of all documents if a column had one value.
+
+    Attributes
+    ----------
+    value : str
+        As it is shown.
+    number : float or None
+        The value of a column of numbers.
+    mean : (P,) float64
+        Means of the regression's columns, with the other columns of the documents as they are.
+    """
+
+    value: str
+    number: float | None
+    mean: Doubles
+
+
+class Contrast(NamedTuple):
+    """A column at one value and at another, compared; the other columns as they are."""
+
+    column: str
+    first: Predicted
+    second: Predicted
+
+
+class Design:
+    """The columns of a regression, and predictions at values of the documents' columns.
+
+    Parameters
+    ----------
+    formula : str
+        As R and formulaic write them: ``~ party + bs(year, df=4)``.
+    columns : mapping of str to sequence
+        Values of each column of the documents, None where there is none.
+
+    Attributes
+    ----------
+    used : (n,) int64
+        Documents that have a value in every column of the formula.
+    matrix : (n, P) float64
+    names : list of str
+        Of its columns.
+    columns : list of str
+        The columns of the formula.
+    missing : int
+        Documents that are left out.
+
+    Raises
+    ------
+    UsageError
+        If the formula does not parse or does not fit the columns, or formulaic is not installed.
+    """
+
+    def __init__(self, formula: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        self.formula = formula
+        self.columns = columns_of(formula, list(columns))
+        import pandas
+        from formulaic import model_matrix
+
+        data = {name: _values(columns[name]) for name in self.columns}
+        whole = np.ones(len(next(iter(data.values()))), bool)
+        for values in data.values():
+            whole &= ~pandas.isna(values)
+        self.used: Int64s = np.flatnonzero(whole)
+        self.missing = int((~whole).sum())
+        if not len(self.used):
+            raise UsageError(
+                f"formula {formula[:_SHOWN]!r}: no document has a value in all of its columns"
+            )
+        self._data = pandas.DataFrame(
+            {name: _column(name, values[self.used]) for name, values in data.items()}
+        )
+        with _Told(formula), np.errstate(all="ignore"):
+            made = model_matrix(formula, self._data, context={}, na_action="ignore")
+        self._spec = made.model_spec
+        self.names = [str(name) for name in made.columns]
+        self.matrix: Doubles = np.asarray(made, np.float64)
+        for name, values in zip(self.names, self.matrix.T, strict=True):
+            if not np.isfinite(values).all():
+                raise UsageError(f"formula: {name} is not a number in every document")
+        checked_rank(self.matrix, self.names)
+        step = -(-len(self._data) // _AVERAGED)
+        self._some = self._data.iloc[::step]
+
+    def comparisons(self, contrasts: Sequence[tuple[str, str, str]] = ()) -> list[Contrast]:
+        """Return what is compared: the contrasts that are asked for, or the usual ones of each column.
+
+        Numbers are compared at their third quartile and their first (where these are the same, at their
+        greatest and their least), categories with their first value.
+
+        Parameters
+        ----------
+        contrasts : sequence of (column, first value, second value)
+
+        Raises
+        ------
+        UsageError
+            If a column or a value is not there.
+        """
+        if contrasts:
+            return [
+                Contrast(column, self._typed(column, first), self._typed(column, second))
+                for column, first, second in contrasts
+            ]
+        found = []
+        for column in self.columns:
+            values: Any = self.grid(column, quartiles=True)
+            predicted = [self._predicted(column, value) for value in values]
+            found += [Contrast(column, predicted[0], other) for other in predicted[1:]]
+        return found
+
+    def curve(self, column: str) -> list[Predicted]:
+        """Return predictions along a column of numbers, or at each value of another."""
+        return [self._predicted(column, value) for value in self.grid(column)]
+
+    def grid(self, column: str, *, quartiles: bool = False) -> list[Any]:
+        """Return values of a column: its categories, or numbers from the least to the greatest."""
+        values = self._data[column]
+        if not self.is_number(column):
+            return list(values.cat.categories)
+        numbers = values.to_numpy()
+        ends: Sequence[float] = (
+            np.quantile(numbers, (0.25, 0.75), method="nearest") if quartiles else (0.0, 0.0)
+        )
+        if ends[0] == ends[1]:
+            ends = numbers.min(), numbers.max()
+        steps = np.linspace(0.0, 1.0, 2 if quartiles else POINTS)
+        return [float(ends[0] + step * (ends[1] - ends[0])) for step in steps]
+
+    def is_number(self, column: str) -> bool:
+        """Return whether a column has numbers."""
+        return bool(self._data[column].dtype.kind == "f")
+
+    def _typed(self, column: str, text: str) -> Predicted:
+        """Return the prediction at a value that was typed."""
+        if column not in self.columns:
+            raise UsageError(
+                f"contrast {column[:_SHOWN]!r}: is no column of the formula; it has "
+                f"{', '.join(self.columns)}"
+            )
+        if not self.is_number(column):
+            levels = self.grid(column)
+            if text not in levels:
+                there = ", ".join(level[:_SHOWN] for level in levels[:20])
+                raise UsageError(
+                    f"contrast {column}: no document has the value {text[:_SHOWN]!r}; "
+                    f"there are {there}"
+                )
+            return self._predicted(column, text)
+        least, greatest = float(self._data[column].min()), float(self._data[column].max())
+        try:
+            number = float(text)
+        except ValueError:
+            number = np.nan
+        if not least <= number <= greatest:
+            raise UsageError(
+                f"contrast {column}: wanted a number from {least:g} to {greatest:g}, "
+                f"found {text[:_SHOWN]!r}"
+            )
+        return self._predicted(column, number)
+
+    def _predicted(self, column: str, value: Any) -> Predicted:
+        changed = self._some.copy()
+        number = float(value) if self.is_number(column) else None
+        if number is None:
+            import pandas
+
+            changed[column] = pandas.Categorical([value] * len(changed), self.grid(column))
+        else:
+            changed[column] = number
+        with _Told(self.formula):
+            made = np.asarray(self._spec.get_model_matrix(changed, context={}), np.float64)
+        digits = 10 if number is not None and number.is_integer() else 6
+        shown = str(value) if number is None else f"{number:.{digits}g}"
+        return Predicted(shown, number, made.mean(axis=0))
+
+
+class _Told:
+    """Whatever formulaic refuses, said in a line."""
+
+    def __init__(self, formula: str) -> None:
+        self._formula = formula
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        """Raise what was refused as a mistake of the formula."""
+        if isinstance(error, Exception):
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            said = lines[0].strip().rstrip(".") if lines else type(error).__name__
+            raise UsageError(f"formula {self._formula[:80]!r}: {said[:160]}") from None
+
+
+def columns_of(formula: str, there: Sequence[str]) -> list[str]:
+    """Return the columns that a formula names, in its order.
+
+    Raises
+    ------
+    UsageError
+        If it does not parse, names none, or one that is not there; or formulaic is not installed.
+    """
+    if find_spec("formulaic") is None:
+        raise UsageError("effects need formulaic and pandas: pip install 'pysgrld[effect]'")
+    from formulaic import Formula
+    from formulaic.formula import SimpleFormula
+
+    with _Told(formula):
+        parsed = Formula(formula)
+        if isinstance(parsed, SimpleFormula):
+            factors = [str(factor) for term in parsed for factor in term.factors]
+        else:
+            raise ValueError("has a left side; leave it out, as topics are on the left")
+        columns = list(dict.fromkeys(name for each in factors for name in _named(each)))
+    for name in columns:
+        if name not in there:
+            names = ", ".join(repr(column[:_SHOWN]) for column in there[:20])
+            has = f"there are {names}" if names else "none was kept: give --metadata FILE"
+            raise UsageError(f"formula: the documents have no column {name[:_SHOWN]!r}; {has}")
+    if not columns:
+        raise UsageError(f"formula {formula[:80]!r}: names no column of the documents")
+    return columns
+
+
+def _named(factor: str) -> list[str]:
+    """Return the columns that a factor names: those in backticks, and names of no function."""
+    quoted = re.findall(r"`([^`]+)`", factor)
+    if factor.isidentifier():
+        return [factor]
+    plain = re.sub(r"`[^`]+`", "0", factor)
+    try:
+        nodes = list(ast.walk(ast.parse(plain, mode="eval")))
+    except SyntaxError:  # a name that has to be in backticks, which formulaic gives without
+        return [factor]
+    used = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    used |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}
+    return quoted + [n.id for n in nodes if isinstance(n, ast.Name) and id(n) not in used]
+
+
+def _values(values: Sequence[Any]) -> Array:
+    """Return values as an array of objects, whatever they are."""
+    found = np.empty(len(values), object)
+    found[:] = values
+    return found
+
+
+def _column(name: str, values: Array) -> pandas.Series:
+    """Return a column of numbers or of categories.
+
+    Raises
+    ------
+    UsageError
+        If it is constant, or text of too many values.
+    """
+    import pandas
+
+    if pandas.api.types.infer_dtype(values) in _NUMBERS:
+        numbers = values.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise UsageError(f"{name}: has numbers that are not finite")
+        levels = len(np.unique(numbers))
+        found = pandas.Series(numbers)
+    else:
+        text = [_FLAGS.get(v, str(v)) if isinstance(v, bool) else str(v) for v in values.tolist()]
+        found = pandas.Series(pandas.Categorical(text, sorted(set(text))))
+        levels = len(found.cat.categories)
+        if levels > LEVELS:
+            raise UsageError(
+                f"{name}: is text of {levels:,} different values, and a category has {LEVELS} at "
+                "most; give a column of numbers or of fewer values"
+            )
+    if levels < 2:
+        raise UsageError(f"{name}: all documents have the same value, {str(values[0])[:_SHOWN]!r}")
+    return found
+
+
+def checked_rank(design: Doubles, names: Sequence[str]) -> None:
+    """Refuse columns of a regression that others give already.
+
+    Raises
+    ------
+    UsageError
+        Naming the first of them; or if there are too few documents.
+    """
+    n, p = design.shape
+    if n <= p:
+        raise UsageError(
+            f"{plural(n, 'document')} cannot tell {plural(p, 'coefficient')}; shorten the formula"
+        )
+    scale = np.sqrt((design**2).mean(axis=0))
+    root = np.linalg.qr(design / np.where(scale > 0, scale, 1.0), mode="r")
+    for name, own in zip(names, np.abs(np.diag(root)), strict=True):
+        if own <= 1e-7 * np.sqrt(n):
+            raise UsageError(
+                f"formula: {name} is given by the terms before it already (collinear); leave one "
+                "of them out"
+            )

@@ -1,0 +1,121 @@
+"""``sgmc effect``: how topics go with columns, as a table, JSON, CSV and a picture; refusals."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from .conftest import SGMC, Sgmc
+
+pytestmark = pytest.mark.cli
+
+WORDS = [f"word{a}{b}" for a in "abcdefgh" for b in "vwxyz"]
+TRAIN = ("--exact-sweeps", "40", "--max-df", "1.0", "--min-df", "1", "--stop-words", "none")
+TRAIN += ("-k", "3", "--iterations", "60", "--warm-up", "20", "--holdout", "20", "-q")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of documents whose words differ by party, and not by a coin; years are in a file."""
+    sgmc = Sgmc(tmp_path_factory.mktemp("effect"), (SGMC,))
+    rng = np.random.default_rng(0)
+    phi = rng.dirichlet(np.full(40, 0.1), 3)
+    with (
+        (sgmc.folder / "posts.jsonl").open("w") as posts,
+        (sgmc.folder / "years.csv").open("w") as years,
+    ):
+        years.write("id,year,place,session\n")
+        for i in range(400):
+            party = int(rng.integers(2))
+            theta = rng.dirichlet([3.0, 1.0, 0.5] if party else [0.5, 1.0, 3.0])
+            words = " ".join(WORDS[w] for w in rng.choice(40, 15, p=theta @ phi))
+            of = {"party": ("dem", "rep")[party], "coin": int(rng.integers(2))}
+            posts.write(json.dumps({"id": f"p{i}", "text": words} | of) + "\n")
+            year = "" if i == 7 else str(1990 + i % 20)
+            years.write(f"p{i},{year},place{i},s{i % 25}\n")
+    fields = ("--meta-field", "party,coin")
+    sgmc("train", "posts.jsonl", *fields, "--out", "posts", *TRAIN)
+    return sgmc
+
+
+def asked(run, *words):
+    return json.loads(run("effect", "posts", *words, "--json", "-q").stdout)
+
+
+def test_a_party_has_more_of_a_topic_and_a_coin_has_not(run):
+    found = asked(run, "~ party + coin")
+    party, coin = found["comparisons"]
+    assert (party["column"], party["first"], party["second"]) == ("party", "dem", "rep")
+    assert found["documents"] == 400
+    assert sorted(t["surely"] for t in party["topics"]) == [-1, 0, 1]
+    assert [t["surely"] for t in coin["topics"]] == [0, 0, 0]
+    for topic in party["topics"]:
+        told = topic["difference"]
+        assert told["low"] < told["mean"] < told["high"]
+    assert sum(t["first"]["mean"] for t in party["topics"]) == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_table_says_what_json_says(run):
+    found = asked(run, "~ party", "--topics", "0,2")["comparisons"][0]["topics"]
+    shown = run("effect", "posts", "~ party", "--topics", "0,2").stdout
+    assert "party: from dem to rep" in shown
+    for topic in found:
+        told = topic["difference"]
+        points = (
+            f"{100 * told['mean']:+.1f} ({100 * told['low']:+.1f} to {100 * told['high']:+.1f})"
+        )
+        assert points in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_columns_of_a_file_count_too_and_documents_without_a_value_do_not(run):
+    done = run(
+        *("effect", "posts", "~ party * bs(year, df=4)", "--metadata", "years.csv"),
+        *("--cluster", "session", "-o", "told.csv", "--plot", "told.png", "--json"),
+    )
+    found = json.loads(done.stdout)
+    assert found["missing"] == 1
+    assert "1 document without a value in party or year left out" in done.stderr
+    assert [c["column"] for c in found["comparisons"]] == ["party", "year"]
+    rows = list(csv.DictReader((run.folder / "told.csv").read_text().splitlines()))
+    assert len(rows) == 6
+    first = found["comparisons"][0]["topics"][0]
+    assert int(rows[0]["topic"]) == first["topic"]
+    assert float(rows[0]["difference"]) == pytest.approx(first["difference"]["mean"], rel=1e-6)
+    assert (run.folder / "told.png").read_bytes().startswith(b"\x89PNG")
+    run("effect", "posts", "~ party", "-o", "told.csv", code=73)
+
+
+def test_a_contrast_is_the_second_less_the_first(run):
+    (usual,) = asked(run, "~ party")["comparisons"]
+    (turned,) = asked(run, "~ party", "--contrast", "party=rep,dem")["comparisons"]
+    for a, b in zip(usual["topics"], turned["topics"], strict=True):
+        assert a["difference"]["mean"] == pytest.approx(-b["difference"]["mean"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("posts",), "a formula is wanted"),
+        (("posts", "~ parti"), "no column 'parti'; there are 'party', 'coin'"),
+        (("posts", "~ party +"), "Operator"),
+        (("posts", "~ place", "--metadata", "years.csv"), "400 different values"),
+        (("posts", "~ party + coin + I(coin)"), "given by the terms before"),
+        (("posts", "~ party", "--contrast", "party"), "wanted COLUMN=A,B"),
+        (("posts", "~ party", "--topics", "9"), "there are topics 0 to 2"),
+        (("posts", "~ party", "--cluster", "house"), "no such column"),
+        (("posts", "~ party", "-o", "told.txt"), "ends in .csv or .parquet"),
+    ],
+)
+def test_a_mistake_gets_a_line(run, words, said):
+    done = run("effect", *words, code=2)
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_without_its_corpus_a_run_tells_nothing(run):
+    shutil.copytree(run.folder / "posts", run.folder / "gone")
+    shutil.rmtree(run.folder / "gone" / "corpus")
+    assert "effects need its documents" in run("effect", "gone", "~ party", code=66).stderr
