@@ -34,8 +34,9 @@ class LDA(CountModel):
 
     Parameters
     ----------
-    n_components : int
-        Number of topics K, at least 1.
+    n_components : int, optional
+        Number of topics K, at least 1; by default by the size of the corpus, 5 to 200
+        (docs/choosing-k.md): see ``n_components_``.
     algo : str
         Sampler of the topics; docs/choosing-a-sampler.md says what each is.
     alpha : float or "learn", optional
@@ -144,7 +145,7 @@ class LDA(CountModel):
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_components: int | None = None,
         *,
         algo: str = "scir",
         alpha: float | str | None = None,
@@ -188,8 +189,6 @@ class LDA(CountModel):
         self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
-        if self.n_components is None:
-            raise UsageError("n_components: wanted a number of topics, found None")
         try:
             seeds = None if self.seed_words is None else seed_words(self.seed_words)
         except (TypeError, UsageError) as error:

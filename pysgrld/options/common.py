@@ -43,7 +43,8 @@ ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1"
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model
-    "topics": Option(integer(1, 1 << 18), "100", "number of topics; of a deep model: in one layer",
+    "topics": Option(integer(1, 1 << 18), "by the corpus",
+                     "number of topics; of a deep model: in one layer",
                      "Model", metavar="K", first=True),
     "eta": Option(or_word(reals(SMALLEST, 0, ""), LEARN), "5/K, within 0.01 and 0.05; dlda: 0.05",
                   "Dirichlet prior per word of a topic; of a deep model: for all layers, or one each; "

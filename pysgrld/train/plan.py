@@ -150,7 +150,7 @@ def _plan(
     options, defaults = resolve(given, facts)
     if line := unknown_seeds(given.get("seed-words"), corpus.vocabulary):
         listener.note(f"warning: {line}")
-    for line in _remarks(options, facts, len(train), held_out):
+    for line in _remarks(options, defaults, facts, len(train), held_out):
         listener.note(line)
     longest, row = np.array([totals.longest]), np.array([totals.longest_row])
     check_lengths(longest, options.kept_sweeps, "document", row)
@@ -276,7 +276,11 @@ HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
 def _remarks(
-    options: Resolved, facts: Facts, documents: int, held_out: HeldOut | None
+    options: Resolved,
+    defaults: Sequence[str],
+    facts: Facts,
+    documents: int,
+    held_out: HeldOut | None,
 ) -> Iterator[str]:
     """Return what there is to say of the options, and warn of a corpus that is too small for them.
 
@@ -294,6 +298,11 @@ def _remarks(
         )
     yield from model.remarks(options, facts._replace(documents=documents))
     k = max(options.widths, default=0)  # a mixture finds its own number
+    if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
+        yield (
+            f"{plural(k, 'topic')}, by default, for {plural(facts.tokens, 'token')}: -k N for another "
+            "number; sgmc search compares some"
+        )
     if k > facts.documents or k * TOKENS > facts.tokens:
         most = min(facts.documents, facts.tokens // BETTER)
         advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"

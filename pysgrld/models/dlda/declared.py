@@ -80,7 +80,12 @@ class DeepLDAModel(Model[DeepLDAOptions]):
         "r-rate-prior": _pair("E2,F2", "1,1", "gibbs: Gamma prior of C0", (1.0, 1.0)),
         "scale-weight": SCALE_WEIGHT,  # of the steps of gamma shapes
     }
-    shows: ClassVar[Mapping[str, str]] = {"minibatch": "200", "sweeps": "30", "sample-every": "2"}
+    shows: ClassVar[Mapping[str, str]] = {
+        "topics": "100",
+        "minibatch": "200",
+        "sweeps": "30",
+        "sample-every": "2",
+    }
     presets: ClassVar[Mapping[str, Preset]] = {
         "dlda-2017": {
             "algo": "tlasgr",
