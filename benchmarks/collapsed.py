@@ -27,17 +27,21 @@ from pysgrld.types import Block, Documents, Key
 ALPHA, ETA = 0.1, 0.05
 
 
-def own(corpus: Corpus, documents: Documents, topics: int) -> Callable[[int], None]:
-    """Return a function that does so many sweeps with sgmc's kernel."""
+def own(corpus: Corpus, documents: Documents, topics: int, chains: int) -> Callable[[int], None]:
+    """Return a function that does so many sweeps of chains, together, with sgmc's kernel."""
     batch = compact(documents, np.arange(len(documents)), 1.0)
     block = Block("phi", "simplex", (corpus.words, topics), ETA, 0, 0.0)
-    sampler = CollapsedDocuments(block=block, alpha=ALPHA, sweeps=1, threads=1)
-    sampler.keep(Documents(batch.indptr, batch.indices, batch.counts))
+    samplers = [
+        CollapsedDocuments(block=block, alpha=ALPHA, sweeps=1, threads=1) for _ in range(chains)
+    ]
+    for sampler in samplers:
+        sampler.keep(Documents(batch.indptr, batch.indices, batch.counts))
     done = iter(range(1 << 30))
 
     def sweep(n: int) -> None:
-        sampler.sweeps = n
-        sampler.visit(Key(0, 0, next(done)), {}, batch)
+        samplers[0].sweeps = n
+        keys = [Key(0, 0, next(done)) for _ in samplers]
+        CollapsedDocuments.visit_together(samplers, keys, [{}] * chains, batch)
 
     return sweep
 
@@ -67,19 +71,22 @@ def main() -> None:
         corpus = open_corpus([a.corpus], CorpusOptions(), store=Path(folder) / "corpus")
         documents = corpus.take(np.arange(corpus.documents))
         print(f"tomotopy {tomotopy.__version__} ({tomotopy.isa}), {documents.tokens:,} tokens")
-        print("| K | sgmc, ns a token | tomotopy | times |\n|---|---|---|---|")
+        print("| K | sgmc, ns a token | two chains together | tomotopy | times |")
+        print("|---|---|---|---|---|")
         for k in map(int, a.topics.split(",")):
-            ways = own(corpus, documents, k), theirs(documents, k)
-            best = [np.inf, np.inf]
+            ways = own(corpus, documents, k, 1), own(corpus, documents, k, 2), theirs(documents, k)
+            best, chains = [np.inf] * 3, (1, 2, 1)
             for way in ways:
                 way(2)
             for _ in range(a.repeats):
                 for i, way in enumerate(ways):
                     began = time.process_time()
                     way(a.sweeps)
-                    spent = (time.process_time() - began) / a.sweeps / documents.tokens
+                    spent = (time.process_time() - began) / a.sweeps / documents.tokens / chains[i]
                     best[i] = min(best[i], 1e9 * spent)
-            print(f"| {k} | {best[0]:.0f} | {best[1]:.0f} | {best[1] / best[0]:.2f} |", flush=True)
+            one, two, peer = best
+            times = f"{peer / one:.2f}, {peer / two:.2f}"
+            print(f"| {k} | {one:.0f} | {two:.0f} | {peer:.0f} | {times} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ documents: entries).
 """
 
 import enum
+from collections.abc import Sequence
 
 from pysgrld.types import Array, Doubles, Floats, Int32s, Int64s
 
@@ -173,15 +174,15 @@ def documents_collapsed(
     indices: Int32s,
     counts: Int32s,
     doc_ids: Int64s,
-    alpha: float | Floats,
+    alpha: Floats,
     priors: Floats,
     prior_of: Int32s,
     mass: Doubles,
     sweeps: int,
     seed: int,
     chain: int,
-    step: int,
-    z: Int32s,
+    steps: Sequence[int],
+    z: Sequence[Int32s],
     token_ptr: Int64s,
     work: Workspace,
     threads: int,

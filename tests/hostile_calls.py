@@ -116,11 +116,13 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | work
         | team,
         "documents_collapsed": docs
-        | {"rows": WORDS, "topics": k, "alpha": 0.1, "sweeps": 3}
-        | {"priors": np.full((2, padded(k)), 0.1, np.float32), "mass": np.full(padded(k), 2.0)}
+        | {"rows": WORDS, "topics": k, "alpha": np.tile(vector(k) * 0.1, (2, 1)), "sweeps": 3}
+        | {"priors": np.full((2, 2, padded(k)), 0.1, np.float32)}
+        | {"mass": np.full((2, padded(k)), 2.0)}
         | {"prior_of": np.arange(WORDS, dtype=np.int32) % 2}
-        | {"z": np.full(ends[-1], -1, np.int32), "token_ptr": ends[docs["indptr"]]}
-        | key
+        | {"z": [np.full(ends[-1], -1, np.int32) for _ in range(2)]}
+        | {"token_ptr": ends[docs["indptr"]], "steps": [5, 6]}
+        | {name: key[name] for name in ("seed", "chain")}
         | work
         | team,
         "documents_mixture": docs

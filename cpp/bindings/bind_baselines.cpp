@@ -49,47 +49,60 @@ void bind_baselines(py::module_& m) {
       "documents_collapsed",
       [](std::int64_t rows, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int32_t> const& counts,
-         Array<std::int64_t> const& doc_ids, Alpha const& alpha, Array<float> const& priors,
+         Array<std::int64_t> const& doc_ids, Array<float> const& alpha, Array<float> const& priors,
          Array<std::int32_t> const& prior_of, Array<double> const& mass, std::int32_t sweeps,
-         std::uint64_t seed, std::uint32_t chain, std::uint64_t step, Array<std::int32_t> z,
-         Array<std::int64_t> const& token_ptr, Workspace& work, int threads) {
+         std::uint64_t seed, std::uint32_t chain, std::vector<std::uint64_t> const& steps,
+         std::vector<Array<std::int32_t>> z, Array<std::int64_t> const& token_ptr, Workspace& work,
+         int threads) {
         std::int64_t const stride = (topics + kPad - 1) / kPad * kPad;
-        auto task = task_over<CollapsedTask>(csr_of(indptr, indices, counts, rows));
-        task.entity = entities_of(doc_ids, task.documents);
+        auto const chains = static_cast<std::int64_t>(z.size());
+        auto one = task_over<CollapsedTask>(csr_of(indptr, indices, counts, rows));
+        one.entity = entities_of(doc_ids, one.documents);
         check_padding("topics", stride, topics);
         check_threads(threads);
-        check_tokens(z, token_ptr, task, topics);
-        Alphas const alphas(alpha, topics, stride);
-        check_shape(priors, "priors", {-1, stride});
+        if (chains < 1 || steps.size() != z.size())
+          throw py::value_error("z: wanted an array for each of the steps");
+        check_shape(alpha, "alpha", {chains, stride});
+        check_shape(priors, "priors", {chains, -1, stride});
         check_shape(prior_of, "prior_of", {rows});
-        check_shape(mass, "mass", {stride});
+        check_shape(mass, "mass", {chains, stride});
         for (std::int64_t i = 0; i < priors.size(); ++i) check_positive("priors", priors.data()[i]);
-        for (std::int64_t k = 0; k < stride; ++k) check_positive("mass", mass.data()[k]);
+        for (std::int64_t i = 0; i < mass.size(); ++i) check_positive("mass", mass.data()[i]);
         for (std::int64_t r = 0; r < rows; ++r)
-          if (prior_of.data()[r] < 0 || prior_of.data()[r] >= priors.shape(0))
+          if (prior_of.data()[r] < 0 || prior_of.data()[r] >= priors.shape(1))
             throw py::value_error("prior_of: a row of priors that there is not");
         if (sweeps < 1) throw py::value_error("sweeps: must be at least 1");
-        task.stride = stride;
-        task.topics = topics;
-        task.alpha = alphas.each.data()->lane;
-        task.mass = mass.data();
-        task.priors = priors.data();
-        task.prior_of = prior_of.data();
-        task.sweeps = sweeps;
-        task.address = address(seed, chain, step);
-        task.purpose = Purpose::documents;
-        task.z = z.mutable_data();
-        task.token_ptr = token_ptr.data();
-        auto found = lent<std::int64_t>(work, rows, stride);
+        one.stride = stride;
+        one.topics = topics;
+        one.prior_of = prior_of.data();
+        one.sweeps = sweeps;
+        one.purpose = Purpose::documents;
+        one.token_ptr = token_ptr.data();
+        std::vector<CollapsedTask> tasks(z.size(), one);
+        std::vector<Alphas> alphas;
+        alphas.reserve(z.size());
+        for (std::size_t c = 0; c < z.size(); ++c) {
+          auto const at = static_cast<std::int64_t>(c);
+          check_tokens(z[c], token_ptr, one, topics);
+          alphas.emplace_back(Array<float>({stride}, alpha.data(at, 0), alpha), topics, stride);
+          tasks[c].alpha = alphas[c].each.data()->lane;
+          tasks[c].mass = mass.data(at, 0);
+          tasks[c].priors = priors.data(at, 0, 0);
+          tasks[c].address = address(seed, chain, steps[c]);
+          tasks[c].z = z[c].mutable_data();
+        }
+        auto found = lent<std::int64_t>(work, chains * rows, stride);
         std::int64_t* const to = found.mutable_data();
-        py::gil_scoped_release release;
-        run_collapsed(*active_kernels(), task, rows, to, work, threads);
+        {
+          py::gil_scoped_release release;
+          run_collapsed(*active_kernels(), std::move(tasks), rows, to, work, threads);
+        }
         return found;
       },
       py::kw_only(), py::arg("rows"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
       py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("priors"),
       py::arg("prior_of"), py::arg("mass"), py::arg("sweeps"), py::arg("seed"), py::arg("chain"),
-      py::arg("step"), py::arg("z").noconvert(), py::arg("token_ptr"), py::arg("work"),
+      py::arg("steps"), py::arg("z").noconvert(), py::arg("token_ptr"), py::arg("work"),
       py::arg("threads"));
   m.def(
       "documents_mixture",

@@ -41,32 +41,45 @@ void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
   if (word_counts) clear_untouched(word_counts, task.touched, rows, task.stride);
 }
 
-void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
+void run_collapsed(KernelTable const& k, std::vector<CollapsedTask> tasks, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads) {
   Scratch memory(work);
-  check_draws(task.token_ptr[task.documents] - task.token_ptr[0] + task.documents, task.sweeps);
-  std::int64_t const stride = task.stride, cells = rows * stride;
-  auto* const table = memory.get<std::int32_t>(0, static_cast<std::size_t>(cells));
-  std::vector<std::int64_t> totals(static_cast<std::size_t>(stride), 0);
-  std::fill_n(table, cells, 0);
-  for (std::int64_t d = 0; d < task.documents; ++d) {
-    std::int32_t const* z = task.z + task.token_ptr[d];
-    for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i)
-      for (std::int32_t c = 0; c < task.counts[i]; ++c, ++z) {
-        if (*z < 0) continue;
-        ++table[task.indices[i] * stride + *z];
-        ++totals[static_cast<std::size_t>(*z)];
-      }
-  }
-  task.table = table;
-  task.totals = totals.data();
-  float* at = memory.get<float>(1, static_cast<std::size_t>(3 * stride + kUniforms));
+  CollapsedTask const& first = tasks.front();
+  check_draws(first.token_ptr[first.documents] - first.token_ptr[0] + first.documents,
+              first.sweeps);
+  std::int64_t const stride = first.stride, cells = rows * stride;
+  auto const chains = static_cast<std::int64_t>(tasks.size());
+  auto* const tables = memory.get<std::int32_t>(0, static_cast<std::size_t>(chains * cells));
+  std::vector<std::int64_t> totals(static_cast<std::size_t>(chains * stride), 0);
+  float* at = memory.get<float>(1, static_cast<std::size_t>(chains * (4 * stride + kUniforms)));
   auto const take = [&](std::int64_t n) { return std::exchange(at, at + n); };
-  CollapsedScratch const scratch{take(stride), take(stride), take(stride), take(kUniforms)};
-  parallel_for(1, 1, [&](std::int64_t, int) { k.documents.collapsed(task, scratch); });
-  parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
-    std::int64_t const end = std::min(cells, (block + 1) * kRowBlock * stride);
-    for (std::int64_t i = block * kRowBlock * stride; i < end; ++i) word_counts[i] = table[i];
+  std::vector<CollapsedScratch> scratch;
+  for (std::int64_t c = 0; c < chains; ++c) {
+    CollapsedTask& task = tasks[static_cast<std::size_t>(c)];
+    task.table = tables + c * cells;
+    task.totals = totals.data() + c * stride;
+    scratch.push_back({take(stride), take(stride), take(stride), take(stride), take(kUniforms)});
+  }
+  parallel_for(chains, threads, [&](std::int64_t c, int) {
+    CollapsedTask const& task = tasks[static_cast<std::size_t>(c)];
+    std::fill_n(task.table, cells, 0);
+    for (std::int64_t d = 0; d < task.documents; ++d) {
+      std::int32_t const* z = task.z + task.token_ptr[d];
+      for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i)
+        for (std::int32_t n = 0; n < task.counts[i]; ++n, ++z) {
+          if (*z < 0) continue;
+          ++task.table[task.indices[i] * stride + *z];
+          ++task.totals[*z];
+        }
+    }
+  });
+  parallel_for(1, 1, [&](std::int64_t, int) {
+    k.documents.collapsed(tasks.data(), scratch.data(), static_cast<int>(chains));
+  });
+  std::int64_t const all = chains * cells, some = kRowBlock * stride;
+  parallel_for((all + some - 1) / some, threads, [&](std::int64_t block, int) {
+    std::int64_t const end = std::min(all, (block + 1) * some);
+    for (std::int64_t i = block * some; i < end; ++i) word_counts[i] = tables[i];
   });
 }
 

@@ -3,7 +3,13 @@
 // Every token changes what the next one reads: counts of its document, of its word, of topics. A
 // scalar store into a vector that is loaded next would stall that load, so a token's decrement, and
 // the increment of the token before it, are masked adds in the pass that reads the vectors anyway.
+// Inverses of totals are divided for before they are asked for. What is left is a chain of
+// latencies from token to token, beside which a core has time for those of a second chain: a third
+// gains nothing.
+#include <bit>
 #include <cstdint>
+#include <tuple>
+#include <utility>
 
 #include "sgmc/choose.hpp"
 #include "sgmc/distributions.hpp"
@@ -14,72 +20,100 @@ namespace {
 
 constexpr std::uint32_t kNobody = 0xffffffffu;
 
-/// What the last token's draw has yet to add.
+/// What the last token's draw has yet to change.
 struct Pending {
   std::int32_t* row;        // of its word, or null
   std::uint32_t in_row;     // position
   std::uint32_t in_counts;  // kNobody at the start of a document
-  std::uint32_t topic;      // whose inverse is stale
-  float inverse;
+  std::uint32_t topic;      // that has one more
+  float had, inverse;       // of the topic, without it and with it
 };
 
+/// Entries of a document ahead of which rows of the table are fetched.
+constexpr std::int64_t kAhead = 2;
+
+/// One chain.
 template <int Blocks>
 class Sampler {
  public:
   Sampler(CollapsedTask const& task, CollapsedScratch const& scratch)
-      : task_(task), s_(scratch), blocks_(static_cast<int>(task.stride / 16)) {
-    for (std::int64_t k = 0; k < task.stride; ++k) s_.inverse[k] = inverse(k);
+      : task_(task),
+        s_(scratch),
+        blocks_(static_cast<int>(task.stride / 16)),
+        stream_(Stream::at(task.address, task.purpose)) {
+    for (std::int64_t k = 0; k < task.stride; ++k) renew(k);
     for (std::int64_t k = task.topics; k < task.stride; ++k) s_.inverse[k] = 0.0f;
   }
 
-  void sweep(std::int32_t sweep) {
-    Stream const stream = Stream::at(task_.address, task_.purpose);
-    for (std::int64_t d = 0; d < task_.documents; ++d) {
-      std::int32_t* const z = task_.z + task_.token_ptr[d];
-      std::int64_t const tokens = task_.token_ptr[d + 1] - task_.token_ptr[d];
-      std::int64_t const groups = (tokens + 63) / 64;
-      for (std::int64_t k = 0; k < task_.stride; ++k) s_.counts[k] = task_.alpha[k];
-      for (std::int64_t t = 0; t < tokens; ++t)
-        if (z[t] >= 0) s_.counts[z[t]] += 1.0f;
-      pending_.in_counts = kNobody;
-      std::int64_t t = 0;
-      for (std::int64_t i = task_.indptr[d]; i < task_.indptr[d + 1]; ++i) {
-        std::int32_t const w = task_.indices[i];
-        std::int32_t* const row = task_.table + w * task_.stride;
-        float const* const prior = task_.priors + task_.prior_of[w] * task_.stride;
-        for (std::int32_t c = 0; c < task_.counts[i]; ++c, ++t) {
-          if (t % 64 == 0) refill(stream, sweep * groups + t / 64, task_.entity[d]);
-          z[t] = sample(row, prior, z[t], s_.uniforms[t % 64]);
-        }
-      }
-    }
-    if (pending_.row) pending_.row[pending_.in_row] += 1;
-    if (pending_.topic != kNobody) s_.inverse[pending_.topic] = pending_.inverse;
-    pending_ = {nullptr, kNobody, kNobody, kNobody, 0.0f};
-  }
-
- private:
-  float inverse(std::int64_t k) const {
-    return static_cast<float>(1.0 / (task_.mass[k] + static_cast<double>(task_.totals[k])));
+  SGMC_INLINE void begin(std::int64_t d) {
+    z_ = task_.z + task_.token_ptr[d];
+    std::int64_t const tokens = task_.token_ptr[d + 1] - task_.token_ptr[d];
+    for (std::int64_t k = 0; k < task_.stride; ++k) s_.counts[k] = task_.alpha[k];
+    for (std::int64_t t = 0; t < tokens; ++t)
+      if (z_[t] >= 0) s_.counts[z_[t]] += 1.0f;
+    pending_.in_counts = kNobody;
   }
 
   /// The next 64 uniforms of a document.
-  void refill(Stream const& stream, std::int64_t group, std::uint64_t entity) {
-    Words const w = random_words(stream, static_cast<std::uint32_t>(16 * group), entity);
+  SGMC_INLINE void refill(std::int64_t group, std::uint64_t entity) {
+    Words const w = random_words(stream_, static_cast<std::uint32_t>(16 * group), entity);
     for (int q = 0; q < 4; ++q) store(s_.uniforms + 16 * q, uniform24(w.x[q]));
   }
 
+  SGMC_INLINE void fetch(std::int32_t w) const {
+    std::int32_t const* const row = task_.table + w * task_.stride;
+    int const blocks = Blocks > 0 ? Blocks : blocks_;
+    for (int b = 0; b < blocks; ++b) __builtin_prefetch(row + 16 * b, 1);
+  }
+
+  /// Token t of the document, which is word w.
+  SGMC_INLINE void token(std::int64_t t, std::int32_t w) {
+    float const* const prior = task_.priors + task_.prior_of[w] * task_.stride;
+    z_[t] = sample(task_.table + w * task_.stride, prior, z_[t], s_.uniforms[t % 64]);
+  }
+
+  SGMC_INLINE void end() {
+    if (pending_.row) pending_.row[pending_.in_row] += 1;
+    if (pending_.topic != kNobody) task_.totals[pending_.topic] += 1;
+    if (pending_.topic != kNobody) renew(pending_.topic);
+    pending_ = {nullptr, kNobody, kNobody, kNobody, 0.0f, 0.0f};
+  }
+
+ private:
+  /// 1 / (eta_k + n_k + more).
+  SGMC_INLINE float inverse(std::int64_t k, std::int64_t more) const {
+    return static_cast<float>(1.0 / (task_.mass[k] + static_cast<double>(task_.totals[k] + more)));
+  }
+
+  /// a or b, without a branch that nobody can foresee.
+  static SGMC_INLINE float either(bool first, float a, float b) {
+    auto const mask = -static_cast<std::uint32_t>(first);
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) |
+                                (std::bit_cast<std::uint32_t>(b) & ~mask));
+  }
+
+  void renew(std::int64_t k) {
+    s_.inverse[k] = inverse(k, 0);
+    s_.above[k] = inverse(k, 1);
+  }
+
   SGMC_INLINE std::int32_t sample(std::int32_t* row, float const* prior, std::int32_t z, float u) {
-    float old_inverse = 0.0f;
+    // both divisions are of totals without the draw that this one waits for
+    std::uint32_t const last = pending_.topic, own = static_cast<std::uint32_t>(z);
+    bool const again = last == own;
+    float below = 0.0f;
+    if (z >= 0) below = either(again, pending_.had, inverse(z, -1));
+    if (last != kNobody) task_.totals[last] += 1;
     if (z >= 0) {
+      s_.above[z] = either(again, pending_.inverse, s_.inverse[z]);
       task_.totals[z] -= 1;
-      old_inverse = inverse(z);
     }
+    if (last != kNobody) s_.above[last] = inverse(last, 1);
     bool const same = pending_.row == row;  // neighbours often are tokens of one word
     if (pending_.row && !same) pending_.row[pending_.in_row] += 1;
     U16 const old = u16(static_cast<std::uint32_t>(z));
     U16 const in_row = u16(same ? pending_.in_row : kNobody), in_counts = u16(pending_.in_counts);
-    U16 const stale = u16(pending_.topic);
+    U16 const stale = u16(last);
     F16 running = f16(0.0f);
     int const blocks = Blocks > 0 ? Blocks : blocks_;
 #pragma GCC unroll 8
@@ -93,7 +127,7 @@ class Sampler {
       m = add_where(mine, m, u16(kNobody));  // - 1
       store(row + 16 * b, m);
       F16 inv = select(at == stale, f16(pending_.inverse), load(s_.inverse + 16 * b));
-      inv = select(mine, f16(old_inverse), inv);
+      inv = select(mine, f16(below), inv);
       store(s_.inverse + 16 * b, inv);
       running = running + n * (load(prior + 16 * b) + to_float(m)) * inv;
       store(s_.sums + 16 * b, running);
@@ -102,29 +136,62 @@ class Sampler {
     F16 const target = f16(u) * splat(cumulative, 15);
     LaneChoice const at = choose_lane(cumulative - running, cumulative, target);
     int const topic = choose_block<Blocks>(at, blocks, s_.sums, task_.topics - 1);
-    task_.totals[topic] += 1;
     auto const position = static_cast<std::uint32_t>(topic);
-    pending_ = {row, position, position, position, inverse(topic)};
+    pending_ = {row, position, position, position, s_.inverse[topic], s_.above[topic]};
     return topic;
   }
 
   CollapsedTask const task_;
   CollapsedScratch const s_;
   int const blocks_;
-  Pending pending_{nullptr, kNobody, kNobody, kNobody, 0.0f};
+  Stream const stream_;
+  std::int32_t* z_ = nullptr;  // of the document
+  Pending pending_{nullptr, kNobody, kNobody, kNobody, 0.0f, 0.0f};
 };
 
-template <int Blocks>
-void run(CollapsedTask const& task, CollapsedScratch const& scratch) {
-  Sampler<Blocks> sampler(task, scratch);
-  for (std::int32_t m = 0; m < task.sweeps; ++m) sampler.sweep(m);
+/// Sweeps of chains over the same documents, one token of each after the other.
+template <int Blocks, std::size_t... Chain>
+void run(CollapsedTask const* tasks, CollapsedScratch const* scratch,
+         std::index_sequence<Chain...>) {
+  CollapsedTask const& task = tasks[0];
+  std::tuple samplers{Sampler<Blocks>(tasks[Chain], scratch[Chain])...};
+  auto const each = [&](auto const& what) __attribute__((always_inline)) {
+    (what(std::get<Chain>(samplers)), ...);
+  };
+  std::int64_t const end = task.indptr[task.documents];
+  for (std::int32_t sweep = 0; sweep < task.sweeps; ++sweep) {
+    for (std::int64_t d = 0; d < task.documents; ++d) {
+      std::int64_t const groups = (task.token_ptr[d + 1] - task.token_ptr[d] + 63) / 64;
+      each([&](auto& s) __attribute__((always_inline)) { s.begin(d); });
+      std::int64_t t = 0;
+      for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) {
+        std::int32_t const w = task.indices[i];
+        if (i + kAhead < end) {
+          std::int32_t const next = task.indices[i + kAhead];
+          each([&](auto& s) __attribute__((always_inline)) { s.fetch(next); });
+        }
+        for (std::int32_t c = 0; c < task.counts[i]; ++c, ++t) {
+          if (t % 64 == 0) {
+            std::int64_t const group = sweep * groups + t / 64;
+            each([&](auto& s) __attribute__((always_inline)) { s.refill(group, task.entity[d]); });
+          }
+          each([&](auto& s) __attribute__((always_inline)) { s.token(t, w); });
+        }
+      }
+    }
+    each([&](auto& s) __attribute__((always_inline)) { s.end(); });
+  }
 }
 
 }  // namespace
 
-void documents_collapsed(CollapsedTask const& task, CollapsedScratch const& scratch) noexcept {
-  by_blocks<1, 2, 3, 4, 5, 6, 7, 8>(task.stride / 16,
-                                    [&]<int Blocks>() { run<Blocks>(task, scratch); });
+void documents_collapsed(CollapsedTask const* tasks, CollapsedScratch const* scratch,
+                         int chains) noexcept {
+  by_blocks<1, 2, 3, 4, 5, 6, 7, 8>(tasks[0].stride / 16, [&]<int Blocks>() {
+    for (; chains >= 2; chains -= 2, tasks += 2, scratch += 2)
+      run<Blocks>(tasks, scratch, std::make_index_sequence<2>());
+    if (chains) run<Blocks>(tasks, scratch, std::make_index_sequence<1>());
+  });
 }
 
 }  // namespace sgmc::SGMC_ISA

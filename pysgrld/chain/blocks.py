@@ -159,7 +159,7 @@ class BlockChain(Chain):
         try:
             if not self.sampler.whole_corpus and t >= self.warm_up and t % PRIORS_EVERY == 0:
                 self._move_priors(key, {})
-            statistics = self.documents.visit(key, self._read(key, batch.words), batch, self.comm)
+            statistics = self._visit(key, batch)
             if self.sampler.whole_corpus:
                 self._move_priors(key, statistics)
             share = self.stream.size / self.stream.documents
@@ -185,6 +185,10 @@ class BlockChain(Chain):
                     f"(step size {self.step_size:g}): use a smaller --step-size"
                 )
         return Visit(len(batch.doc_ids), batch.tokens, h)
+
+    def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
+        """Sample the topics of documents, and return what blocks are to be stepped by."""
+        return self.documents.visit(key, self._read(key, batch.words), batch, self.comm)
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
         """Begin with the topics of another chain, not random ones: as if counts had been these.

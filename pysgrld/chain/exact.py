@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from pysgrld.types import Array, Doubles, Floats, Key
 
 #: Chains of the stage, whatever the number of threads: results must not depend on it.
 CHAINS = 4
+#: Chains that sweep together on a thread where there are too few threads for each to have its own.
+TOGETHER = 2
 #: Draws of all chains together.
 DRAWS = 200
 #: Sweeps of each chain from which on bounds of their draws were found to be intervals: fewer leave them
@@ -107,8 +109,15 @@ class ExactChain(BlockChain, ABC):
     """A chain of an exact sampler over the whole corpus, one of several from the same state."""
 
     @abstractmethod
-    def sweep(self, sweeps: int) -> None:
-        """Sweep over all documents so many times."""
+    def sweep(self, sweeps: int, others: Sequence[Any] = ()) -> None:
+        """Sweep over all documents so many times, and let other chains of the kind do so on this thread.
+
+        Parameters
+        ----------
+        sweeps : int
+        others : sequence of ExactChain
+            From the same state, and as far; what each draws does not depend on whom it is with.
+        """
 
     @abstractmethod
     def watched(self) -> dict[str, Doubles]:
@@ -191,7 +200,9 @@ class ExactStage:
         """
         burning = self.sweep < self.burn_in
         number = min(self.every, self.burn_in - self.sweep) if burning else self.every
-        for _ in self._map(lambda chain: chain.sweep(number), self.chains):
+        some = 1 if self.threads >= len(self.chains) else TOGETHER
+        groups = [self.chains[i : i + some] for i in range(0, len(self.chains), some)]
+        for _ in self._map(lambda group: group[0].sweep(number, group[1:]), groups):
             pass
         self.sweep += number
         if burning:

@@ -24,23 +24,22 @@ def tokens(given):
     return ends[given["indptr"]]
 
 
-def collapsed(topics, /, **changed):
-    given = documents()
+def collapsed(topics, /, steps=(0,), **changed):
+    given, chains = documents(), len(steps)
     token_ptr = tokens(given)
-    z = np.full(token_ptr[-1], -1, np.int32)
     arguments = {
         "rows": WORDS,
         "topics": topics,
         "doc_ids": np.arange(len(LENGTHS)),
-        "alpha": 0.1,
-        "priors": np.full((1, padded(topics)), 0.05, np.float32),
+        "alpha": np.full((chains, padded(topics)), 0.1, np.float32),
+        "priors": np.full((chains, 1, padded(topics)), 0.05, np.float32),
         "prior_of": np.zeros(WORDS, np.int32),
-        "mass": np.full(padded(topics), 0.05 * (WORDS + 4)),
+        "mass": np.full((chains, padded(topics)), 0.05 * (WORDS + 4)),
         "sweeps": 3,
         "seed": 1,
         "chain": 0,
-        "step": 0,
-        "z": z,
+        "steps": list(steps),
+        "z": [np.full(token_ptr[-1], -1, np.int32) for _ in steps],
         "token_ptr": token_ptr,
         "work": core.Workspace(),
         "threads": 2,
@@ -51,7 +50,7 @@ def collapsed(topics, /, **changed):
 
 @pytest.mark.parametrize("topics", [1, 15, 16, 17, 100, 128, 129, 300])
 def test_collapsed_counts_are_those_of_the_topics(isa, topics):
-    counts, z, given = collapsed(topics)
+    counts, (z,), given = collapsed(topics)
     assert z.min() >= 0
     assert z.max() < topics
     expected = np.zeros((WORDS, padded(topics)), np.int64)
@@ -59,22 +58,39 @@ def test_collapsed_counts_are_those_of_the_topics(isa, topics):
     np.testing.assert_array_equal(counts, expected)
 
 
+@pytest.mark.parametrize("topics", [5, 100, 300])
+@pytest.mark.parametrize("number", [2, 3, 4, 7])
+def test_collapsed_chains_draw_the_same_together_and_alone(isa, topics, number):
+    """Red with: a chain that sees the counts, the prior or the random numbers of another one."""
+    steps = [7 * c + 3 for c in range(number)]
+    alpha = np.full((number, padded(topics)), 0.1, np.float32)
+    alpha += np.arange(number, dtype=np.float32)[:, None]
+    counts, found, _ = collapsed(topics, steps=steps, alpha=alpha)
+    assert not np.array_equal(found[0], found[1])
+    for c, step in enumerate(steps):
+        alone, (z,), _ = collapsed(topics, steps=(step,), alpha=alpha[c : c + 1])
+        np.testing.assert_array_equal(found[c], z)
+        np.testing.assert_array_equal(counts.reshape(number, WORDS, -1)[c], alone)
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"alpha": 0.0}, "alpha"),
+        ({"alpha": np.zeros((1, 16), np.float32)}, "alpha"),
+        ({"alpha": np.ones((2, 16), np.float32)}, "alpha"),
         ({"sweeps": 0}, "sweeps"),
-        ({"priors": np.full((1, 15), 0.1, np.float32)}, "priors"),
-        ({"priors": np.zeros((1, 16), np.float32)}, "priors"),
+        ({"steps": ()}, "steps"),
+        ({"priors": np.full((1, 1, 15), 0.1, np.float32)}, "priors"),
+        ({"priors": np.zeros((1, 1, 16), np.float32)}, "priors"),
         ({"prior_of": np.zeros(WORDS - 1, np.int32)}, "prior_of"),
         ({"prior_of": np.ones(WORDS, np.int32)}, "prior_of"),
         ({"prior_of": np.full(WORDS, -1, np.int32)}, "prior_of"),
-        ({"mass": np.ones(5)}, "mass"),
-        ({"mass": np.zeros(16)}, "mass"),
+        ({"mass": np.ones((1, 5))}, "mass"),
+        ({"mass": np.zeros((1, 16))}, "mass"),
         ({"rows": 3}, "is not a row"),
         ({"doc_ids": np.arange(2)}, "doc_ids"),
         ({"token_ptr": np.zeros(len(LENGTHS) + 1, np.int64)}, "token_ptr"),
-        ({"z": np.full(1000, 9, np.int32)}, "z: topics"),
+        ({"z": [np.full(1000, 9, np.int32)]}, "z: topics"),
     ],
 )
 def test_collapsed_refuses_what_it_would_read_beyond(changed, said):

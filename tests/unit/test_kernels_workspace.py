@@ -86,14 +86,17 @@ def collapsed(work, seed, sweeps=4):
     token_ptr = np.concatenate(([0], np.cumsum(tokens)))
     return core.documents_collapsed(
         **given,
-        **address(given),
+        doc_ids=np.arange(len(given["indptr"]) - 1),
+        seed=3,
+        chain=0,
+        steps=[0],
         rows=ROWS,
-        alpha=0.1,
-        priors=np.full((1, STRIDE), 0.1, np.float32),
+        alpha=np.full((1, STRIDE), 0.1, np.float32),
+        priors=np.full((1, 1, STRIDE), 0.1, np.float32),
         prior_of=np.zeros(ROWS, np.int32),
-        mass=np.full(STRIDE, 0.1 * ROWS),
+        mass=np.full((1, STRIDE), 0.1 * ROWS),
         sweeps=sweeps,
-        z=np.full(token_ptr[-1], -1, np.int32),
+        z=[np.full(token_ptr[-1], -1, np.int32)],
         token_ptr=token_ptr,
         work=work,
     )

@@ -12,7 +12,11 @@ from pysgrld.train.request import Request
 
 def lazy(given=None, *, words=10_000, seen=1000, tokens=500_000):
     facts = Facts(5000, words, tokens, 0, lambda size, seed: seen)
-    return "on" if resolve(given or {}, facts).options.settings.rows_wait else "off"
+    return (
+        "on"
+        if resolve({"topics": 100} | (given or {}), facts).options.settings.rows_wait
+        else "off"
+    )
 
 
 def test_auto_is_on_from_so_many_times_the_words_of_a_minibatch():
@@ -74,6 +78,8 @@ def test_on_wins_over_a_preset():
 def test_the_natural_rate_steps_as_far_in_phi_as_the_papers():
     """Kappa is 1 + 500,000 / (100 * 10,000 * .05) = 11. Red with: the paper's step."""
     facts = Facts(5000, 10_000, 500_000, 0, lambda size, seed: 1)
-    paper, natural = (resolve({"cir-rate": rate}, facts).options for rate in ("paper", "natural"))
+    paper, natural = (
+        resolve({"topics": 100, "cir-rate": rate}, facts).options for rate in ("paper", "natural")
+    )
     assert natural.step_size[0] == pytest.approx(paper.step_size[0] / 11)
-    assert paper == resolve({}, facts).options
+    assert paper == resolve({"topics": 100}, facts).options

@@ -18,7 +18,8 @@ namespace sgmc {
 ///
 /// One chain over all tokens in their order: it cannot be shared between threads. A token whose z
 /// is -1 enters conditional on those that have a topic. Randomness: Purpose `purpose`, entity =
-/// entity[d].
+/// entity[d]. What each token reads depends on the draw before it, so that one chain leaves most of
+/// a core idle: several chains of the same documents go through them in pairs.
 struct CollapsedTask : Csr {
   std::int64_t stride;
   std::int32_t topics;
@@ -40,6 +41,7 @@ struct CollapsedTask : Csr {
 struct CollapsedScratch {
   float* counts;   // alpha_k + n_dk
   float* inverse;  // 1 / (eta_k + n_k)
+  float* above;    // 1 / (eta_k + n_k + 1)
   float* sums;
   float* uniforms;
 };

@@ -89,10 +89,10 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
 void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
                     std::int64_t* word_counts, Workspace& work, int threads);
 
-/// Runs the collapsed kernel over all documents: one chain, on one thread. `task` comes without its
-/// tables, which are counted from z; word_counts (rows, stride) receives them as they are at the
-/// end.
-void run_collapsed(KernelTable const& k, CollapsedTask task, std::int64_t rows,
+/// Runs the collapsed kernel over all documents, on one thread: chains that differ in what they
+/// draw alone. `tasks` come without their tables, which are counted from z; word_counts (chains,
+/// rows, stride) receives them as they are at the end.
+void run_collapsed(KernelTable const& k, std::vector<CollapsedTask> tasks, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads);
 
 /// Runs the allocation kernel over all documents.

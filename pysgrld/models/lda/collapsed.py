@@ -5,7 +5,8 @@ Kernel: cpp/kernels/documents_collapsed.cpp.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from pysgrld.core.draws import Draw
 from pysgrld.models.lda.documents import GibbsDocuments, TokenTopics, alpha_evidence, alpha_of
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Block, Documents, Int32s, Key, Minibatch
+from pysgrld.types import Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
 
 #: Sweeps by which tokens get their first topics, given topics over words.
 FIRST_SWEEPS = 10
@@ -67,43 +68,84 @@ class CollapsedDocuments(TokenTopics):
         Griffiths and Steyvers (2004), eq. (5). Randomness: purpose ``documents``, entity = document.
         """
         del comm
-        assert self.z is not None  # the whole corpus is kept
-        assert self.token_ptr is not None
-        alpha = alpha_of(draw, self.alpha)  # topics are integrated out
-        eta = float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else self.block.prior
+        return self.visit_together((self,), (key,), (draw,), batch)[0]
+
+    @staticmethod
+    def visit_together(
+        chains: Sequence[CollapsedDocuments],
+        keys: Sequence[Key],
+        draws: Sequence[Draw],
+        batch: Minibatch,
+    ) -> list[dict[str, Counts]]:
+        """Visit the documents of several chains on one thread, token by token: as `visit` of each.
+
+        In a chain each draw waits for the one before; two together take little longer than one.
+
+        Parameters
+        ----------
+        chains : sequence of CollapsedDocuments
+            Of the same documents, block and number of sweeps.
+        keys : sequence of Key
+            Of the same seed and chain.
+        draws : sequence of Draw
+        batch : Minibatch
+            The whole corpus.
+        """
+        first, k = chains[0], chains[0].topics
+        assert first.token_ptr is not None
+        alphas = [alpha_of(draw, c.alpha) for c, draw in zip(chains, draws, strict=True)]
+        lanes = np.zeros((len(chains), padded(k)), np.float32)
+        for lane, alpha in zip(lanes, alphas, strict=True):
+            lane[:k] = alpha if isinstance(alpha, float) else alpha[:k]
+        priors = [
+            c._prior(batch.words, float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else c.block.prior)
+            for c, draw in zip(chains, draws, strict=True)
+        ]
         counts = core.documents_collapsed(
             rows=len(batch.words),
-            topics=self.topics,
+            topics=k,
             indptr=batch.indptr,
             indices=batch.indices,
             counts=batch.counts,
             doc_ids=batch.doc_ids,
-            alpha=alpha,
-            **self._prior(batch.words, eta),
-            sweeps=self.sweeps,
-            **key._asdict(),
-            z=self.z,
-            token_ptr=self.token_ptr,
-            work=self._work,
-            threads=self._threads,
-        )
-        level = int(batch.counts.sum(dtype=np.int64)) / self.topics
-        statistics = {"phi": Counts(batch.words, counts, 1.0, level)}
-        if isinstance(alpha, np.ndarray):
-            tables, q = core.alpha_evidence(
-                z=self.z,
-                token_ptr=self.token_ptr,
-                doc_ids=batch.doc_ids,
-                alpha=alpha,
-                topics=self.topics,
-                **key._asdict(),
-                threads=self._threads,
-            )
-            statistics[ALPHA_BLOCK] = alpha_evidence(tables, q, 1.0, level)
-        return statistics
+            alpha=lanes,
+            priors=np.stack([prior.rows for prior in priors]),
+            prior_of=priors[0].of,
+            mass=np.stack([prior.mass for prior in priors]),
+            sweeps=first.sweeps,
+            seed=keys[0].seed,
+            chain=keys[0].chain,
+            steps=[key.step for key in keys],
+            z=[c._topics_of_tokens for c in chains],
+            token_ptr=first.token_ptr,
+            work=first._work,
+            threads=first._threads,
+        ).reshape(len(chains), len(batch.words), -1)
+        level = int(batch.counts.sum(dtype=np.int64)) / k
+        found = []
+        for c, key, alpha, own in zip(chains, keys, alphas, counts, strict=True):
+            statistics = {"phi": Counts(batch.words, own, 1.0, level)}
+            if isinstance(alpha, np.ndarray):
+                tables, q = core.alpha_evidence(
+                    z=c._topics_of_tokens,
+                    token_ptr=first.token_ptr,
+                    doc_ids=batch.doc_ids,
+                    alpha=alpha,
+                    topics=k,
+                    **key._asdict(),
+                    threads=c._threads,
+                )
+                statistics[ALPHA_BLOCK] = alpha_evidence(tables, q, 1.0, level)
+            found.append(statistics)
+        return found
 
-    def _prior(self, words: Int32s, prior: float) -> dict[str, Any]:
-        """Return eta of the cells: rows that differ, the row of each word, and sums over all V words."""
+    @property
+    def _topics_of_tokens(self) -> Int32s:
+        assert self.z is not None  # the whole corpus is kept
+        return self.z
+
+    def _prior(self, words: Int32s, prior: float) -> _Prior:
+        """Return eta of the cells."""
         (v, k), eta, seeds = self.block.shape, np.float32(prior), self.block.seeds
         seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
         priors = np.full((1 + len(seeded), padded(k)), eta)
@@ -114,4 +156,12 @@ class CollapsedDocuments(TokenTopics):
             mass[:k] += seeds.counts.sum(axis=0)
             there = np.flatnonzero(np.isin(words, seeded))
             of[there] = 1 + np.searchsorted(seeded, words[there])
-        return {"priors": priors, "prior_of": of, "mass": mass}
+        return _Prior(priors, of, mass)
+
+
+class _Prior(NamedTuple):
+    """The prior of the cells: rows that differ, the row of each word, and sums over all V words."""
+
+    rows: Floats
+    of: Int32s
+    mass: Doubles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.lda.documents import blocks
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.samplers import SAMPLERS
+from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Doubles, Int64s, Key, Minibatch
 
 #: Top words of each topic, and documents, whose effective sizes are told.
@@ -79,6 +80,7 @@ class ExactLDA(ExactChain):
     ) -> None:
         self._options, self._batch = options, batch
         self._number, self._watched = number, watched
+        self._visited: dict[str, Counts] = {}
         parts = blocks(options, chain.topics.shape[0], chain.tokens)
         self._tokens: CollapsedDocuments = CollapsedDocuments(
             block=parts[0], alpha=options.fixed_alpha, sweeps=1, threads=1
@@ -106,10 +108,23 @@ class ExactLDA(ExactChain):
         self._tokens.begin_from(self.key, at_words(draw, self._batch.words), self._batch, threads)
         self.step = 1  # whose random numbers are used up
 
-    def sweep(self, sweeps: int) -> None:
-        """Sweep over all tokens so many times."""
-        self._tokens.sweeps = sweeps
-        self.advance()
+    def sweep(self, sweeps: int, others: Sequence[ExactLDA] = ()) -> None:
+        """Sweep over all tokens so many times, and so do other chains, token by token."""
+        chains = (self, *others)
+        for chain in chains:
+            chain._tokens.sweeps = sweeps
+        found = CollapsedDocuments.visit_together(
+            [chain._tokens for chain in chains],
+            [chain.key for chain in chains],
+            [chain._read(chain.key, self._batch.words) for chain in chains],
+            self._batch,
+        )
+        for chain, chain._visited in zip(chains, found, strict=True):
+            chain.advance()
+
+    def _visit(self, key: Key, batch: Minibatch) -> dict[str, Counts]:
+        del key, batch
+        return self._visited
 
     def watched(self) -> dict[str, Doubles]:
         """Return shares of topics, probabilities of their top words, and shares in some documents."""
