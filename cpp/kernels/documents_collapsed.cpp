@@ -3,9 +3,9 @@
 // Every token changes what the next one reads: counts of its document, of its word, of topics. A
 // scalar store into a vector that is loaded next would stall that load, so a token's decrement, and
 // the increment of the token before it, are masked adds in the pass that reads the vectors anyway.
-// Inverses of totals are divided for before they are asked for. What is left is a chain of
+// Inverses of totals are divided for before a draw asks for them. What is left is a chain of
 // latencies from token to token, beside which a core has time for those of a second chain: a third
-// gains nothing.
+// one gains nothing, nor does a second one above 128 topics.
 #include <bit>
 #include <cstdint>
 #include <tuple>
@@ -188,9 +188,11 @@ void run(CollapsedTask const* tasks, CollapsedScratch const* scratch,
 void documents_collapsed(CollapsedTask const* tasks, CollapsedScratch const* scratch,
                          int chains) noexcept {
   by_blocks<1, 2, 3, 4, 5, 6, 7, 8>(tasks[0].stride / 16, [&]<int Blocks>() {
-    for (; chains >= 2; chains -= 2, tasks += 2, scratch += 2)
-      run<Blocks>(tasks, scratch, std::make_index_sequence<2>());
-    if (chains) run<Blocks>(tasks, scratch, std::make_index_sequence<1>());
+    if constexpr (Blocks > 0)
+      for (; chains >= 2; chains -= 2, tasks += 2, scratch += 2)
+        run<Blocks>(tasks, scratch, std::make_index_sequence<2>());
+    for (; chains > 0; --chains, ++tasks, ++scratch)
+      run<Blocks>(tasks, scratch, std::make_index_sequence<1>());
   });
 }
 
