@@ -15,10 +15,12 @@ def topics(given, tokens=372_000, documents=10_033):
 
 @pytest.mark.parametrize(
     ("tokens", "expected"),
-    zip(
-        (1, 5000, 25_535, 94_498, 172_000, 245_000, 372_000, 4_000_000, 10**9),
-        (5, 5, 15, 30, 40, 50, 60, 200, 200),
-        strict=True,
+    list(
+        zip(
+            (1, 5000, 25_535, 94_498, 172_000, 245_000, 372_000, 4_000_000, 10**9),
+            (5, 5, 15, 30, 40, 50, 60, 200, 200),
+            strict=True,
+        )
     ),
 )
 def test_topics_are_a_tenth_of_the_square_root_of_the_tokens(tokens, expected):
