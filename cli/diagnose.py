@@ -133,7 +133,8 @@ def _labels(d: Diagnosis) -> dict[int, str]:
     if not d.topics or d.layer != 1:
         return {}
     names = seed_names(RunDirectory.open(d.runs[0]).config["options"])
-    return names | labels_of(d.runs[0], len(d.topics))
+    found = labels_of(d.runs[0], len(d.topics))
+    return names | {k: label.name for k, label in found.items()}
 
 
 def _plain(measure: Measure | None) -> dict[str, float] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import UsageError, plural
+from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pysgrld.reading.results import Results
     from pysgrld.reading.topics import Topic, Word
     from pysgrld.report.topic_words import SeedWord
+
+    from .progress import Screen
 
     #: Seed words of topics by number, each with its place.
     Followed = dict[int, tuple[SeedWord, ...]]
@@ -50,6 +52,7 @@ Examples:
   sgmc topics --intervals         how much each word's probability varies
   sgmc topics --layer 2           of a deep model, through the layers below
   sgmc topics --names             a name of three words for each
+  sgmc topics --name-with 'llm "Name this topic in five words or less"'
   sgmc topics --tree              which topics below each topic uses
   sgmc topics --documents 3       the documents that most surely have each
   sgmc topics --word king         the topics that a word is used in
@@ -64,6 +67,15 @@ Examples:
 @flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
 @flag("--intervals", "where 90 % of the draws of a word's probability lie, in percent")
 @flag("--names", "also name topics that labels.json in the run's folder does not name")
+@plain(
+    "--name-with",
+    "none",
+    "run COMMAND for each topic, with its words and titles as input, and keep the line that it prints as "
+    "the topic's name",
+    parse=str,
+    metavar="COMMAND",
+)
+@flag("--force", "with --name-with: replace names that a person gave")
 @plain(
     "--documents",
     "none",
@@ -99,6 +111,8 @@ def command(
     tree: bool,
     intervals: bool,
     names: bool,
+    name_with: str | None,
+    force: bool,
     documents: int | None,
     word: str | None,
     by: str | None,
@@ -125,11 +139,21 @@ def command(
     from .progress import Screen
 
     asked = {"--documents": documents, "--word": word, "--by": by, "--along": along}
-    check_alone(asked | {"--tree": tree}, not tree and (bool(top) or intervals or names))
+    alone = asked | {"--tree": tree, "--name-with": name_with}
+    check_alone(alone, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(run, count(values["threads"]).number, missing=screen.warn)
         if cluster is not None and by is None and along is None:
             raise UsageError("--cluster says what --by and --along count: give one of them")
+        if force and name_with is None:
+            raise UsageError(
+                "--force replaces names with --name-with: give it too, or leave it out"
+            )
+        if name_with is not None:
+            if results.at(layer) > 0:
+                raise UsageError("--name-with names topics of layer 1: leave --layer out")
+            _name(results, name_with, screen, replace=force, as_json=values["json"])
+            return
         if any(value is not None for value in asked.values()):
             answer(results, results.at(layer), asked, cluster, as_json=values["json"])
             return
@@ -201,6 +225,31 @@ def command(
             echo("\n" + fill(f"{spread.title}: {line}"))
         if intervals and any(word.rough for topic in topics for word in topic.words):
             echo("\n" + fill(ROUGH))
+
+
+def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_json: bool) -> None:
+    """Name topics by a command, and say what came of it."""
+    from pysgrld.reading.labels import LABELS
+    from pysgrld.report.naming import name_topics
+
+    def tell(topic: int, line: str) -> None:
+        if not as_json:
+            echo(f"{topic:>5}  {line}")
+
+    found = name_topics(results, command, replace=replace, tell=tell)
+    if as_json:
+        show_json({"run": results.place, "command": command} | found._asdict())
+    if found.kept:
+        stay = "stays as it was" if len(found.kept) == 1 else "stay as they were"
+        screen.note(f"{plural(len(found.kept), 'name')} {stay} (--force replaces)")
+    if found.new:
+        screen.note(f"{results.path / LABELS} has {plural(len(found.new), 'name')} by {command!r}")
+    if found.failed:
+        first, all_of = next(iter(found.failed)), len(found.failed) + len(found.new)
+        raise MissingInputError(
+            f"no name for {plural(len(found.failed), 'topic')} of {all_of} by "
+            f"{command!r}; topic {first}: {found.failed[first]}"
+        )
 
 
 def _record(

@@ -1,13 +1,18 @@
-"""Names that a person gave to topics: ``labels.json`` in the folder of a run, ``{"4": "sacrifice"}``."""
+"""Names of topics: ``labels.json`` in the folder of a run, ``{"4": "sacrifice"}``.
+
+A name that a command gave is written with it: ``{"4": {"name": "sacrifice", "by": "llm -m small"}}``.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.run import chains_of, jsonio
-from pysgrld.run.files import read_small
+from pysgrld.run.files import read_small, whole_file
 
 #: The file in a run's folder.
 LABELS = "labels.json"
@@ -17,7 +22,21 @@ _JOINERS = "\u200c\u200d"
 LONGEST = 200
 
 
-def labels_of(run: Path, topics: int) -> dict[int, str]:
+class Label(NamedTuple):
+    """The name of a topic.
+
+    Attributes
+    ----------
+    name : str
+    by : str or None
+        The command that gave it; None: a person.
+    """
+
+    name: str
+    by: str | None = None
+
+
+def labels_of(run: Path, topics: int) -> dict[int, Label]:
     """Read the names of a run's topics; empty where none were given.
 
     Those of the first chain may lie in the folder of chains, which stands for it.
@@ -38,7 +57,7 @@ def labels_of(run: Path, topics: int) -> dict[int, str]:
     return {}
 
 
-def read_labels(path: Path, topics: int) -> dict[int, str]:
+def read_labels(path: Path, topics: int) -> dict[int, Label]:
     """Read names of topics from a file: an object of JSON, names by number.
 
     Parameters
@@ -65,23 +84,48 @@ def read_labels(path: Path, topics: int) -> dict[int, str]:
     if not isinstance(found, dict):
         raise _wrong(path, "is no object of names by number")
     labels = {}
-    for number, name in found.items():
+    for number, value in found.items():
+        name, by = value, None
+        if isinstance(value, dict) and value.keys() == {"name", "by"}:
+            name, by = value["name"], value["by"]
         shown = number if len(number) <= 20 else f"{number[:20]}..."
         if not (number.isascii() and number.isdigit() and str(int(number[:9])) == number):
             raise _wrong(path, f"{shown!r} is no number of a topic")
         if int(number) >= topics:
             raise _wrong(path, f"there is no topic {number}: they are 0 to {topics - 1}")
-        # what would garble a terminal is left out: control and direction characters
-        kept = [c for c in str(name) if c.isprintable() or c.isspace() or c in _JOINERS]
-        words = "".join(kept).split()
-        if not isinstance(name, str) or not words:
+        if not isinstance(name, str) or not tidy(name) or not isinstance(by, str | None):
             raise _wrong(path, f"the name of topic {number} is no text")
         if len(name) > LONGEST:
             raise _wrong(
                 path, f"the name of topic {number} has {len(name):,} letters: {LONGEST} at most"
             )
-        labels[int(number)] = " ".join(words)
+        labels[int(number)] = Label(tidy(name), None if by is None else tidy(by))
     return labels
+
+
+def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
+    """Write names of topics, by number.
+
+    Raises
+    ------
+    WriteError
+        If the file cannot be written.
+    """
+    found: dict[str, Any] = {
+        str(k): label.name if label.by is None else label._asdict()
+        for k, label in sorted(labels.items())
+    }
+    with whole_file(path) as file:
+        file.write(jsonio.pretty(found))
+
+
+def tidy(text: str) -> str:
+    """Return a text on one line, without what would garble a terminal.
+
+    Control and direction characters are left out.
+    """
+    kept = [c for c in text if c.isprintable() or c.isspace() or c in _JOINERS]
+    return " ".join("".join(kept).split())
 
 
 def _wrong(path: Path, why: str) -> CorpusError:

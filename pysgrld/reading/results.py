@@ -36,7 +36,7 @@ from pysgrld.models.samples import TOP_WORDS, looked_up, width
 from pysgrld.models.seeds import seed_names
 from pysgrld.reading import run_record
 from pysgrld.reading.intervals import Interval, Spread, effective_sizes, interval
-from pysgrld.reading.labels import labels_of
+from pysgrld.reading.labels import Label, labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.layout import read_word_counts
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, Positions, wider
@@ -246,8 +246,8 @@ class Results:
         return self.fitted.weights(some_documents, at)
 
     @cached_property
-    def labels(self) -> dict[int, str]:
-        """Names that a person gave to topics of the lowest layer, in ``labels.json``.
+    def named(self) -> dict[int, Label]:
+        """Names of topics of the lowest layer in ``labels.json``, and who gave them.
 
         Raises
         ------
@@ -255,6 +255,11 @@ class Results:
             If the file is not what it must be.
         """
         return labels_of(self.path, self.fitted.layers[0])
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """The names alone."""
+        return {k: label.name for k, label in self.named.items()}
 
     def seed_names(self, at: int = 0) -> dict[int, str]:
         """Return the names of the topics of a layer that were trained with seed words, by number."""

@@ -112,6 +112,8 @@ class ReportedRun:
         Documents that are looked at, as positions in it.
     about : Known or None
         What is known of these beside their words.
+    named : dict of int to Label
+        Names that topics were given, and by whom.
     labels : dict of int to str
         Names of topics that a person gave.
     missing : list of str
@@ -195,9 +197,10 @@ class ReportedRun:
                 "no word counts: words are listed by probability, and no relevance is told"
             )
         if asked.labels is not None:
-            self.labels = read_labels(asked.labels, self.size)
+            self.named = read_labels(asked.labels, self.size)
         else:
-            self.labels = self.results.labels if self.at == 0 else {}
+            self.named = self.results.named if self.at == 0 else {}
+        self.labels = {k: label.name for k, label in self.named.items()}
         self._document_visitors: list[DocumentVisitor] = []
         self.sample_visitors: list[SampleVisitor] = []
         self.all_documents = self.visit_documents(TopicShares(self.results.share_sizes()))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pysgrld.errors import CorpusError, MissingInputError
-from pysgrld.reading.labels import labels_of, read_labels
+from pysgrld.reading.labels import Label, labels_of, read_labels, write_labels
 
 
 def put(folder, content):
@@ -17,7 +17,15 @@ def put(folder, content):
 def test_names_are_read_by_number_and_cleaned_of_what_garbles_a_terminal(tmp_path):
     """Red with: direction signs kept."""
     put(tmp_path, {"0": " <b>of\nkings</b> ", "3": "a\u202eb\x1b[1m", "2": "می\u200cخواهم"})
-    assert labels_of(tmp_path, 4) == {0: "<b>of kings</b>", 3: "ab[1m", 2: "می\u200cخواهم"}
+    expected = {0: "<b>of kings</b>", 3: "ab[1m", 2: "می\u200cخواهم"}
+    assert labels_of(tmp_path, 4) == {k: Label(name) for k, name in expected.items()}
+
+
+def test_names_are_read_as_they_were_written_and_by_whom(tmp_path):
+    labels = {2: Label("sacrifice", "llm -m small"), 0: Label("gospels")}
+    write_labels(tmp_path / "labels.json", labels)
+    assert json.loads((tmp_path / "labels.json").read_text())["0"] == "gospels"
+    assert labels_of(tmp_path, 4) == labels
 
 
 def test_without_a_file_there_are_none(tmp_path):
@@ -31,7 +39,7 @@ def test_the_folder_of_chains_names_the_topics_of_the_first(tmp_path):
         (tmp_path / f"chain-{number}").mkdir()
         (tmp_path / f"chain-{number}" / "config.json").write_text("{}")
     put(tmp_path, {"1": "sacrifice"})
-    assert labels_of(tmp_path / "chain-1", 4) == {1: "sacrifice"}
+    assert labels_of(tmp_path / "chain-1", 4) == {1: Label("sacrifice")}
     assert labels_of(tmp_path / "chain-2", 4) == {}
 
 
@@ -49,6 +57,9 @@ def test_the_folder_of_chains_names_the_topics_of_the_first(tmp_path):
         ({"-1": "a"}, "'-1' is no number"),
         ({"٣": "a"}, "is no number"),
         ({"1": 7}, "the name of topic 1 is no text"),
+        ({"1": {"name": "a"}}, "the name of topic 1 is no text"),
+        ({"1": {"name": "a", "by": 7}}, "the name of topic 1 is no text"),
+        ({"1": {"name": "", "by": "llm"}}, "the name of topic 1 is no text"),
         ({"1": " \u202e"}, "the name of topic 1 is no text"),
         ({"1": "x" * 1_000_000}, "has 1,000,000 letters: 200 at most"),
     ],

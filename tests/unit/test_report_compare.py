@@ -10,6 +10,7 @@ import pytest
 
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS
+from pysgrld.reading.labels import Label
 from pysgrld.report.compare import carry_labels
 from pysgrld.report.compare.comparison import (
     ComparedTopics,
@@ -133,7 +134,7 @@ def side(path, names, labels=None, **given):
         "samples": 5,
         "running": False,
         "names": dict(enumerate(names)),
-        "labels": labels or {},
+        "labels": {k: Label(name) for k, name in (labels or {}).items()},
         "outside": 0.0,
     }
     return Side(**usual | given)

@@ -16,14 +16,12 @@ from pysgrld.corpus import Corpus
 from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS, SAME
 from pysgrld.reading.find_runs import open_run
-from pysgrld.reading.labels import LABELS
+from pysgrld.reading.labels import LABELS, write_labels
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, PairedScore, Side
 from pysgrld.report.compare.partners import Group, Likening, Topics, group
 from pysgrld.report.topic_words import names_of
-from pysgrld.run import jsonio
-from pysgrld.run.files import whole_file
 from pysgrld.run.machine import threads as allowed_threads
 
 #: Top words of a topic that are compared.
@@ -209,12 +207,12 @@ class _ComparedRun:
     def described(self) -> Side:
         """Return the run as a comparison describes it."""
         run, at = self.results, self.at
-        labels = run.labels if at == 0 else {}
+        labels = run.named if at == 0 else {}
         counts, outside = run.word_counts(), None
         if counts is not None and counts.sum():
             lacks = [word not in self.shared for word in run.vocabulary]
             outside = float(counts[lacks].sum() / counts.sum())
-        names = names_of(run, at) | labels
+        names = names_of(run, at) | (run.labels if at == 0 else {})
         return Side(
             path=run.place,
             model=run.options.model,
@@ -357,14 +355,12 @@ def carry_labels(found: Comparison, *, replace: bool = False) -> Carried:
         and topic.overlap >= SAME
         and max(topic.outside_left or 0.0, topic.outside_right or 0.0) < 0.5
     }
-    wanted = {partners[k]: name for k, name in left.labels.items() if k in partners}
+    wanted = {partners[k]: label for k, label in left.labels.items() if k in partners}
     stays = {} if replace else right.labels
-    new = {k: name for k, name in sorted(wanted.items()) if k not in stays}
+    new = {k: label for k, label in sorted(wanted.items()) if k not in stays}
     path = right.path / LABELS
     if new:
-        labels = {str(k): name for k, name in sorted((right.labels | new).items())}
-        with whole_file(path) as file:
-            file.write(jsonio.pretty(labels))
-    kept = {k: stays[k] for k in sorted(wanted) if k in stays}
-    lost = {k: name for k, name in left.labels.items() if k not in partners}
-    return Carried(path, new, kept, lost)
+        write_labels(path, right.labels | new)
+    kept = {k: stays[k].name for k in sorted(wanted) if k in stays}
+    lost = {k: label.name for k, label in left.labels.items() if k not in partners}
+    return Carried(path, {k: label.name for k, label in new.items()}, kept, lost)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
 from pysgrld.evaluate.matching import SAME
+from pysgrld.reading.labels import Label
 from pysgrld.report.compare.partners import Kind
 from pysgrld.report.page_file import STYLES, page
 from pysgrld.run.choose import called
@@ -35,8 +36,8 @@ class Side(NamedTuple):
         Whether it is being trained.
     names : dict of int to str
         Of every topic: what a person called it, else three of its words.
-    labels : dict of int to str
-        Those that a person gave.
+    labels : dict of int to Label
+        Those that were given, and by whom.
     outside : float or None
         Share of the training tokens whose words the other vocabulary lacks; None where not known.
     """
@@ -53,7 +54,7 @@ class Side(NamedTuple):
     samples: int
     running: bool
     names: dict[int, str]
-    labels: dict[int, str]
+    labels: dict[int, Label]
     outside: float | None
 
 

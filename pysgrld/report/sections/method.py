@@ -17,11 +17,20 @@ class RunMethod(Section):
         config = self.run.results.run.config
         usual = config.get("defaults")
         usual = set(usual) if isinstance(usual, list) else set()
+        options = [
+            [f"--{name}", _text(spelled(name, value)), name not in usual]
+            for name, value in config.get("options", {}).items()
+            if value is not None
+        ]
+        by: dict[str, list[str]] = {}
+        for topic, label in sorted(self.run.named.items()):
+            if label.by is not None:
+                by.setdefault(label.by, []).append(str(topic))
         return {
-            "options": [
-                [f"--{name}", _text(spelled(name, value)), name not in usual]
-                for name, value in config.get("options", {}).items()
-                if value is not None
+            "options": options
+            + [
+                ["names", f"of topics {', '.join(topics)}: given by the command '{command}'", True]
+                for command, topics in by.items()
             ]
         }
 

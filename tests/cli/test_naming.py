@@ -1,0 +1,94 @@
+"""Names of topics by a command: ``sgmc topics --name-with``."""
+
+import json
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.reading.labels import labels_of
+from pysgrld.report import naming
+
+pytestmark = pytest.mark.cli
+FIRST = "sed -n 's/^Words[^:]*: \\([^,]*\\),.*/\\1/p'"
+
+
+@pytest.fixture
+def run(trained, tmp_path):
+    """A copy of a finished run of eight topics."""
+    return shutil.copytree(trained.folder / "sgmc-runs" / "bible-scir", tmp_path / "run")
+
+
+def name(run, command, *options):
+    return CliRunner().invoke(main, ["topics", str(run), "--name-with", command, *options])
+
+
+def test_each_topic_gets_the_line_that_the_command_prints(run):
+    done = name(run, FIRST)
+    assert done.exit_code == 0, done.output
+    topics = json.loads(CliRunner().invoke(main, ["topics", str(run), "--json"]).stdout)["topics"]
+    assert len(topics) == 8
+    assert [t["label"] for t in topics] == [t["words"][0]["word"] for t in topics]
+    assert {label.by for label in labels_of(run, 8).values()} == {FIRST}
+
+
+def test_the_command_is_told_words_and_titles_of_documents(run):
+    done = name(run, f"tee -a {run}.txt")
+    assert done.exit_code == 0, done.output
+    told = (run.parent / "run.txt").read_text()
+    assert told.count("Topic ") == 8
+    assert told.count("Documents that are most about it:\n- ") == 8
+    assert "Words, the most probable first: " in told
+
+
+def test_names_that_a_person_gave_stay_unless_forced(run):
+    (run / "labels.json").write_text('{"3": "sacrifice"}')
+    done = name(run, "echo machine")
+    assert "1 name stays as it was" in done.stderr
+    assert labels_of(run, 8)[3] == ("sacrifice", None)
+    assert labels_of(run, 8)[4] == ("machine", "echo machine")
+    name(run, "echo other")  # its own are replaced
+    assert labels_of(run, 8)[4] == ("other", "echo other")
+    name(run, "echo other", "--force")
+    assert labels_of(run, 8)[3] == ("other", "echo other")
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo no key >&2; exit 3", "the command ended with 3: no key"),
+        ("true", "the command printed nothing"),
+        ("printf '\\033\\n'", "the command printed nothing"),
+        ("printf '%0300d' 7", "a line of 300 letters: 200 at most"),
+        ("no-such-program", "ended with 127"),
+    ],
+)
+def test_what_fails_is_said_in_a_line_and_other_names_are_kept(run, command, why):
+    done = name(run, f"if grep -q '^Topic 5'; then {command}; else echo good; fi")
+    assert done.exit_code == 66
+    last = done.stderr.splitlines()[-1]
+    assert "no name for 1 topic of 8 by" in last
+    assert f"topic 5: {why}" in last or why in last
+    assert set(labels_of(run, 8)) == {0, 1, 2, 3, 4, 6, 7}
+
+
+def test_a_command_that_does_not_answer_is_ended(run, monkeypatch):
+    monkeypatch.setattr(naming, "PATIENCE", 0.1)
+    name_, why = naming.asked("sleep 30 & wait", "")
+    assert name_ is None
+    assert why.startswith("no answer within")
+
+
+def test_what_it_is_given_with_is_one_question(run):
+    assert name(run, "echo a", "--word", "king").exit_code == 2
+    assert name(run, " ").exit_code == 2
+    assert CliRunner().invoke(main, ["topics", str(run), "--force"]).exit_code == 2
+
+
+def test_the_page_says_which_command_named_topics(run):
+    name(run, "echo machine")
+    out = run.parent / "page.html"
+    done = CliRunner().invoke(main, ["report", str(run), "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "given by the command 'echo machine'" in out.read_text()
