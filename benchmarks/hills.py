@@ -31,9 +31,10 @@ from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.evaluate.held_out import split
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, match
+from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
-from pysgrld.train.begin import begin_exactly
+from pysgrld.train.begin import begin_by_clusters, begin_exactly
 from pysgrld.types import Doubles, Floats
 
 
@@ -52,7 +53,7 @@ class Ground(NamedTuple):
         seen = minibatch_words(self.corpus, self.train)
         facts = Facts(len(self.train), self.corpus.words, tokens, 10_000, seen)
         given = {"algo": "scir", "topics": self.k, "seed": seed, "exact-sweeps": 0}
-        given |= {"burn-in": burn_in, "sample-every": 5} | changed
+        given |= {"burn-in": burn_in, "sample-every": 5, "starts": 1} | changed
         return resolve(given, facts).options
 
     def chain(self, seed: int, burn_in: int, **changed: Any) -> Posterior:
@@ -174,6 +175,16 @@ def merge(topics: Topics, k: int) -> Topics:
     return Topics(phi.astype(np.float32), tokens)
 
 
+def starts(ground: Ground, seed: int, number: int) -> Posterior:
+    """Train as `sgmc train --starts N` does."""
+    posterior = ground.chain(seed, ground.iterations // 3, starts=number)
+    options = ground.options(seed, ground.iterations // 3, starts=number)
+    tokens = int(ground.corpus.lengths()[ground.train].sum())
+    begin_by_clusters(posterior, options, CorpusFacts(ground.corpus.words, tokens), RunOn(1))
+    advance(posterior, ground.iterations)
+    return posterior
+
+
 Way = Callable[[Ground, int], Posterior]
 WAYS: Mapping[str, Way] = {
     "the default": default,
@@ -192,7 +203,12 @@ WAYS: Mapping[str, Way] = {
     "the mean of 4": lambda g, s: of_mean(g, s, 0.2, 4),
     "the mean of 8": lambda g, s: of_mean(g, s, 0.1, 8),
     "clusters of 4": lambda g, s: clustered(g, s, 0.2, 4),
-    "clusters of 8": lambda g, s: clustered(g, s, 0.1, 8),
+    "--starts 4": lambda g, s: starts(g, s, 4),
+    "--starts 8": lambda g, s: starts(g, s, 8),
+    "--starts 16": lambda g, s: starts(g, s, 16),
+    "--starts 32": lambda g, s: starts(g, s, 32),
+    "clusters of 8": lambda g, s: clustered(g, s, 60 / g.iterations, 8),
+    "clusters of 16": lambda g, s: clustered(g, s, 60 / g.iterations, 16),
 }
 
 

@@ -52,6 +52,9 @@ class LDA(CountModel):
     sweeps : int, optional
         Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
         default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
+    starts : int, optional
+        Short chains, 1 to 64, whose topics in clusters `fit` begins with: other seeds then find more of
+        the same topics. By default 16; 1, at random, above two million tokens and with seed words.
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
         the sampler for this corpus.
@@ -136,6 +139,7 @@ class LDA(CountModel):
         "eta": "eta",
         "minibatch": "minibatch",
         "sweeps": "sweeps",
+        "starts": "starts",
         "seed_words": "seed-words",
         "seed_weight": "seed-weight",
         "random_state": "seed",
@@ -152,6 +156,7 @@ class LDA(CountModel):
         eta: float | str | None = None,
         minibatch: int | None = None,
         sweeps: int | None = None,
+        starts: int | None = None,
         step_size: tuple[float, float, float] | None = None,
         seed_words: Any = None,
         seed_weight: float | None = None,
@@ -174,6 +179,7 @@ class LDA(CountModel):
         self.eta = eta
         self.minibatch = minibatch
         self.sweeps = sweeps
+        self.starts = starts
         self.step_size = step_size
         self.seed_words = seed_words
         self.seed_weight = seed_weight
@@ -197,6 +203,7 @@ class LDA(CountModel):
             ) from None
         return [
             number("topics", "n_components", self.n_components, 1, 1 << 18),
+            number("starts", "starts", self.starts, 1, 64),
             *(
                 Rule(
                     name,

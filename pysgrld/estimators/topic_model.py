@@ -35,7 +35,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
-from pysgrld.train.begin import begin, begin_exactly, draw_on
+from pysgrld.train.begin import begin, begin_by_clusters, begin_exactly, draw_on
 from pysgrld.types import Array, Documents, Doubles, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.
@@ -193,6 +193,8 @@ class TopicModel(KeptModel, Transformer):
         known = self._vocabulary(given, names, words)
         facts = Facts(len(train), words, tokens, visits, seen, known)
         self._begin(given, facts, documents, train, held_out, names)
+        corpus = CorpusFacts(facts.words, facts.tokens)
+        begin_by_clusters(self._posterior, self._options, corpus, RunOn(jobs(self.n_jobs)))
         posterior, progress = self._posterior, Progress(type(self).__name__, self.verbose)
         chain, ended = posterior.chain, False
         with progress:

@@ -102,6 +102,7 @@ class Resolved:
     kept_sweeps: int
     warm_up: int
     burn_in: int
+    starts: int | None = None
     counts: Literal["rao-blackwell", "sampled"]
     step_size: Steps | None
     settings: Any = None

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
+from pysgrld.chain.clusters import cluster_means
 from pysgrld.chain.exact import (
     SETTLED_BEFORE,
     WANTED,
@@ -12,12 +17,18 @@ from pysgrld.chain.exact import (
 )
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Chain
-from pysgrld.corpus.minibatches import Minibatches
+from pysgrld.core.draws import weights_of
+from pysgrld.corpus.minibatches import Epochs, Minibatches
 from pysgrld.errors import plural
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Resolved
+
+#: Iterations of a short chain where there is no warm-up, and between its draws, of the second half.
+_SHORT, _BETWEEN = 50, 5
+#: The first seed that no run can have.
+_OTHERS = 2**63
 
 
 def begin(
@@ -66,6 +77,53 @@ def averages(
     if held_out is not None:
         scorer = model_of(options.model).scorer(options, held_out, words, threads)
     return Posterior(chain, scorer, options.burn_in, options.sample_every, keep_mean)
+
+
+def begin_by_clusters(
+    posterior: Posterior, options: Resolved, corpus: CorpusFacts, run_on: RunOn
+) -> bool:
+    """Begin a chain with what several short chains find, where the options ask for that.
+
+    Each of them is trained as far as the warm-up goes, from random numbers of its own.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of a chain at iteration 0.
+    options : Resolved
+    corpus : CorpusFacts
+    run_on : RunOn
+        Other processes are not asked: this one has the whole corpus.
+
+    Returns
+    -------
+    bool
+        Whether it does; else topics are random.
+    """
+    stream, starts = posterior.chain.stream, options.starts or 1
+    if starts < 2 or not isinstance(stream, Epochs):
+        return False
+    k, found = options.widths[0], []
+    for number in range(starts):
+        seed = _OTHERS + (starts * options.seed + number) % _OTHERS
+        own = replace(options, seed=seed, starts=1)
+        minibatches = Epochs.of(own, stream.source, stream.train)
+        chain = model_of(options.model).chain(
+            own, minibatches, corpus, RunOn(run_on.threads, run_on.waiting)
+        )
+        try:
+            iterations, phi = own.warm_up or _SHORT, np.zeros((k, corpus.words))
+            for t in range(1, iterations + 1):
+                run_on.waiting()
+                chain.advance()
+                if t > iterations // 2 and (iterations - t) % _BETWEEN == 0:
+                    phi += weights_of(chain.draw())[:, :k].T
+        finally:
+            chain.close()
+        found.append((phi / phi.sum(axis=1, keepdims=True)).astype(np.float32))
+    topics = np.ascontiguousarray(cluster_means(found, k).T)
+    posterior.chain.begin_from(topics, np.full(k, corpus.tokens / k))
+    return True
 
 
 def begin_exactly(

@@ -33,7 +33,7 @@ from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
-from pysgrld.train.begin import begin, begin_exactly, draw_on
+from pysgrld.train.begin import begin, begin_by_clusters, begin_exactly, draw_on
 from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, raise_if_stopped
@@ -67,6 +67,7 @@ class Training:
         self.action, self.required = p.action, p.checkpoint_required
         self.parent = p.parent
         self.model, self.words, self.held_out = model_of(p.options.model), p.words, p.held_out
+        self.tokens = p.tokens
         self.score: Score = self.model.score
         count = threads(p.options.threads)
         self.threads = count.number
@@ -427,9 +428,17 @@ class Training:
         self.reporter.started(run, line)
 
     def _begin_from(self) -> bool:
-        """Begin with the topics of the run that this one goes on from, if there is one, and save that."""
+        """Begin with topics of short chains, or those of the run that this one goes on from, saved.
+
+        Return whether it did: else they are random.
+        """
         if self.parent is None:
-            return False
+            corpus, waiting = (
+                CorpusFacts(self.words, self.tokens),
+                partial(raise_if_stopped, self.stop),
+            )
+            run_on = RunOn(self.threads, waiting)
+            return begin_by_clusters(self.posterior, self.options, corpus, run_on)
         results = self.parent.results()
         shares, k = results.weights(), results.fitted.layers[0]
         if shares is None:

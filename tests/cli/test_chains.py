@@ -17,15 +17,11 @@ import pytest
 
 from pysgrld.run import RunDirectory, chains_of
 
+from .conftest import BIBLE, SMALL
+
 pytestmark = pytest.mark.cli
 
 SGMC = Path(sys.executable).with_name("sgmc")
-BIBLE = Path(__file__).parents[2] / "data" / "docword.bible.txt.gz"
-#: What the fixtures train.
-SMALL = (
-    *("-k", "8", "--minibatch", "100", "--sweeps", "4", "--warm-up", "20", "--sample-every", "5"),
-    *("--iterations", "60"),
-)
 #: Long enough to be disturbed, with all that a chain leaves.
 LONG = (*SMALL[:-1], "400", "--eval-every", "50")
 
@@ -247,7 +243,7 @@ def held(run):
 def test_a_second_interrupt_ends_all_at_once(sgmc):
     """Red with: the chains left to end by themselves."""
     # One iteration takes seconds, so none ends between the two interrupts.
-    seconds = ("-k", "100", "--sweeps", "10000", "--iterations", "1000")
+    seconds = ("-k", "100", "--sweeps", "10000", "--iterations", "1000", "--starts", "1")
     args = ("train", BIBLE, *seconds, "--chains", "2", "--out", "all")
     with started(sgmc, *args) as process:
         wait_for(lambda: states(sgmc.folder / "all") == ["running"] * 2)

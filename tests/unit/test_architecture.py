@@ -68,10 +68,16 @@ ROUNDED = {
     "cos",
 }
 ROUNDED |= {"tan", "tanh", "dot", "vdot", "inner", "matmul", "tensordot", "einsum", "linalg"}
-#: Where they may stand: what is shown or written for others, timing, and toys. Files by themselves: whole
-#: numbers, which are exact; likeness, which topics are matched by; a check of lengths.
+#: Where they may stand: what is shown or written for others, timing, and toys. Files by themselves:
+#: multiples of a unit, whose sums are exact, and whole numbers; likeness, which topics are matched by; a check of lengths.
 SHOWN = ("effects/", "experiments/", "reading/plotting", "report/", "samplers/targets/")
-SHOWN += ("evaluate/coherence.py", "evaluate/matching.py", "models/sam/fitted.py", "run/tensors.py")
+SHOWN += (
+    "chain/clusters.py",
+    "evaluate/coherence.py",
+    "evaluate/matching.py",
+    "models/sam/fitted.py",
+    "run/tensors.py",
+)
 #: The face of the package, which loads names from anywhere, and the command line, which is above all.
 FACE = {"__init__", "__main__", "cli"}
 #: Folders that may decide by the name of a model or of a sampler.

@@ -41,6 +41,8 @@ MANY, MANY_SWEEPS = 128, 20
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
 _ALL_DOCUMENTS = 2**53
+#: Short chains that training begins with the topics of, and the tokens and cells up to which it does.
+STARTS, STARTS_TOKENS, STARTS_CELLS = 16, 2_000_000, 8_000_000
 #: Bytes up to which exact chains follow training where nobody asked for them.
 EXACT_BYTES = 2 << 30
 
@@ -61,6 +63,14 @@ class LDAModel(Model[LDAOptions]):
             "proportions) go on from where the last one left them",
             "Sampling",
             metavar="on|off",
+        ),
+        "starts": Option(
+            integer(1, 64),
+            "16; 1 above two million tokens, with seed words, and of presets, gibbs, cgs, ovb, hsvg",
+            "short chains, of a warm-up each, whose topics in clusters training begins with: chains then "
+            "find more of the same topics",
+            "Sampling",
+            metavar="N",
         ),
         "exact-sweeps": Option(
             integer(0, auto="auto"),
@@ -174,6 +184,8 @@ class LDAModel(Model[LDAOptions]):
             large = exact_bytes(value["topics"], facts) > EXACT_BYTES
             if whole_corpus or not sampler.draws or never or large:
                 value["exact-sweeps"] = 0
+        if value["starts"] is None:
+            value["starts"] = STARTS if self._starts_by_clusters(value, facts, whole_corpus) else 1
         # none where they are not kept: the identity of a run has no options that are none
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
@@ -182,6 +194,19 @@ class LDAModel(Model[LDAOptions]):
                 value["algo"]
             ].draws:  # expected counts, or means of several, vary too little
                 value["counts"], value["kept-sweeps"] = "sampled", 1
+
+    def _starts_by_clusters(
+        self, value: Mapping[str, Any], facts: Facts, whole_corpus: bool
+    ) -> bool:
+        """Return whether training begins with clusters of topics where nobody says: where it is short."""
+        never = (
+            value["preset"]
+            or value["corpus-size"]
+            or value["seed-words"]
+            or value["keep-documents"]
+        )
+        short = facts.tokens <= STARTS_TOKENS and value["topics"] * facts.words <= STARTS_CELLS
+        return short and SAMPLERS[value["algo"]].draws and not (whole_corpus or never)
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""

@@ -1,0 +1,63 @@
+"""Clusters of topics of several chains, which training begins with."""
+
+import numpy as np
+import pytest
+
+from pysgrld import LDA
+from pysgrld.chain.clusters import cluster_means, distances, ward
+
+
+def topics(number, words=30, seed=0, concentration=0.1):
+    return np.random.default_rng(seed).dirichlet(np.full(words, concentration), number)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 39, 40])
+@pytest.mark.parametrize("concentration", [0.05, 1.0])
+def test_clusters_are_those_of_wards_rule(k, concentration):
+    """Beside SciPy's, whose merges are the same. Red with: sizes left out of the update."""
+    hierarchy = pytest.importorskip("scipy.cluster.hierarchy")
+    phi = topics(40, concentration=concentration).astype(np.float32)
+    tree = hierarchy.ward(np.sqrt(phi.astype(float)))
+    expected = hierarchy.fcluster(tree, k, "maxclust")
+    found = ward(phi, k)
+    assert len(set(found.tolist())) == k
+    pairs = found[:, None] == found
+    np.testing.assert_array_equal(pairs, expected[:, None] == expected)
+
+
+def test_topics_that_chains_have_in_common_are_found_in_any_order():
+    """Red with: a mean over chains without matching."""
+    planted = topics(6)
+    rng = np.random.default_rng(1)
+    chains = [
+        np.stack([rng.dirichlet(400 * planted[k] + 0.01) for k in rng.permutation(6)])
+        for _ in range(5)
+    ]
+    means = cluster_means([c.astype(np.float32) for c in chains], 6)
+    np.testing.assert_allclose(means.sum(axis=1), 1.0, rtol=1e-5)
+    common = np.minimum(planted[:, None], means).sum(axis=2)
+    assert sorted(common.argmax(axis=1).tolist()) == list(range(6))
+    assert common.max(axis=1).min() > 0.95
+
+
+def test_distances_are_exact_whatever_order_they_are_summed_in():
+    """Words in another order: other sums of products. Red with: square roots that are not rounded."""
+    phi = topics(60, words=2000, concentration=1.0).astype(np.float32)
+    order = np.random.default_rng(2).permutation(2000)
+    np.testing.assert_array_equal(distances(phi), distances(np.ascontiguousarray(phi[:, order])))
+
+
+def fitted(**given):
+    rng = np.random.default_rng(3)
+    theta = rng.dirichlet(np.full(6, 0.2), 300)
+    counts = np.stack([rng.multinomial(40, row) for row in theta @ topics(6, 60)])
+    return LDA(6, max_iter=80, holdout=0, exact_sweeps=0, **given).fit(counts).components_
+
+
+def test_a_fit_begins_with_clusters_unless_it_is_to_begin_at_random():
+    """Red with: short chains of one seed, which are one chain; seeds that a run can have."""
+    several, one = fitted(), fitted(starts=1)
+    assert not np.array_equal(several, one)
+    np.testing.assert_array_equal(several, fitted(starts=16))
+    np.testing.assert_array_equal(several, fitted(n_jobs=2))
+    assert not np.array_equal(several, fitted(random_state=1))
