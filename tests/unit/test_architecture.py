@@ -69,7 +69,8 @@ ROUNDED = {
 }
 ROUNDED |= {"tan", "tanh", "dot", "vdot", "inner", "matmul", "tensordot", "einsum", "linalg"}
 #: Where they may stand: what is shown or written for others, timing, and toys. Files by themselves:
-#: multiples of a unit, whose sums are exact, and whole numbers; likeness, which topics are matched by; a check of lengths.
+#: multiples of a unit, whose sums are exact, and whole numbers; likeness, which topics are matched by;
+#: a check of lengths.
 SHOWN = ("effects/", "experiments/", "reading/plotting", "report/", "samplers/targets/")
 SHOWN += (
     "chain/clusters.py",
