@@ -45,9 +45,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, finders, match
 from pysgrld.evaluate.matching import SAME as ALIKE
+from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.reading import intervals
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.infer import infer, interval_steps
@@ -61,6 +63,7 @@ from pysgrld.report.document_pass import (
     read_documents,
 )
 from pysgrld.report.population import GroupOfEach, PopulationShares, sure_signs
+from pysgrld.train.begin import begin, begin_exactly
 from pysgrld.types import Documents
 
 COLUMNS = 20
@@ -198,6 +201,41 @@ def counted(results: Results, truth: Made) -> dict[str, Any]:
     return record
 
 
+def from_mean(results: Results, truth: Made) -> dict[str, Any]:
+    """Count what 90 % intervals of exact chains hold that begin with the mean of several chains."""
+    k, one = len(truth.phi), results.chains[0]
+    options, corpus = one.options, one.training_corpus()
+    assert corpus is not None
+    rows = np.asarray(one.training_documents(corpus)[:])
+    tokens = int(corpus.lengths()[rows].sum())
+    known = CorpusFacts(corpus.words, tokens)
+    posterior = begin(options, Epochs.of(options, corpus, rows), known, RunOn(1))
+    mean, weights = results.phi()[:, :k], results.weights()
+    assert weights is not None
+    posterior.chain.begin_from(np.ascontiguousarray(mean, np.float32), weights * tokens)
+    stage = begin_exactly(posterior, options, corpus.words, 1, None, sweeps=1000)
+    found = np.ascontiguousarray(mean.T)
+    mine = assign(DISTRIBUTIONS.similarity(truth.phi.astype(np.float32), found))
+    same = DISTRIBUTIONS.overlap(truth.phi.astype(np.float32), found[mine]) >= SAME
+    top = np.argsort(-found[mine], axis=1, kind="stable")[:, :10]
+    words, shares = [], []
+    while not stage.done:
+        chain = stage.advance()
+        if chain is not None:
+            phi, none = chain.sample()["phi"][mine], np.zeros((k, 10), bool)
+            words.append((np.take_along_axis(phi, top, axis=1), none))
+            shares.append((chain.watched()["shares"][mine], none[:, 0]))
+    real = np.take_along_axis(truth.phi, top, axis=1)
+    share = truth.tokens[rows].sum(axis=0) / truth.tokens[rows].sum()
+    record = {}
+    for name, draws, value in (("words", words, real), ("shares", shares, share)):
+        bounds = intervals.interval([draws], exact=True)
+        assert bounds is not None
+        inside = ((bounds.low <= value) & (value <= bounds.high))[same]
+        record[name] = [int(inside.sum()), int(inside.size)]
+    return record
+
+
 def covered(seed: int, options: Sequence[str], chains: int = 1) -> dict[str, Any]:
     """Train on a corpus, perhaps several chains; count what intervals hold."""
     truth = made(seed)
@@ -214,6 +252,7 @@ def covered(seed: int, options: Sequence[str], chains: int = 1) -> dict[str, Any
         record |= counted(results, truth)
         if chains > 1:
             record["alone"] = counted(results.chains[0], truth)
+            record["mean"] = from_mean(results, truth)
     return record
 
 
@@ -251,6 +290,12 @@ def show_made(asked: argparse.Namespace) -> None:
         for part, title in parts.items():
             some = [record[part] for record in found]
             print(f"{title:<26}{0.9:>6.0%}  {_shares(some, 0.9)}")
+        of_mean = {
+            name: np.array([record["mean"][name] for record in found]).sum(axis=0)
+            for name in ("words", "shares")
+        }
+        told = ", ".join(f"{name} {100 * n / of:.1f} %" for name, (n, of) in of_mean.items())
+        print(f"exact chains from the mean of the chains, 90%: {told}")
         pairs = [pair for record in found for pair in record["found"]]
         for n in range(1, asked.chains + 1):
             real = [same for number, same in pairs if number == n]

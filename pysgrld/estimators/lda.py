@@ -54,7 +54,8 @@ class LDA(CountModel):
         default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
     starts : int, optional
         Short chains, 1 to 64, whose topics in clusters `fit` begins with: other seeds then find more of
-        the same topics. By default 16; 1, at random, above two million tokens and with seed words.
+        the same topics. By default 16; 1, at random, above two million tokens, with seed words, and where
+        ``max_iter`` is given.
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
         the sampler for this corpus.
@@ -195,6 +196,9 @@ class LDA(CountModel):
         self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
+        starts = self.starts
+        if starts is None and self.max_iter is not None:
+            starts = 1  # not beside few iterations
         try:
             seeds = None if self.seed_words is None else seed_words(self.seed_words)
         except (TypeError, UsageError) as error:
@@ -203,7 +207,7 @@ class LDA(CountModel):
             ) from None
         return [
             number("topics", "n_components", self.n_components, 1, 1 << 18),
-            number("starts", "starts", self.starts, 1, 64),
+            number("starts", "starts", starts, 1, 64),
             *(
                 Rule(
                     name,

@@ -113,10 +113,11 @@ def begin_by_clusters(
         )
         try:
             iterations, phi = own.warm_up or _SHORT, np.zeros((k, corpus.words))
+            iterations += iterations // 5  # some with noise
             for t in range(1, iterations + 1):
                 run_on.waiting()
                 chain.advance()
-                if t > iterations // 2 and (iterations - t) % _BETWEEN == 0:
+                if 4 * t > 3 * iterations and (iterations - t) % _BETWEEN == 0:
                     phi += weights_of(chain.draw())[:, :k].T
         finally:
             chain.close()

@@ -11,6 +11,7 @@ from pysgrld.errors import OutputError
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
+from pysgrld.reading.labels import Label
 from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import ExportRequest, export
@@ -195,7 +196,7 @@ def test_a_mixture_has_its_components(exported, chains):
 
 def test_names_that_a_person_gave_are_labels(exported, chains, monkeypatch):
     results = chains("dlda")[0]
-    monkeypatch.setitem(results.__dict__, "labels", {2: "Härte"})
+    monkeypatch.setitem(results.__dict__, "named", {2: Label("Härte")})
     topics = read(exported("dlda", "csv"), "csv")["topics"]
     assert topics["label"][2] == "Härte"
     assert topics["label"][0].count(" · ") == 2
