@@ -26,7 +26,6 @@ OPTIONS = {
     "burn-in": 8,
     "sample-every": 4,
     "iterations": 40,
-    "starts": 1,
     "holdout": 10,
     "min-df": 1,
     "stop-words": "none",

@@ -54,7 +54,7 @@ class LDA(CountModel):
         default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
     starts : int, optional
         Short chains, 1 to 64, whose topics in clusters `fit` begins with: other seeds then find more of
-        the same topics. By default 16; 1, at random, above two million tokens, with seed words, and where
+        the same topics. By default 16; 1, at random, for large corpora, with seed words, and where
         ``max_iter`` is given.
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of

@@ -19,7 +19,7 @@ from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import weights_of
 from pysgrld.corpus.minibatches import Epochs, Minibatches
-from pysgrld.errors import plural
+from pysgrld.errors import NumericalError, plural
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
@@ -79,12 +79,19 @@ def averages(
     return Posterior(chain, scorer, options.burn_in, options.sample_every, keep_mean)
 
 
+def short_iterations(options: Resolved) -> int:
+    """Return the iterations of a short chain: those of the warm-up, and some with noise."""
+    warm_up = options.warm_up or _SHORT
+    return warm_up + warm_up // 5
+
+
 def begin_by_clusters(
     posterior: Posterior, options: Resolved, corpus: CorpusFacts, run_on: RunOn
 ) -> bool:
     """Begin a chain with what several short chains find, where the options ask for that.
 
-    Each of them is trained as far as the warm-up goes, from random numbers of its own.
+    Each of them is trained a little further than the warm-up goes, from random numbers of its own, and
+    the draws of its last quarter are averaged.
 
     Parameters
     ----------
@@ -98,7 +105,8 @@ def begin_by_clusters(
     Returns
     -------
     bool
-        Whether it does; else topics are random.
+        Whether it does; else topics are random, as where a short chain is no longer finite: the chain
+        itself then says why, and keeps its state.
     """
     stream, starts = posterior.chain.stream, options.starts or 1
     if starts < 2 or not isinstance(stream, Epochs):
@@ -112,13 +120,14 @@ def begin_by_clusters(
             own, minibatches, corpus, RunOn(run_on.threads, run_on.waiting)
         )
         try:
-            iterations, phi = own.warm_up or _SHORT, np.zeros((k, corpus.words))
-            iterations += iterations // 5  # some with noise
+            iterations, phi = short_iterations(own), np.zeros((k, corpus.words))
             for t in range(1, iterations + 1):
                 run_on.waiting()
                 chain.advance()
                 if 4 * t > 3 * iterations and (iterations - t) % _BETWEEN == 0:
                     phi += weights_of(chain.draw())[:, :k].T
+        except NumericalError:
+            return False
         finally:
             chain.close()
         found.append((phi / phi.sum(axis=1, keepdims=True)).astype(np.float32))

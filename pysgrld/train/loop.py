@@ -33,7 +33,7 @@ from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
-from pysgrld.train.begin import begin, begin_by_clusters, begin_exactly, draw_on
+from pysgrld.train.begin import begin, begin_by_clusters, begin_exactly, draw_on, short_iterations
 from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, raise_if_stopped
@@ -438,6 +438,11 @@ class Training:
                 partial(raise_if_stopped, self.stop),
             )
             run_on = RunOn(self.threads, waiting)
+            if (starts := self.options.starts or 1) > 1:
+                each = plural(short_iterations(self.options), "iteration")
+                self.reporter.note(
+                    f"{starts} short chains of {each} first: it begins with clusters of their topics"
+                )
             return begin_by_clusters(self.posterior, self.options, corpus, run_on)
         results = self.parent.results()
         shares, k = results.weights(), results.fitted.layers[0]

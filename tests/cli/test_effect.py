@@ -13,7 +13,19 @@ pytestmark = pytest.mark.cli
 
 WORDS = [f"word{a}{b}" for a in "abcdefgh" for b in "vwxyz"]
 TRAIN = ("--exact-sweeps", "40", "--max-df", "1.0", "--min-df", "1", "--stop-words", "none")
-TRAIN += ("-k", "3", "--iterations", "60", "--warm-up", "20", "--holdout", "20", "-q")
+TRAIN += (
+    "-k",
+    "3",
+    "--starts",
+    "1",
+    "--iterations",
+    "60",
+    "--warm-up",
+    "20",
+    "--holdout",
+    "20",
+    "-q",
+)
 
 
 @pytest.fixture(scope="module")

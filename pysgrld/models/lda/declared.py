@@ -42,7 +42,7 @@ PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
 _ALL_DOCUMENTS = 2**53
 #: Short chains that training begins with the topics of, and the tokens and cells up to which it does.
-STARTS, STARTS_TOKENS, STARTS_CELLS = 16, 2_000_000, 8_000_000
+STARTS, STARTS_TOKENS, STARTS_CELLS = 16, 2_000_000, 1_000_000
 #: Bytes up to which exact chains follow training where nobody asked for them.
 EXACT_BYTES = 2 << 30
 
@@ -66,7 +66,7 @@ class LDAModel(Model[LDAOptions]):
         ),
         "starts": Option(
             integer(1, 64),
-            "16; 1 above two million tokens, with seed words, and of presets, gibbs, cgs, ovb, hsvg",
+            "16; 1 of large corpora, with seed words, and of presets, gibbs, cgs, ovb, hsvg",
             "short chains, of a warm-up each, whose topics in clusters training begins with: chains then "
             "find more of the same topics",
             "Sampling",
@@ -222,6 +222,8 @@ class LDAModel(Model[LDAOptions]):
             need["topics of tokens"] = 8 * facts.tokens
         elif options.keep_documents:
             need["proportions of documents"] = 4 * facts.documents * padded(options.topics)
+        if (options.starts or 1) > 1:
+            need["short chains"] = 16 * (options.starts or 1) * facts.words * padded(options.topics)
         if options.exact_sweeps:
             need["exact chains"] = exact_bytes(options.topics, facts)
         return need
