@@ -126,9 +126,13 @@ class Training:
         SgmcError
             For everything else that is wrong.
         """
-        self._start()
+        restored = self._start()
         try:
             with self.pulse:
+                begun = restored or self._begin_from()
+                self.comm.share(self.chain.step if begun else None)
+                if begun:
+                    self.comm.spread(self.chain.arrays())
                 return self._go()
         except Interrupted:
             raise
@@ -381,8 +385,8 @@ class Training:
 
     # ---- where a start begins ----
 
-    def _start(self) -> None:
-        """Go on from the last good checkpoint, or from the beginning."""
+    def _start(self) -> bool:
+        """Go on from the last good checkpoint, or from the beginning; return whether there was one."""
         run, chain, comm = self.run, self.chain, self.comm
         comm.meet()  # all have the corpus, and a chain
         checkpoint = run.load_checkpoint(
@@ -401,10 +405,6 @@ class Training:
             self._restore(checkpoint)
             at = f"exact sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
             line = f"goes on from {at} of {checkpoint.path.name}"
-        begun = checkpoint is not None or self._begin_from()
-        comm.share(chain.step if begun else None)
-        if begun:
-            comm.spread(chain.arrays())
         first, burn_in = self.posterior.first, self.posterior.burn_in
         exact = isinstance(self.options.exact_sweeps, int) and self.options.exact_sweeps > 0
         if self.posterior.draws and not exact and chain.step < self.iterations < first:
@@ -426,6 +426,7 @@ class Training:
             run.update_free(changed)
         run.log_event("started", step=self.keeper.step, line=line)
         self.reporter.started(run, line)
+        return checkpoint is not None
 
     def _begin_from(self) -> bool:
         """Begin with topics of short chains, or those of the run that this one goes on from, saved.
@@ -443,7 +444,12 @@ class Training:
                 self.reporter.note(
                     f"{starts} short chains of {each} first: it begins with clusters of their topics"
                 )
-            return begin_by_clusters(self.posterior, self.options, corpus, run_on)
+            try:
+                return begin_by_clusters(self.posterior, self.options, corpus, run_on)
+            except Stopped:
+                line = f"{self.stop.reason}: stopped before the first iteration"
+                self._log_end("interrupted", reason=line)
+                raise Interrupted(f"{line}; run the same command again to continue") from None
         results = self.parent.results()
         shares, k = results.weights(), results.fitted.layers[0]
         if shares is None:
