@@ -77,7 +77,14 @@ def both(tmp_path, monkeypatch):
     """A run of which full and top-word samples are kept, of 12 of the 50 words."""
     monkeypatch.setattr("pysgrld.models.samples.WORDS", 12)
     write_corpus(tmp_path / "corpus.txt")
-    train_here(tmp_path, iterations=180, top_word_samples=200, eval_every=180, checkpoint_every=180)
+    train_here(
+        tmp_path,
+        starts=1,
+        iterations=180,
+        top_word_samples=200,
+        eval_every=180,
+        checkpoint_every=180,
+    )
     return Results(tmp_path / "run", 1)
 
 
