@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: What is said below topics of several chains.
 FOUND = (
     "Found: chains that have the topic. Of further chains about 19 in 20 have what 4 of 4 have, 4 in 5 "
-    "what 3 of 4 have, 2 in 5 what 2 of 4 have. Weight and words are of the chains that have it."
+    "what 3 of 4 have, 1 in 3 what 2 of 4 have. Weight and words are of the chains that have it."
 )
 #: What is said of words with intervals that draws are worth little for.
 ROUGH = (
