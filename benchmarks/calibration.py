@@ -4,7 +4,6 @@
     python benchmarks/calibration.py draw FILE PICTURE
     python benchmarks/calibration.py null RUN [RUN ...] [--seeds N]
     python benchmarks/calibration.py found RUN [RUN ...]
-    python benchmarks/calibration.py width RUN [RUN ...]
     python benchmarks/calibration.py effect [--corpora N] [--first SEED]
 
 ``made`` draws corpora from the model with the priors that sgmc takes by default (3 to 20 topics, 10 to
@@ -18,9 +17,6 @@ interval of the difference does not hold 0 (10 is right), and that are called su
 
 ``found`` takes folders of several chains. Of topics that n of 3, or of 4, chains have, how often has one
 more chain them? All choices of chains count.
-
-``width`` trains ``gibbs`` twice on the corpus of a run, from starts of its own, and compares intervals of
-the ten top words of topics that both have.
 
 ``effect`` draws corpora of 2,500 documents of 10, 30 or 100 tokens whose proportions depend on a
 flag and on a number, trains on each, and counts how often intervals of ``sgmc effect`` hold what
@@ -404,51 +400,6 @@ def show_found(asked: argparse.Namespace) -> None:
             print(f"  found in {n} of {of}: {share:5.1f} % of further chains have it")
 
 
-def show_width(asked: argparse.Namespace) -> None:
-    """Print how wide intervals of top words are beside those of gibbs, from starts of its own."""
-    for path in asked.runs:
-        run = open_run(path, 2)
-        k, half = run.fitted.layers[0], asked.iterations // 2
-        with tempfile.TemporaryDirectory() as place:
-            for seed in (0, 1):
-                how = [
-                    "--algo",
-                    "gibbs",
-                    "-k",
-                    str(k),
-                    "--seed",
-                    str(seed),
-                    "-q",
-                    "--samples",
-                    "200",
-                ]
-                how += ["--iterations", str(2 * half), "--burn-in", str(half)]
-                how += ["--sample-every", str(max(1, half // 200)), "--out", f"{place}/{seed}"]
-                command = [sys.executable, "-m", "pysgrld", "train", f"{path}/corpus", *how]
-                subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-            gibbs = [open_run(f"{place}/{seed}", 2) for seed in (0, 1)]
-            phi = np.ascontiguousarray(gibbs[0].phi()[:, :k].T)
-            top = gibbs[0].top(10)
-            wanted = gibbs[0].word_intervals(top)
-            draws = np.stack([weights for weights, _ in gibbs[0].top_word_draws(top)])
-            print(f"{path}: topics in common, width beside gibbs, draws of gibbs held")
-            for name, found in (("the run", run), ("gibbs again", gibbs[1])):
-                other = np.ascontiguousarray(found.phi()[:, :k].T)
-                mine = assign(DISTRIBUTIONS.similarity(phi, other))
-                same = DISTRIBUTIONS.overlap(phi, other[mine]) >= ALIKE
-                words = np.empty_like(top)
-                words[mine] = top
-                bounds = found.word_intervals(words)
-                assert bounds is not None
-                assert wanted is not None
-                low, high = bounds.low[mine], bounds.high[mine]
-                width = ((high - low) / (wanted.high - wanted.low))[same]
-                held = ((low <= draws) & (draws <= high))[:, same]
-                print(
-                    f"  {name}: {same.sum()} of {k}, {np.median(width):.2f}, {100 * held.mean():.0f} %"
-                )
-
-
 class MadeEffects(NamedTuple):
     """A corpus whose proportions depend on columns.
 
@@ -582,10 +533,6 @@ def main() -> None:
     of_found.add_argument("runs", nargs="+", help="folders of six or more chains")
     of_found.add_argument("--of", type=int, nargs="+", default=(3, 4))
     of_found.set_defaults(show=show_found)
-    of_width = parts.add_parser("width")
-    of_width.add_argument("runs", nargs="+")
-    of_width.add_argument("--iterations", type=int, default=4000, help="of gibbs")
-    of_width.set_defaults(show=show_width)
     of_effects = parts.add_parser("effect")
     of_effects.add_argument("--corpora", type=int, default=60)
     of_effects.add_argument("--first", type=int, default=0, help="seed of the first corpus")
