@@ -447,9 +447,12 @@ class Training:
             try:
                 return begin_by_clusters(self.posterior, self.options, corpus, run_on)
             except Stopped:
-                line = f"{self.stop.reason}: stopped before the first iteration"
-                self._log_end("interrupted", reason=line)
-                raise Interrupted(f"{line}; run the same command again to continue") from None
+                reason = str(self.stop.reason)
+                self._log_end("interrupted", reason=reason)
+                raise Interrupted(
+                    f"{reason}: stopped before the first iteration; run the same command again to "
+                    "continue"
+                ) from None
         results = self.parent.results()
         shares, k = results.weights(), results.fitted.layers[0]
         if shares is None:

@@ -116,8 +116,9 @@ def test_the_short_name_of_the_version():
 
 
 def test_runs_are_listed(sgmc, tmp_path):
-    sgmc("train", "-k", "8", "--iterations", "20", "--out", "sgmc-runs/a", BIBLE)
-    sgmc("train", "--chains", "2", "-k", "9", "--iterations", "5", "--out", "sgmc-runs/b", BIBLE)
+    begun = ("--starts", "1", "--iterations")
+    sgmc("train", "-k", "8", *begun, "20", "--out", "sgmc-runs/a", BIBLE)
+    sgmc("train", "--chains", "2", "-k", "9", *begun, "5", "--out", "sgmc-runs/b", BIBLE)
     (tmp_path / "sgmc-runs" / "c").mkdir()
     (tmp_path / "sgmc-runs" / "c" / "config.json").write_text("{")
     done = sgmc("runs", env=os.environ | {"COLUMNS": "120"})
@@ -141,7 +142,7 @@ def test_a_folder_without_runs_is_told(sgmc):
 
 def test_the_first_lines_of_training_are_plain(sgmc):
     """Red with: memory, threads and the noise of minibatches before the corpus is named."""
-    short = ["train", "-k", "8", "--iterations", "60", BIBLE]
+    short = ["train", "-k", "8", "--iterations", "60", "--starts", "1", BIBLE]
     lines = [line.split("Z ", 1)[1] for line in sgmc(*short, "--out", "a").stderr.splitlines()]
     assert lines[0].startswith("bible: 1,071 documents to train on, 118 held out")
     assert lines[1].startswith("model lda with 8 topics")

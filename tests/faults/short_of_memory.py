@@ -31,7 +31,7 @@ from pysgrld.run import RunDirectory
 #: Address space given to the last trial: more than a run of this corpus needs.
 ENOUGH = 40 << 20
 
-OPTIONS = {"threads": 2, "topics": 4, "checkpoint_every": 10}
+OPTIONS = {"threads": 2, "topics": 4, "checkpoint_every": 10, "starts": 1}
 
 #: What the C library says when it ends a process because a thread that has started finds no room
 #: for its own data. That is as good as a kill, and nothing here can prevent it.

@@ -85,6 +85,7 @@ def test_a_signal_from_outside_is_answered_within_an_iteration(forks, trials, nu
 @pytest.mark.parametrize("number", STOPS)
 def test_the_real_command_ends_with_85(forks, trials, number):
     command = [Path(sys.executable).with_name("sgmc"), *map(str, forks.train("run", *ENDLESS))]
+    command += ["--starts", "1"]
     run = forks.folder / "run"
     with subprocess.Popen(command, cwd=forks.folder, stderr=subprocess.PIPE, text=True) as process:
         wait_until(lambda: RunDirectory.open(run).status if (run / "config.json").exists() else {})

@@ -28,6 +28,7 @@ SGMC = str(Path(sys.executable).with_name("sgmc"))
 OPTIONS = [
     *("-k", "8", "--minibatch", "100", "--sweeps", "4"),
     *("--warm-up", "20", "--sample-every", "5"),
+    *("--starts", "1"),
 ]
 
 
