@@ -5,6 +5,7 @@ import pytest
 
 from pysgrld import LDA
 from pysgrld.chain.clusters import cluster_means, distances, ward
+from pysgrld.train import begin
 
 
 def topics(number, words=30, seed=0, concentration=0.1):
@@ -55,9 +56,23 @@ def fitted(**given):
 
 
 def test_a_fit_begins_with_clusters_where_it_is_asked_to():
-    """Red with: short chains of one seed, which are one chain; seeds that a run can have."""
+    """Red with: clusters beside a max_iter that nobody asked them for."""
     several, one = fitted(starts=8), fitted(starts=1)
     assert not np.array_equal(several, one)
     np.testing.assert_array_equal(one, fitted())  # as there is a max_iter
     np.testing.assert_array_equal(several, fitted(starts=8, n_jobs=2))
     assert not np.array_equal(several, fitted(starts=8, random_state=1))
+
+
+def test_short_chains_are_of_random_numbers_of_their_own(monkeypatch):
+    """Red with: one seed for all; numbers of the short chains alone, the same in every run."""
+    seen = []
+
+    def looked_at(topics, k):
+        seen.extend(topics)
+        return cluster_means(topics, k)
+
+    monkeypatch.setattr(begin, "cluster_means", looked_at)
+    for seed in (0, 1):
+        fitted(starts=3, random_state=seed)
+    assert len({topics.tobytes() for topics in seen}) == 6
