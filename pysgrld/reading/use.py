@@ -61,6 +61,8 @@ def _line(results: Results, weights: Sequence[float | None]) -> str | None:
         return None
     used = len(weights) - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
+    if better >= len(weights):  # rounded to what there are
+        better = used
     are = "is" if few == 1 else "are"
     return (
         f"{plural(few, results.fitted.noun)} of {len(weights)} {are} hardly used: -k {better}, or "

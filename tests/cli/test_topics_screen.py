@@ -105,9 +105,12 @@ def test_the_end_of_training_says_it_too(trained, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("used", "better"), [(3, 3), (19, 19), (33, 35), (52, 50), (57, 60), (163, 160)]
+    ("used", "better"),
+    [(3, 3), (19, 19), (29, 29), (31, 30), (33, 33), (52, 50), (57, 57), (163, 160)],
 )
-def test_a_round_number_is_advised(used, better):
+def test_a_round_number_that_is_smaller_is_advised(used, better):
+    """Red with: as many topics advised as there are, or more, where that is the nearest round number."""
+
     class Run:
         class fitted:
             layers, noun = (used + 1,), "topic"
