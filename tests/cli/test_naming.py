@@ -91,4 +91,4 @@ def test_the_page_says_which_command_named_topics(run):
     out = run.parent / "page.html"
     done = CliRunner().invoke(main, ["report", str(run), "-o", str(out)])
     assert done.exit_code == 0, done.output
-    assert "given by the command 'echo machine'" in out.read_text()
+    assert "of 8 topics, by the command 'echo machine'" in out.read_text()

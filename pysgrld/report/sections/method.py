@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import Any
 
+from pysgrld.errors import plural
 from pysgrld.options.common import spelled
 from pysgrld.report.reported_run import Section
 
@@ -22,14 +24,11 @@ class RunMethod(Section):
             for name, value in config.get("options", {}).items()
             if value is not None
         ]
-        by: dict[str, list[str]] = {}
-        for topic, label in sorted(self.run.named.items()):
-            if label.by is not None:
-                by.setdefault(label.by, []).append(str(topic))
+        by = Counter(label.by for label in self.run.named.values() if label.by is not None)
         return {
             "options": options
             + [
-                ["names", f"of topics {', '.join(topics)}: given by the command '{command}'", True]
+                ["names", f"of {plural(topics, 'topic')}, by the command '{command}'", True]
                 for command, topics in by.items()
             ]
         }
