@@ -16,6 +16,7 @@
 // each kind of work runs in full vectors; there a cell has a Philox block for each attempt.
 #include <cstdint>
 
+#include "sgmc/compress.hpp"
 #include "sgmc/distributions.hpp"
 #include "sgmc/kernels.hpp"
 #include "sgmc/lanes.hpp"

@@ -34,6 +34,7 @@ from pysgrld.run.files import (
     fail_point,
     fsync_folder,
     remove_folder,
+    remove_stale,
     rename,
     replace_file,
     step_name,
@@ -157,6 +158,21 @@ def _replace(
     rename(temporary, final, "commit")
     if whole:
         remove_folder(aside, "replace")
+
+
+def remove_older(newest: Path, keep: int) -> None:
+    """Remove all checkpoints but the newest ``keep``, and what interrupted writes left beside them.
+
+    What cannot be removed is warned of and left: the checkpoint just written is good.
+    """
+    for _, older in reversed(checkpoint_folders(newest.parent.parent)[max(keep, 1) :]):
+        try:
+            if older != newest:
+                remove_folder(older, "retention")
+        except OSError as error:
+            logger.warning("%s: cannot be deleted: %s", older, error.strerror or error)
+    with contextlib.suppress(OSError):
+        remove_stale(newest.parent, "stale")
 
 
 def restore_replaced(run: Path) -> None:

@@ -37,7 +37,7 @@ from pysgrld.run.checkpoint_read import (
     read_manifest,
     warn_of_changed,
 )
-from pysgrld.run.checkpoint_write import commit, restore_replaced
+from pysgrld.run.checkpoint_write import commit, remove_older, restore_replaced
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -489,16 +489,8 @@ class RunDirectory:
             ) from error
         seconds = round(time.monotonic() - began, 3)
         self._note("checkpoint", step=step, path=f"{CHECKPOINTS}/{folder.name}", seconds=seconds)
-        # What cannot be deleted is reported and left: the checkpoint just written is good.
-        for _, older in reversed(checkpoint_folders(self.path)[max(keep, 1) :]):
-            try:
-                if older != folder:
-                    remove_folder(older, "retention")
-            except OSError as error:
-                logger.warning("%s: cannot be deleted: %s", older, error.strerror or error)
+        remove_older(folder, keep)
         self.samples.purge()
-        with contextlib.suppress(OSError):
-            remove_stale(folder.parent, "stale")
         return folder
 
     def load_checkpoint(

@@ -190,6 +190,12 @@ def test_what_is_no_dump_is_refused_with_its_line(tmp_path, text, line, says):
     assert "\n" not in str(caught.value)
 
 
+def test_a_title_may_have_as_many_bytes_as_a_field_and_no_more(tmp_path):
+    assert read(tmp_path, dump(page("bread", title="é" * 2048))).raw == ["bread"]
+    with pytest.raises(CorpusError, match="a <title> of more than 4096 bytes"):
+        read(tmp_path, dump(page("bread", title="é" * 2048 + "e")))
+
+
 @pytest.mark.parametrize("compress", [bytes, bz2.compress])
 def test_a_dump_that_is_cut_off_says_where_and_after_how_many_articles(tmp_path, compress):
     whole = compress(dump(*[page(f"text {n} " * 9) for n in range(9)]).encode())

@@ -189,6 +189,19 @@ def test_threads_and_small_memory_do_not_change_what_is_found(tmp_path, monkeypa
     assert {p.words for p in few} <= {p.words for p in one}
 
 
+@pytest.mark.parametrize(("lacking", "told"), [(4, False), (5, True)])
+def test_counts_that_may_be_too_small_by_five_are_told_of(tmp_path, monkeypatch, lacking, told):
+    class Few(finding.Pairs):
+        @property
+        def lacking(self):
+            return lacking
+
+    monkeypatch.setattr(finding, "Pairs", Few)
+    said = []
+    find(written(tmp_path, TEXTS * 20), count=10, log=said.append)
+    assert any(f"too small by {lacking}" in line for line in said) == told
+
+
 @pytest.mark.parametrize(
     ("inputs", "options", "error", "said"),
     [

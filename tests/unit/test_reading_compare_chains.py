@@ -436,7 +436,7 @@ def test_topics_have_mixed_below_an_rhat_of_1_1(rhat, mixed):
     assert is_mixed(found.topics[0]) == mixed
 
 
-@pytest.mark.parametrize(("worth", "rough"), [(250.0, True), (399.0, True), (401.0, False)])
+@pytest.mark.parametrize(("worth", "rough"), [(250.0, True), (399.0, True), (400.0, False)])
 def test_fewer_than_400_effective_draws_are_said_to_be_few(worth, rough):
     """Vehtari et al. 2021, section 4.1. Red with: 200 for 400."""
     said = verdict(made([(0.9, 1.0)], worth=worth))[1]

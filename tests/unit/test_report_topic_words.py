@@ -184,3 +184,12 @@ def test_names_are_three_words_and_the_first_is_nobody_elses():
         for w, p in zip(ids, phi[ids, k].astype(float), strict=True)
     ]
     assert names[k] == " · ".join(words[ids[i]] for i in np.argsort(-np.array(score))[:3])
+
+
+@pytest.mark.parametrize(("times", "first"), [(1.7, "own"), (1.9, "shared")])
+def test_a_word_of_two_topics_names_one_where_it_is_1_78_times_as_probable(times, first):
+    """2 to the power of 0.5 / 0.6. Red with: 0.4 or 0.6 for the 0.5."""
+    low = np.array([[0.1 * times, 0.1], [0.1 * times, 0.1]])
+    found = SimpleNamespace(words=np.array([[0, 1], [0, 2]]), there=np.ones((2, 2), bool), low=low)
+    names = automatic(found, ["shared", "own", "other"], None, [0, 1])
+    assert names[0].split(" · ")[0] == first

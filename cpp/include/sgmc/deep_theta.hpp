@@ -1,6 +1,7 @@
 // theta of a layer of deep LDA: gamma variates of a vector of shapes, most of them far below 1.
 #pragma once
 
+#include "sgmc/compress.hpp"
 #include "sgmc/deep.hpp"
 #include "sgmc/draws.hpp"
 #include "sgmc/lanes.hpp"

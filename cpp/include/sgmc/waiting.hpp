@@ -1,6 +1,7 @@
 // Counts of documents on their way to the rows of their words: at once, or as lists that wait.
 #pragma once
 
+#include "sgmc/compress.hpp"
 #include "sgmc/counts.hpp"
 #include "sgmc/kernels.hpp"
 #include "sgmc/lanes.hpp"
