@@ -14,7 +14,7 @@ texts = [
     "the baker mixed flour and yeast into a soft dough",
     "flour, yeast, salt: the baker needs little more for bread",
 ]
-lda = LDA(n_components=2, algo="gibbs", max_iter=1000, holdout=0, keep_samples=50).fit(texts)
+lda = LDA(n_components=2, algo="gibbs", max_iter=1000, holdout=0).fit(texts)
 
 print(lda.topics_frame(4))  # the words of each topic, with intervals
 print(lda.documents_frame(texts).round(2))  # the share of each topic in each text

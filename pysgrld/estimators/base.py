@@ -19,7 +19,8 @@ import numpy as np
 
 from pysgrld.errors import NotFittedError, SgmcError, UsageError
 from pysgrld.estimators.fitting import jobs
-from pysgrld.estimators.inputs import as_documents, column_names, counted, texts_in
+from pysgrld.estimators.inputs import as_documents, column_names
+from pysgrld.estimators.words import known_documents
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import SMALLEST
 from pysgrld.options.peers import hint, peer
@@ -171,12 +172,12 @@ class Estimator(ABC):
         if not self.__sklearn_is_fitted__():
             raise not_fitted(f"this {type(self).__name__} is not fitted yet: call fit first")
 
-    # ---- X: a matrix, or texts
+    # ---- X: a matrix, or words
 
     def _known_documents(self, X: Any, log: Callable[[str], None] = lambda _: None) -> Any:
-        """Return X over the columns that the model was fitted to; of texts, words that it knows.
+        """Return X over the columns that the model was fitted to: of words, those that it knows.
 
-        ``log`` is told which words of texts are left out.
+        ``log`` is told which words are left out.
 
         Raises
         ------
@@ -184,19 +185,14 @@ class Estimator(ABC):
             A `ValueError`: columns of other names or in another order, or texts for a model that knows
             no words.
         """
-        texts, known = texts_in(X), getattr(self, "feature_names_in_", None)
-        if texts is not None:
-            if known is None:
-                raise UsageError(
-                    "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose "
-                    "columns are words; else count them as was done for fit"
-                )
-            read = getattr(
-                self, "_options", None
-            )  # of a run that was loaded, how its texts were read
-            how = {name: getattr(read, name, None) for name in ("phrases", "segment")}
-            pattern = getattr(read, "token_pattern", None)
-            return counted(texts, known.tolist(), pattern, jobs(self.n_jobs), log=log, **how)
+        known = getattr(self, "feature_names_in_", None)
+        read = getattr(self, "_options", None)  # of a run that was loaded, how its texts were read
+        how = {name: getattr(read, name, None) for name in ("token_pattern", "phrases", "segment")}
+        words = None if known is None else known.tolist()
+        threads = jobs(self.n_jobs)
+        documents = known_documents(X, words, self.n_features_in_, how, threads, log)
+        if documents is not None:
+            return documents
         found = column_names(X)
         if known is not None and found is not None and len(known) == len(found):
             for at, (name, other) in enumerate(zip(known, found, strict=True)):
@@ -288,6 +284,21 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
         Bounds.
     """
     return Rule(option, value, is_whole(value, low, high), f"{name} >= {low} and <= {high}", name)
+
+
+def seed_of(random_state: Any) -> Any:
+    """Return the seed that ``random_state`` means: NumPy's generators draw one, all else stays as it is.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.RandomState, numpy.random.Generator or None
+        None is the seed 0: results do not change from call to call unless that is asked for.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(MOST))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(MOST))
+    return random_state
 
 
 def switch(name: str, value: Any) -> Rule:

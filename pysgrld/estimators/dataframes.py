@@ -1,29 +1,28 @@
-"""Topics and documents as tables: DataFrames, how a notebook shows a model, what `transform` returns."""
+"""Topics and documents as lists, tables and pictures, and what `transform` returns."""
 
 from __future__ import annotations
 
 import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from pysgrld.errors import UsageError, plural
+from pysgrld.estimators import notebook
 from pysgrld.estimators.base import Estimator, is_whole
+from pysgrld.estimators.words import UNNAMED, names_in
 from pysgrld.models.fitted import top_words
-from pysgrld.reading.intervals import interval
-from pysgrld.types import Array, Doubles
+from pysgrld.reading.intervals import Interval, interval
+from pysgrld.types import Array, Doubles, Int64s
 
 if TYPE_CHECKING:
     import pandas
 
-#: Topics, and words of each, that a notebook shows.
-TOPICS_SHOWN, WORDS_SHOWN = 20, 8
-#: Names of columns that nobody has named, from 1.
-UNNAMED = "word{}"
+#: Topics, and words of each, that a notebook shows; topics in a picture.
+TOPICS_SHOWN, WORDS_SHOWN, TOPICS_DRAWN = 20, 10, 12
 #: What `transform` may return: NumPy's arrays, or DataFrames of these libraries.
 CONTAINERS = ("default", "pandas", "polars")
 
@@ -56,15 +55,17 @@ class Framed(Estimator):
     def _shares(self, X: Any, layer: int) -> Array:
         """Return the shares that topics have in documents, (n, K)."""
 
-    def _words(self, vocabulary: Sequence[str] | None) -> tuple[str, ...]:
+    def _words(self, vocabulary: Any) -> tuple[str, ...]:
         """Return the words of the columns: those given, those known, or word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
-        given = getattr(self, "feature_names_in_", None) if vocabulary is None else vocabulary
+        given = getattr(self, "feature_names_in_", None)
+        if vocabulary is not None:
+            given = names_in(vocabulary)
         words = (
             tuple(UNNAMED.format(i + 1) for i in range(v))
             if given is None
-            else tuple(map(str, given))
+            else tuple(given.tolist())
         )
         if len(words) != v:
             raise UsageError(f"vocabulary has {plural(len(words), 'word')}, the model has {v:,}")
@@ -74,13 +75,114 @@ class Framed(Estimator):
         """Return the names of topics: lda0, lda1, ..."""
         return [f"{type(self).__name__.lower()}{k}" for k in range(topics)]
 
-    def topics_frame(
+    @property
+    def topics_(self) -> list[list[str]]:
+        """The ten most probable words of each topic, in the order of ``components_``.
+
+        Raises
+        ------
+        NotFittedError
+            An `AttributeError`, before `fit`.
+        """
+        return self.top_words()
+
+    def top_words(self, n: int = 10, vocabulary: Any = None, layer: int = 1) -> list[list[str]]:
+        """Return the most probable words of each topic.
+
+        Parameters
+        ----------
+        n : int
+            Words of each topic, at least 1.
+        vocabulary : object, optional
+            Words of the columns, as for `topics_frame`.
+        layer : int
+            The layer of a deep model, counted from 1, which is the lowest.
+
+        Returns
+        -------
+        list of K lists of n str
+            The most probable word first.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: ``vocabulary`` is not of V words, or there is no such layer.
+        """
+        if not is_whole(n, 1):
+            raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
+        words = self._words(vocabulary)
+        return [[words[w] for w in row] for row in top_words(self._topics(layer).T, n).tolist()]
+
+    def plot_topics(
         self,
-        n: int = 10,
-        vocabulary: Sequence[str] | None = None,
+        n: int = 8,
+        topics: Sequence[int] | None = None,
+        vocabulary: Any = None,
         layer: int = 1,
-        *,
-        intervals: bool = True,
+    ) -> Any:
+        """Draw the most probable words of topics as bars, and where 90 % of the kept samples are.
+
+        Parameters
+        ----------
+        n : int
+            Words of each topic, at least 1.
+        topics : sequence of int, optional
+            Rows of ``components_``; by default the first twelve.
+        vocabulary : object, optional
+            Words of the columns, as for `topics_frame`.
+        layer : int
+            The layer of a deep model, counted from 1, which is the lowest.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it; ``savefig`` writes it.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: matplotlib is not installed, there is no such topic or layer, or
+            ``vocabulary`` is not of V words.
+        """
+        library("matplotlib", "plot_topics")
+        words, phi = self._words(vocabulary), self._topics(layer)
+        chosen = range(min(len(phi), TOPICS_DRAWN)) if topics is None else list(topics)
+        for k in chosen:
+            if not is_whole(k, 0, len(phi) - 1):
+                raise UsageError(f"topics: wanted numbers from 0 to {len(phi) - 1}, found {k!r}")
+        if not is_whole(n, 1) or not chosen:
+            raise UsageError("plot_topics draws one word of one topic at least")
+        top, bounds, faithful = self._top(phi, n, layer, intervals=True)
+        names = self._names(len(phi))
+        panels = [
+            notebook.Panel(
+                names[k],
+                [words[w] for w in top[k].tolist()],
+                phi[k, top[k]],
+                None if bounds is None else (bounds.low[k], bounds.high[k]),
+            )
+            for k in chosen
+        ]
+        lines = "90 % interval" if faithful else "90 % of the draws"
+        note = "" if bounds is None else f" (bars: mean; lines: {lines})"
+        return notebook.picture(panels, self.entry + note)
+
+    def _top(
+        self, phi: Array, n: int, layer: int, *, intervals: bool
+    ) -> tuple[Int64s, Interval | None, bool]:
+        """Return the top words of topics, (K, n), bounds of them, and whether these are faithful."""
+        top, rows = top_words(phi.T, n), np.arange(len(phi))[:, None]
+        draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
+        known = np.zeros(top.shape, bool)
+        bounds = interval([[(sample[rows, top], known) for sample in draws]], exact=exact)
+        return top, bounds, faithful
+
+    def topics_frame(
+        self, n: int = 10, vocabulary: Any = None, layer: int = 1, *, intervals: bool = True
     ) -> pandas.DataFrame:
         """Return the top words of every topic as a pandas DataFrame, a word a row.
 
@@ -88,9 +190,9 @@ class Framed(Estimator):
         ----------
         n : int
             Words of each topic, at least 1.
-        vocabulary : sequence of V str, optional
-            Words of the columns, ``CountVectorizer.get_feature_names_out()`` for one; by default
-            ``feature_names_in_``, else word1, word2, ...
+        vocabulary : object, optional
+            Words of the columns: V str, gensim's Dictionary, or a fitted vectorizer of scikit-learn (of a
+            Pipeline, ``pipeline[:-1]``); by default ``feature_names_in_``, else word1, word2, ...
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
         intervals : bool
@@ -103,7 +205,7 @@ class Framed(Estimator):
             the most probable word first; where at least 20 posterior samples are kept (``keep_samples``)
             also ``low`` and ``high``, between which 90 % of them are. ``attrs["interval_of"]`` is then
             "posterior" where those are credible intervals as far as is known, else "draws".
-            docs/python.md, "Intervals".
+            docs/python.md, "Intervals and draws".
 
         Raises
         ------
@@ -117,16 +219,14 @@ class Framed(Estimator):
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
         words, topics = self._words(vocabulary), self._topics(layer)
-        top, rows = top_words(topics.T, n), np.arange(len(topics))[:, None]
+        top, bounds, faithful = self._top(topics, n, layer, intervals=intervals)
         table = {
             "topic": np.repeat(np.array(self._names(len(top)), dtype=object), top.shape[1]),
             "rank": np.tile(np.arange(1, top.shape[1] + 1), len(top)),
             "word": [words[w] for w in top.ravel().tolist()],
-            self.entry: topics[rows, top].ravel(),
+            self.entry: np.take_along_axis(topics, top, axis=1).ravel(),
         }
-        draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
-        known = np.zeros(top.shape, bool)
-        if bounds := interval([[(sample[rows, top], known) for sample in draws]], exact=exact):
+        if bounds:
             table |= {"low": bounds.low.ravel(), "high": bounds.high.ravel()}
         found = frame(table)
         if bounds:
@@ -138,7 +238,7 @@ class Framed(Estimator):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
@@ -166,19 +266,25 @@ class Framed(Estimator):
 
     def _repr_html_(self) -> str:
         """Return HTML that shows parameters, and of a fitted model the top words of its topics."""
-        head = f"<pre>{escape(repr(self))}</pre>"
         if not self.__sklearn_is_fitted__():
-            return head
-        words, topics = self._words(None), self.components_[:TOPICS_SHOWN]
+            return notebook.html(repr(self), [], [], 0)
+        words, phi = self._words(None), self.components_[:TOPICS_SHOWN]
+        facts = [plural(len(self.components_), "topic"), plural(self.n_features_in_, "word")]
+        for name, what in (("n_iter_", "iteration"), ("n_samples_", "posterior sample")):
+            if hasattr(self, name):
+                facts.append(plural(getattr(self, name), what))
+        facts += [
+            f"{name.strip('_').replace('_', '-')} {getattr(self, name):.5g}"
+            for name in ("perplexity_", "log_perplexity_")
+            if hasattr(self, name)
+        ]
         rows = [
-            f"<tr><td>{name}</td><td>{escape(' '.join(words[w] for w in top))}</td></tr>"
-            for name, top in zip(
-                self._names(len(topics)), top_words(topics.T, WORDS_SHOWN).tolist(), strict=True
+            (name, [(words[w], float(row[w])) for w in top])
+            for name, row, top in zip(
+                self._names(len(phi)), phi, top_words(phi.T, WORDS_SHOWN).tolist(), strict=True
             )
         ]
-        if (more := len(self.components_) - len(rows)) > 0:
-            rows.append(f"<tr><td>...</td><td>{plural(more, 'topic')} more</td></tr>")
-        return f"{head}<table>{''.join(rows)}</table>"
+        return notebook.html(repr(self), facts, rows, len(self.components_) - len(rows))
 
 
 class Transformer(Framed):

@@ -8,12 +8,12 @@ import numpy as np
 
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole, with_sampler_options
 from pysgrld.estimators.inputs import as_documents, in_units
-from pysgrld.estimators.kept import as_rows
+from pysgrld.estimators.kept import AUTO, as_rows
 from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.dlda.declared import LINKS
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.options.parse import MAX_LAYERS
-from pysgrld.types import Documents, Doubles
+from pysgrld.types import Documents
 
 __all__ = ["DeepLDA"]
 
@@ -58,11 +58,12 @@ class DeepLDA(CountModel):
         min(1000, 10 %). 0 needs ``max_iter``. None with ``link="real"``, which has no held-out score.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.
-    keep_samples : int
-        Posterior samples to keep, evenly spread, for `samples` and intervals: each takes 4 bytes a topic
-        and word. 0 keeps none.
-    random_state : int
-        Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
+    keep_samples : int or "auto"
+        Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
+        topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
+    random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
+        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
+        not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
@@ -130,8 +131,8 @@ class DeepLDA(CountModel):
         max_iter: int | None = None,
         holdout: int | float | None = None,
         total_samples: float = 1e6,
-        keep_samples: int = 0,
-        random_state: int | None = 0,
+        keep_samples: int | str = AUTO,
+        random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
         **sampler_options: Any,  # see with_sampler_options
@@ -189,21 +190,23 @@ class DeepLDA(CountModel):
         self.weights_ = [as_rows(draw[name_of(i)], k) for i, k in enumerate(layers)]
         self.r_ = draw["r"][: layers[-1]].copy()
 
-    def transform(self, X: Any, layer: int = 1) -> Doubles:
+    def transform(self, X: Any, layer: int = 1, *, draws: int | None = None) -> Any:
         """Infer the proportions of a layer's topics in documents, given the posterior means.
 
         A document's result depends on its counts and the seed: not on its row, nor on other documents.
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Data as in `fit`, with as many columns; reals are in the unit of the first ones.
         layer : int
             The layer, counted from 1, which is the lowest.
+        draws : int, optional
+            Return so many posterior draws of the proportions, as `LDA.transform` does.
 
         Returns
         -------
-        (n, K_l) float64
+        (n, K_l) float64, or with ``draws`` (S, n, K_l) float32
             Mean over the second half of Gibbs sweeps of theta_l over its sum; rows sum to 1.
 
         Raises
@@ -213,8 +216,9 @@ class DeepLDA(CountModel):
         UsageError
             A `ValueError`: no such layer, a bad entry, or another number of columns.
         """
-        found: Doubles = self._contained(self._shares(X, layer), X)
-        return found
+        if draws is not None:
+            return self._drawn_shares(X, layer, draws)
+        return self._contained(self._shares(X, layer), X)
 
     def topics_over_words(self, layer: int = 1) -> np.ndarray:
         """Return the topics of a layer as distributions over words, through the layers below.

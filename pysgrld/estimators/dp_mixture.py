@@ -10,10 +10,19 @@ import numpy as np
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import UsageError, plural
-from pysgrld.estimators.base import BOUNDS, MOST, Rule, by_parameters, is_positive, is_whole, switch
+from pysgrld.estimators.base import (
+    BOUNDS,
+    MOST,
+    Rule,
+    by_parameters,
+    is_positive,
+    is_whole,
+    seed_of,
+    switch,
+)
 from pysgrld.estimators.dataframes import Framed
 from pysgrld.estimators.fitting import Progress, check_memory, jobs
-from pysgrld.estimators.inputs import new_documents
+from pysgrld.estimators.words import new_documents
 from pysgrld.models.dpmm.chain import MixtureChain
 from pysgrld.models.dpmm.declared import MODEL
 from pysgrld.models.dpmm.likelihood import (
@@ -65,8 +74,9 @@ class DPMixture(Framed):
         Iterations, at least 1.
     burn_in : int
         Iterations before the first posterior sample, less than ``max_iter``; every later one is a sample.
-    random_state : int
-        Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
+    random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
+        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
+        not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
@@ -126,7 +136,7 @@ class DPMixture(Framed):
         start_components: int = 60,
         max_iter: int = 1000,
         burn_in: int = 200,
-        random_state: int = 0,
+        random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -152,7 +162,7 @@ class DPMixture(Framed):
             ("dp-start", "start_components", self.start_components, 1, 1 << 18),
             ("", "max_iter", self.max_iter, 1, MOST),
             ("", "burn_in", self.burn_in, 0, MOST),
-            ("seed", "random_state", self.random_state, 0, 2**63 - 1),
+            ("seed", "random_state", seed_of(self.random_state), 0, 2**63 - 1),
             ("minibatch", "minibatch", self.minibatch, 1, MOST),
         ]
         return [
@@ -194,7 +204,7 @@ class DPMixture(Framed):
         ]
 
     @by_parameters
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Sample the posterior given a matrix of counts, for ``max_iter`` iterations.
 
         Ctrl-C ends it after the iteration under way, and `KeyboardInterrupt` is raised: where there is a
@@ -202,12 +212,14 @@ class DPMixture(Framed):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             How often each of V words is in each of n documents: whole numbers from 0 to 2^31 - 1, of
-            any dtype. Rows without any count are left out. Of texts, a list of str, words are counted as
-            ``sgmc train`` does by default, and are ``feature_names_in_``.
+            any dtype. Rows without any count are left out. Words are texts, lists of tokens, or bags of
+            words, as `LDA.fit` takes them.
         y : None
             Ignored; there for scikit-learn.
+        vocabulary : object, optional
+            Words of the columns, as `LDA.fit` takes them.
 
         Returns
         -------
@@ -227,7 +239,7 @@ class DPMixture(Framed):
             for name in ("minibatch", "step_size", "stick_step_size"):
                 if getattr(self, name) is not None:
                     raise UsageError(f"{name} has no meaning for algo={self.algo!r}: leave it out")
-        new, names = new_documents(X, jobs(self.n_jobs))
+        new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
         documents, words = self._documents(new, None if names is None else len(names))
         if self.burn_in >= self.max_iter:
             raise UsageError(
@@ -300,7 +312,7 @@ class DPMixture(Framed):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns.
 
         Returns
@@ -326,7 +338,7 @@ class DPMixture(Framed):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns.
 
         Returns
@@ -353,7 +365,7 @@ class DPMixture(Framed):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns.
 
         Returns
@@ -388,7 +400,7 @@ class DPMixture(Framed):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns.
         y : None
             Ignored; there for scikit-learn.

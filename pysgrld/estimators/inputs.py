@@ -1,25 +1,16 @@
-"""X as people bring it: texts, DataFrames, dense arrays, and SciPy's sparse matrices without SciPy."""
+"""X as a matrix: DataFrames, dense arrays, and SciPy's sparse matrices without SciPy."""
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus import CorpusOptions
-from pysgrld.corpus.open import open_corpus
-from pysgrld.corpus.streams import matched_documents
-from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.errors import UsageError, plural
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
-#: Bytes that a text may have.
-LONGEST = 2**31 - 1
 #: Words are numbered in 32 bits.
 MOST_WORDS = 2**31 - 1
 #: Directions are stored in multiples of this share of a row's greatest value.
@@ -239,6 +230,11 @@ def _numbers(x: Any) -> Array:
         return found
     if found.dtype.kind == "c":
         raise UsageError("Complex data not supported: X must be real numbers")
+    if (names := column_names(x)) is not None:
+        raise UsageError(
+            "X is a table whose columns are no numbers: give the column of texts, such as "
+            f"X[{names[-1]!r}]"
+        )
     raise UsageError(
         f"{why}: wanted a list of texts, or counts, documents x words, as scikit-learn's CountVectorizer "
         "makes them of text"
@@ -275,125 +271,3 @@ def _mixed(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: npt.NDArray[np.uint64] = x ^ (x >> np.uint64(31))
     return mixed
-
-
-# ---- texts, read as ``sgmc train`` reads them, with its defaults
-
-
-def texts_in(x: Any) -> list[str] | None:
-    """Return the texts that somebody brings for X; None of anything that is no sequence of texts.
-
-    Parameters
-    ----------
-    x : object
-        A list, tuple, one-dimensional array or Series of str.
-    """
-    if isinstance(x, str | bytes | Documents) or getattr(x, "ndim", 1) != 1:
-        return None
-    if not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
-        return None
-    found = []
-    for text in x:
-        if not isinstance(text, str):
-            return None
-        found.append(str(text))  # of a text of NumPy's, too
-    return found or None
-
-
-def new_documents(x: Any, threads: int) -> tuple[Any, Array | None]:
-    """Return what a model is fitted to, texts counted, and the names of its columns, if it has any.
-
-    The words of texts are chosen as ``sgmc train`` does by default, the most frequent first.
-
-    Parameters
-    ----------
-    x : object
-        A matrix, a DataFrame, or texts.
-    threads : int
-        Threads that read texts.
-
-    Returns
-    -------
-    x : object
-        As it came, or `Documents` of texts.
-    names : (V,) array of str objects, or None
-        Names of the columns.
-
-    Raises
-    ------
-    UsageError
-        A `ValueError`: a text that is none, or no word is left.
-    """
-    texts = texts_in(x)
-    if texts is None:
-        return x, column_names(x)
-    options = CorpusOptions(max_line=LONGEST)
-    with _written(texts) as file:
-        store = file.with_name("corpus")
-        words = open_corpus([str(file)], options, store=store, threads=threads).vocabulary
-    return counted(texts, words, None, threads), np.array(words, dtype=object)
-
-
-def counted(
-    texts: Sequence[str],
-    words: Sequence[str],
-    pattern: str | None,
-    threads: int,
-    phrases: tuple[str, ...] | None = None,
-    segment: str | None = None,
-    log: Callable[[str], None] = lambda _: None,
-) -> Documents:
-    """Return counts of some words in texts; others are left out, and a text may be an empty document.
-
-    Parameters
-    ----------
-    texts : sequence of str
-    words : sequence of str
-        By their numbers.
-    pattern : str or None
-        Regular expression of a token; None: the one that is built in.
-    threads : int
-    phrases : tuple of str, optional
-        Words in a row that count as one.
-    segment : str, optional
-        The language whose library cuts text into words.
-    log : callable
-        Told, a line at a time, what is left out.
-
-    Raises
-    ------
-    UsageError
-        A `ValueError`: a text that is none.
-    """
-    how = {"token_pattern": pattern, "phrases": phrases, "segment": segment}
-    options = CorpusOptions(max_line=LONGEST, **how)  # type: ignore[arg-type]
-    nobody = lambda _: None  # noqa: E731
-    with _written(texts) as file:
-        blocks = list(
-            matched_documents([str(file)], options, words, threads=threads, notify=nobody, log=log)
-        )
-    starts = np.cumsum([0] + [len(block.indices) for block in blocks])
-    ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
-    return Documents(
-        np.concatenate([np.zeros(1, np.int64), *ends]),
-        np.concatenate([block.indices for block in blocks]),
-        np.concatenate([block.counts for block in blocks]),
-    )
-
-
-@contextmanager
-def _written(texts: Sequence[str]) -> Iterator[Path]:
-    """Write texts to a file for a while; what is wrong with one of them is said of X."""
-    with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
-        path = Path(folder) / "texts.jsonl"
-        with path.open("w", encoding="ascii") as file:
-            file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
-        try:
-            yield path
-        except CorpusError as error:
-            why = error.reason.split(";")[0].replace("--", "")  # what to type is of no use here
-            if error.line is not None:
-                raise UsageError(f"X[{error.line - 1}]: {why}") from None
-            raise UsageError(
-                f"X: {why}; scikit-learn's CountVectorizer counts the words of texts by other rules"
-            ) from None

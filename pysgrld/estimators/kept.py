@@ -17,8 +17,9 @@ from pysgrld.corpus.minibatches import Epochs
 from pysgrld.effects.answers import EffectRequest, columns_asked, estimated
 from pysgrld.effects.composition import Sorting
 from pysgrld.errors import CheckpointError, OutputError, UsageError, plural
-from pysgrld.estimators.dataframes import UNNAMED, Framed, library
+from pysgrld.estimators.dataframes import Framed, library
 from pysgrld.estimators.fitting import jobs
+from pysgrld.estimators.words import UNNAMED
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
@@ -32,6 +33,10 @@ from pysgrld.types import Array, Documents, Floats
 if TYPE_CHECKING:
     import pandas
 
+#: What ``keep_samples`` is by default: up to so many samples, in so many bytes.
+AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
+#: Why there are no samples, and what to do.
+NO_SAMPLE = "no posterior sample is kept: set keep_samples before fit, and max_iter beyond burn_in"
 #: A kept posterior sample: matrices by name, a row for each topic.
 Sample = Mapping[str, Array]
 
@@ -109,7 +114,8 @@ class KeptModel(Framed):
     options_of: ClassVar[dict[str, str]]
     numbers: ClassVar[tuple[str, ...]] = ("seen",)
 
-    keep_samples: int
+    keep_samples: int | str
+    random_state: Any
     components_: Floats
     n_iter_: int
     n_samples_: int
@@ -181,7 +187,7 @@ class KeptModel(Framed):
     # ---- posterior samples
 
     def samples(self, layer: int = 1) -> Floats:
-        """Return the topics in each posterior sample that is kept: ``keep_samples`` of them at most.
+        """Return the topics in each posterior sample that is kept.
 
         Of a run that `load` has read they are those that ``sgmc train`` kept, read from disk.
 
@@ -205,10 +211,14 @@ class KeptModel(Framed):
         """
         found = list(self._kept_topics(layer)[0])
         if not found:
-            raise UsageError(
-                "no posterior sample is kept: set keep_samples before fit, and max_iter beyond burn_in"
-            )
+            raise UsageError(NO_SAMPLE)
         return np.stack(found)
+
+    def _most_samples(self, options: Resolved, words: int) -> int:
+        """Return how many posterior samples are kept at most."""
+        if self.keep_samples != AUTO:
+            return int(self.keep_samples)
+        return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
         """Return kept samples of topics, whether they are the posterior's, and of an exact stage."""
@@ -240,7 +250,7 @@ class KeptModel(Framed):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         formula : str
             ``"~ party + bs(year, df=4)"``: columns of ``data``, as formulaic has them.
@@ -339,6 +349,8 @@ class KeptModel(Framed):
         parameters = {
             name: list(v) if isinstance(v, tuple) else v for name, v in self.get_params().items()
         }
+        if not isinstance(self.random_state, int | None):  # of a generator, the seed that it drew
+            parameters["random_state"] = record.options.seed
         config = config_of(record.options, []) | {
             "command": {"inputs": [], "estimator": parameters},
             "corpus": {

@@ -16,6 +16,7 @@ from pysgrld.estimators.base import (
     number,
     with_sampler_options,
 )
+from pysgrld.estimators.kept import AUTO
 from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta
@@ -82,11 +83,12 @@ class LDA(CountModel):
         min(1000, 10 %). 0 needs ``max_iter``.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.
-    keep_samples : int
-        Posterior samples to keep, evenly spread, for `samples` and intervals: each takes 4 bytes a topic
-        and word. 0 keeps none.
-    random_state : int
-        Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
+    keep_samples : int or "auto"
+        Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
+        topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
+    random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
+        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
+        not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
@@ -167,8 +169,8 @@ class LDA(CountModel):
         exact_sweeps: int | str = "auto",
         holdout: int | float | None = None,
         total_samples: float = 1e6,
-        keep_samples: int = 0,
-        random_state: int | None = 0,
+        keep_samples: int | str = AUTO,
+        random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
         **sampler_options: Any,  # see with_sampler_options

@@ -9,6 +9,7 @@ import numpy as np
 from pysgrld.errors import UsageError
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, number, with_sampler_options
 from pysgrld.estimators.inputs import as_documents, in_fine_units
+from pysgrld.estimators.kept import AUTO
 from pysgrld.estimators.topic_model import TopicModel
 from pysgrld.models.table import model_of
 from pysgrld.types import Documents, Key
@@ -53,11 +54,12 @@ class SAM(TopicModel):
     holdout : int or float, optional
         Documents, or their share below 1, that `fit` sets apart; by default min(1000, 10 %). 0 needs
         ``max_iter``.
-    keep_samples : int
-        Posterior samples to keep, evenly spread, for `samples` and intervals: each takes 4 bytes a topic
-        and word. 0 keeps none.
-    random_state : int
-        Seed, at least 0; the result depends on nothing else, not on ``n_jobs`` either.
+    keep_samples : int or "auto"
+        Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
+        topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
+    random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
+        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
+        not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
@@ -125,8 +127,8 @@ class SAM(TopicModel):
         burn_in: int | None = None,
         max_iter: int | None = None,
         holdout: int | float | None = None,
-        keep_samples: int = 0,
-        random_state: int | None = 0,
+        keep_samples: int | str = AUTO,
+        random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
         **sampler_options: Any,  # see with_sampler_options
@@ -185,7 +187,7 @@ class SAM(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Data as in `fit`, with as many columns. Documents without entries are left out.
         y : None
             Ignored; there for scikit-learn.
@@ -215,7 +217,7 @@ class SAM(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Data as in `fit`, with as many columns.
         y : None
             Ignored; there for scikit-learn.

@@ -22,11 +22,20 @@ from pysgrld.corpus.minibatches import (
     minibatch_words,
 )
 from pysgrld.errors import ConvergenceWarning, UnknownWordsWarning, UsageError, plural
-from pysgrld.estimators.base import Rule, by_parameters, is_number, is_whole, number, switch
+from pysgrld.estimators.base import (
+    Rule,
+    by_parameters,
+    is_number,
+    is_whole,
+    number,
+    seed_of,
+    switch,
+)
 from pysgrld.estimators.dataframes import Transformer
 from pysgrld.estimators.fitting import Progress, check_memory, jobs
-from pysgrld.estimators.inputs import column_names, content_keys, new_documents
-from pysgrld.estimators.kept import KeptModel, Sample
+from pysgrld.estimators.inputs import content_keys
+from pysgrld.estimators.kept import AUTO, NO_SAMPLE, KeptModel, Sample
+from pysgrld.estimators.words import new_documents
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.admixture import BLOCK
 from pysgrld.models.options import check_usage, kind_of
@@ -36,7 +45,7 @@ from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
 from pysgrld.train.begin import begin, begin_by_clusters, begin_exactly, draw_on
-from pysgrld.types import Array, Documents, Doubles, Int64s, Key
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.
 OBSERVED = 0.8
@@ -60,7 +69,7 @@ class TopicModel(KeptModel, Transformer):
     step_size: tuple[float, float, float] | None
     holdout: int | float | None
     total_samples: float
-    random_state: int | None
+    random_state: Any
     verbose: int
 
     # ---- parameters ----
@@ -101,13 +110,19 @@ class TopicModel(KeptModel, Transformer):
             number("burn-in", "burn_in", self.burn_in, 0),
             number("iterations", "max_iter", self.max_iter, 1, 2**53),
             Rule("step-size", self.step_size, good_steps, "step_size = (A, B, C)"),
-            number("seed", "random_state", self.random_state, 0, 2**63 - 1),
+            number("seed", "random_state", seed_of(self.random_state), 0, 2**63 - 1),
             *of_sampler,
             Rule(
                 "", share, good_share, "a number of documents >= 0, or a share below 1", "holdout"
             ),
             switch("verbose", self.verbose),
-            switch("keep_samples", self.keep_samples),
+            Rule(
+                "",
+                self.keep_samples,
+                self.keep_samples == AUTO or is_whole(self.keep_samples, 0),
+                f'a whole number >= 0, or "{AUTO}"',
+                "keep_samples",
+            ),
             Rule(
                 "",
                 total,
@@ -120,8 +135,8 @@ class TopicModel(KeptModel, Transformer):
     # ---- fitting ----
 
     @by_parameters
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn topics from a matrix of counts, from the start.
+    def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
+        """Learn topics from documents, from the start.
 
         Without ``max_iter`` this goes on until the averaged held-out perplexity has converged:
         docs/evaluation.md, "When training ends by itself". Ctrl-C ends it after the iteration under way:
@@ -129,12 +144,16 @@ class TopicModel(KeptModel, Transformer):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             How often each of V words is in each of n documents: whole numbers from 0 to 2^31 - 1, of
-            any dtype. Documents without words are left out; they say nothing. Of texts, a list of str,
-            words are counted as ``sgmc train`` does by default, and are ``feature_names_in_``.
+            any dtype. Documents without words are left out; they say nothing. Words are a list of str,
+            counted as ``sgmc train`` does by default; a list of lists of tokens, or of spaCy's
+            documents; or gensim's bags of words. docs/python.md, "What X may be".
         y : None
             Ignored; there for scikit-learn.
+        vocabulary : object, optional
+            Words of the columns, which become ``feature_names_in_``: a sequence of str, gensim's
+            Dictionary, or a vectorizer of scikit-learn. Of texts and tokens only these are counted.
 
         Returns
         -------
@@ -159,7 +178,7 @@ class TopicModel(KeptModel, Transformer):
         del y
         given = self._given()
         check_usage(given)
-        new, names = new_documents(X, jobs(self.n_jobs))
+        new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
         documents, words = self._documents(new, None if names is None else len(names))
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
         if len(usable) == 0:
@@ -261,7 +280,8 @@ class TopicModel(KeptModel, Transformer):
         options = resolve(given, facts).options
         stream = Epochs.of(options, documents, train)
         run_on = RunOn(jobs(self.n_jobs))
-        check_memory(options, facts, documents, run_on.threads, self.keep_samples)
+        most = self._most_samples(options, facts.words)
+        check_memory(options, facts, documents, run_on.threads, most)
         corpus = CorpusFacts(facts.words, facts.tokens)
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # what a fit before this one has found
@@ -282,8 +302,8 @@ class TopicModel(KeptModel, Transformer):
         if not posterior.due:
             return
         posterior.take_sample()
-        if self.keep_samples and posterior.draws:
-            spread = thinned(posterior.samples, self.keep_samples)
+        if posterior.draws and (most := self._most_samples(self._options, self.n_features_in_)):
+            spread = thinned(posterior.samples, most)
             kept = {posterior.burn_in + n * posterior.every for n in spread}
             self._samples = {step: one for step, one in self._samples.items() if step in kept}
             if chain.step in kept:
@@ -298,6 +318,7 @@ class TopicModel(KeptModel, Transformer):
         words, number = self.n_features_in_, jobs(self.n_jobs)
         stage = begin_exactly(posterior, options, words, number, held_out, sweeps=sweeps)
         samples: dict[int, Sample] = {}
+        most = self._most_samples(options, words)
 
         def draws_on() -> bool:
             of = posterior, options, words, number, held_out
@@ -308,22 +329,24 @@ class TopicModel(KeptModel, Transformer):
                 if stage.draws == 0:  # what was drawn before more sweeps were planned
                     samples.clear()
                 chain = stage.advance()
-                if chain is not None and self.keep_samples and stage.kept(self.keep_samples):
+                if chain is not None and most and stage.kept(most):
                     samples[stage.step] = chain.sample()
                 said = [plural(stage.draws, "exact draw")]
                 progress.show(stage.sweep, stage.sweeps, said, last=stage.done)
         if stage.done:
             self._stage, self._samples = stage, samples
 
-    def fit_transform(self, X: Any, y: Any = None) -> Doubles:
-        """Learn topics from a matrix of counts, and return the topic proportions of its documents.
+    def fit_transform(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Doubles:
+        """Learn topics from documents, and return their topic proportions.
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             As in `fit`.
         y : None
             Ignored; there for scikit-learn.
+        vocabulary : object, optional
+            As in `fit`.
 
         Returns
         -------
@@ -337,39 +360,45 @@ class TopicModel(KeptModel, Transformer):
         NumericalError
             As from `fit`.
         """
-        found: Doubles = self.fit(X, y).transform(X)
+        found: Doubles = self.fit(X, y, vocabulary=vocabulary).transform(X)
         return found
 
     # ---- using ----
 
-    def transform(self, X: Any) -> Doubles:
+    def transform(self, X: Any, *, draws: int | None = None) -> Any:
         """Infer the topic proportions of documents, given the topics in ``components_``.
 
         A document's result depends on its counts and the seed: not on its row, nor on other documents.
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
-            Counts as in `fit`, with as many columns; words of texts that the model does not know are
-            left out.
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
+            Counts as in `fit`, with as many columns; words that the model does not know are left out.
+        draws : int, optional
+            Return so many posterior draws of the proportions, one for each kept sample of the topics
+            (``keep_samples``), and so at most as many as are kept. Exact draws are given the mean of
+            the topics, as ``sgmc infer --draws`` has them. They depend on a document's row, too: equal
+            documents have draws of their own.
 
         Returns
         -------
-        (n, K) float64
+        (n, K) float64, or with ``draws`` (S, n, K) float32
             Estimates of E[theta_d] given the document: (alpha + E[n_dk]) / (K alpha + N_d), the
             expectation being that of collapsed variational inference, of a deep model the mean over
             the second half of Gibbs sweeps, with ``ovb`` mean field; docs/internals/mathematics.md, "New
-            documents". Rows sum to 1; one without words has 1/K everywhere.
+            documents". Rows sum to 1; one without words has 1/K everywhere. Draws are an array also
+            where `set_output` has chosen DataFrames.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit` or `partial_fit`.
         UsageError
-            A `ValueError`: a bad count, or another number of columns.
+            A `ValueError`: a bad count, another number of columns, or no sample that is kept.
         """
-        found: Doubles = self._contained(self._shares(X, 1), X)
-        return found
+        if draws is not None:
+            return self._drawn_shares(X, 1, draws)
+        return self._contained(self._shares(X, 1), X)
 
     def _shares(self, X: Any, layer: int) -> Doubles:
         """Return the proportions of the topics of a layer."""
@@ -381,6 +410,25 @@ class TopicModel(KeptModel, Transformer):
             found.append(fitted.proportions(self._draw, documents.take(ids), keys[ids], at))
         return np.concatenate(found)
 
+    def _drawn_shares(self, X: Any, layer: int, draws: int) -> Floats:
+        """Return draws of the proportions of the topics of a layer, (S, n, K)."""
+        if not is_whole(draws, 1):
+            raise UsageError(f"draws: wanted a number of draws, at least 1, found {draws!r}")
+        at, documents = self._at(layer), self._documents_like(X)
+        self._check_lengths(documents, 1)
+        fitted = self._fitted()
+        steps = fitted.spread_over(list(self._samples), draws)
+        if not steps:
+            raise UsageError(f"draws: {NO_SAMPLE}")
+        found = np.empty((len(steps), len(documents), fitted.layers[at]), np.float32)
+        for first in range(0, len(documents), BLOCK):
+            ids = np.arange(first, min(first + BLOCK, len(documents)))
+            samples = fitted.samples_for_new(steps, self._samples.__getitem__)
+            some = fitted.document_draws(samples, documents.take(ids), ids, at)
+            for s, draw in enumerate(some):
+                found[s, ids] = draw.theta
+        return found
+
 
 class CountModel(TopicModel):
     """Base of topic models of counts."""
@@ -389,18 +437,20 @@ class CountModel(TopicModel):
     _told_of_words: bool = False
 
     @by_parameters
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
 
-        The first call fixes V and starts the chain; each further one goes on from where it stands,
-        after `fit` and `load` too. Posterior samples are taken as in `fit`.
+        The first call fixes the words and starts the chain; each further one goes on from where it
+        stands, after `fit` and `load` too. Posterior samples are taken as in `fit`.
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`. If no document has words, nothing is done.
         y : None
             Ignored; there for scikit-learn.
+        vocabulary : object, optional
+            As in `fit`, of the first call: by default the words of its documents.
 
         Returns
         -------
@@ -410,8 +460,8 @@ class CountModel(TopicModel):
         Raises
         ------
         UsageError
-            A `ValueError`: a bad count or parameter, another V than before, or an algorithm that needs
-            the whole corpus.
+            A `ValueError`: a bad count or parameter, another V than before, a vocabulary for a model
+            that has one, or an algorithm that needs the whole corpus.
         NumericalError
             If a step is so large that topics overflow.
 
@@ -421,9 +471,15 @@ class CountModel(TopicModel):
             The first time that texts have words which the model does not know: they are left out.
         """
         del y
-        known = getattr(self, "n_features_in_", None)
         left_out: list[str] = []
-        documents, words = self._documents(self._known_documents(X, left_out.append), known)
+        if not self.__sklearn_is_fitted__():
+            new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
+            documents, words = self._documents(new, None if names is None else len(names))
+        else:
+            if vocabulary is not None:
+                raise UsageError("vocabulary: the model has its words already: leave it out")
+            of, names = self._known_documents(X, left_out.append), None
+            documents, words = self._documents(of, self.n_features_in_)
         for line in left_out:
             if "tokens left out" in line and not self._told_of_words:
                 self._told_of_words = True
@@ -445,7 +501,6 @@ class CountModel(TopicModel):
             tokens = int(documents.tokens / len(usable) * total)
             given.setdefault("minibatch", len(usable))
             seen = len(np.unique(documents.indices))
-            names = column_names(X)
             known = self._vocabulary(given, names, words)
             facts = Facts(total, words, tokens, 0, lambda *_: seen, known)
             self._begin(given, facts, documents, np.arange(total), None, names)
@@ -466,7 +521,7 @@ class CountModel(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns. Documents of fewer than two tokens are left out.
         y : None
             Ignored; there for scikit-learn.
@@ -513,7 +568,7 @@ class CountModel(TopicModel):
 
         Parameters
         ----------
-        X : sparse matrix, sparse array or array-like of shape (n, V), or texts
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
             Counts as in `fit`, with as many columns.
         y : None
             Ignored; there for scikit-learn.

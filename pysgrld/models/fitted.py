@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pysgrld.chain.exact import ExactPlan, plan_in
+from pysgrld.chain.exact import CHAINS, ExactPlan, plan_in
 from pysgrld.core.draws import Draw
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
@@ -29,6 +29,7 @@ from pysgrld.types import (
     Int32s,
     Int64s,
     Invariant,
+    Positions,
     Schedule,
     noise_inflation,
 )
@@ -226,6 +227,43 @@ class Fitted(ABC):
     def over_words(self, draw: Draw, at: int) -> Floats:
         """Return the topics of a layer over the words, (V, Kp) float32; columns beyond K are 0."""
 
+    def spread_over(self, steps: Sequence[int], most: int) -> list[int]:
+        """Return at most so many of the iterations of kept samples, evenly spaced, the last among them.
+
+        Of an exact stage they are as many of each of its chains, which take turns.
+
+        Parameters
+        ----------
+        steps : sequence of int
+            Ascending.
+        most : int
+        """
+        kept = np.array(steps[::-1], np.int64)
+        if self.exact:
+            kept = kept[np.argsort(np.arange(len(kept)) % CHAINS, kind="stable")]
+        return sorted(evenly_spaced(kept, most).tolist())
+
+    def samples_for_new(
+        self, steps: Sequence[int], read: Callable[[int], Mapping[str, Array]]
+    ) -> Samples:
+        """Yield the samples given which documents are drawn that topics were not trained on.
+
+        They are the kept ones, and of exact draws their mean each time. A draw varies by words that few
+        tokens have told of, and a document that had no part in it finds its words in other topics that
+        happen to have more of them; one of training had its part.
+
+        Parameters
+        ----------
+        steps : sequence of int
+            Iterations of kept samples.
+        read : callable
+            Returns the kept sample of an iteration.
+        """
+        if self.faithful and self.mean is not None:
+            mean = self.mean_sample()
+            return ((step, mean) for step in steps)
+        return ((step, read(step)) for step in steps)
+
     # ---- documents
 
     @abstractmethod
@@ -373,3 +411,10 @@ def top_words(phi: Floats, n: int) -> Int64s:
     some = np.argpartition(-phi, n - 1, axis=0)[:n]
     order = np.lexsort((some, -np.take_along_axis(phi, some, axis=0)), axis=0)
     return np.ascontiguousarray(np.take_along_axis(some, order, axis=0).T)
+
+
+def evenly_spaced(ids: Positions, most: int) -> Int64s:
+    """Return at most ``most`` of some ids, evenly spaced."""
+    if len(ids) <= most:
+        return ids[:]
+    return ids[np.arange(most) * len(ids) // most]

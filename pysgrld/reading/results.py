@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import CHAINS, averaged, trace_in, worth_in
+from pysgrld.chain.exact import averaged, trace_in, worth_in
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -31,7 +31,7 @@ from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plura
 from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.reader import DocumentDraws
-from pysgrld.models.fitted import Fitted, top_words
+from pysgrld.models.fitted import Fitted, Samples, evenly_spaced, top_words
 from pysgrld.models.samples import TOP_WORDS, looked_up, width
 from pysgrld.models.seeds import seed_names
 from pysgrld.reading import run_record
@@ -39,7 +39,7 @@ from pysgrld.reading.intervals import Interval, Spread, effective_sizes, interva
 from pysgrld.reading.labels import Label, labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.layout import read_word_counts
-from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, Positions, wider
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, wider
 
 logger = logging.getLogger(__name__)
 
@@ -510,10 +510,7 @@ class Results:
 
     def draw_steps(self, most: int) -> list[int]:
         """Return the iterations of at most so many kept samples, evenly spaced, the last among them."""
-        kept = np.array(self.kept()[::-1], np.int64)
-        if self.fitted.exact:  # as many of each of its chains, which take turns
-            kept = kept[np.argsort(np.arange(len(kept)) % CHAINS, kind="stable")]
-        return sorted(evenly_spaced(kept, most).tolist())
+        return self.fitted.spread_over(self.kept(), most)
 
     def proportions(
         self, documents: Documents, ids: Int64s, at: int = 0, draw: Draw | None = None
@@ -577,23 +574,12 @@ class Results:
     ) -> Iterator[DocumentDraw]:
         """Yield the draws of `document_draws` one after the other.
 
-        Documents that topics were not trained on (``new``) are drawn given the mean of exact draws. A
-        draw varies by words that few tokens have told of, and a document that had no part in it finds
-        its words in other topics that happen to have more of them; one of training had its part.
+        Documents that topics were not trained on (``new``) are drawn given the samples that
+        `pysgrld.models.fitted.Fitted.samples_for_new` chooses.
         """
         if not self.fitted.draws:
             raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
-        samples: Iterator[tuple[int, Mapping[str, Array]]]
-        if new and self.fitted.faithful and self.fitted.mean is not None:
-            mean = self.fitted.mean_sample()
-            samples = ((step, mean) for step in steps)
-        else:
-            samples = ((step, self.read_sample(step)) for step in steps)
+        samples: Samples = ((step, self.read_sample(step)) for step in steps)
+        if new:
+            samples = self.fitted.samples_for_new(steps, self.read_sample)
         return self.fitted.document_draws(samples, documents, ids, at)
-
-
-def evenly_spaced(ids: Positions, most: int) -> Int64s:
-    """Choose at most ``most`` of some ids, evenly spaced."""
-    if len(ids) <= most:
-        return ids[:]
-    return ids[np.arange(most) * len(ids) // most]

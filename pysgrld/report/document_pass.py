@@ -13,8 +13,9 @@ import numpy.typing as npt
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MissingInputError
+from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.intervals import ENOUGH, bounds
-from pysgrld.reading.results import Results, evenly_spaced
+from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Documents that are looked at, at most, and draws of each one's topics.

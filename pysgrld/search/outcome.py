@@ -15,7 +15,8 @@ from pysgrld.core.draws import at_words
 from pysgrld.errors import SgmcError
 from pysgrld.evaluate import Estimate, Score
 from pysgrld.evaluate.matching import match
-from pysgrld.reading.results import Results, evenly_spaced
+from pysgrld.models.fitted import evenly_spaced
+from pysgrld.reading.results import Results
 from pysgrld.reading.score import own_scorer
 from pysgrld.report.sample_pass import TEN, tenth
 from pysgrld.run import chain_path

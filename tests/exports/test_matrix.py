@@ -16,7 +16,15 @@ VOCABULARY = [f"wörd{i}" for i in range(7)]
 @pytest.fixture(scope="module")
 def topics(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("export"), np.random.default_rng(0)
-    model = LDA(n_components=3, algo="gibbs", max_iter=20, burn_in=10, random_state=0, holdout=0)
+    model = LDA(
+        n_components=3,
+        algo="gibbs",
+        max_iter=20,
+        burn_in=10,
+        random_state=0,
+        holdout=0,
+        keep_samples=0,
+    )
     model.fit(rng.poisson(1.0, (30, len(VOCABULARY)))).save(folder / "run", VOCABULARY)
     return Results(folder / "run", 1)
 

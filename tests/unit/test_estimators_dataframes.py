@@ -80,7 +80,7 @@ def test_every_estimator_has_tables(model, entry):
     assert shares.index.tolist() == FRAME.index.tolist()
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     assert set(model.topics_frame(1).topic) == set(shares.columns)
-    assert "<td>w" in model._repr_html_()
+    assert ">w" in model._repr_html_()
     with pytest.raises(UsageError, match="layer: wanted 1"):
         model.topics_frame(2, layer=3)
 

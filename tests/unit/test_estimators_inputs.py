@@ -89,8 +89,7 @@ def test_an_empty_text_keeps_its_label():
         (lambda: LDA(2).fit([*TEXTS, "a \0 b"]), r"^X\[5\]: a NUL$"),
         (lambda: LDA(2).fit(["\ud800", *TEXTS]), r"^X\[0\]: .*surrogate"),
         (lambda: LDA(2).fit("a text"), "wanted a list of texts, or counts"),
-        (lambda: LDA(2).fit([["a", "text"]]), "wanted a list of texts, or counts"),
-        (lambda: LDA(2).partial_fit(TEXTS), "^X is texts, and the model knows no words: fit it to"),
+        (lambda: LDA(2).fit([["a", b"text"]]), "wanted a list of texts, or counts"),
         (
             lambda: LDA(2, warm_up=0, **QUICK).fit(np.eye(3)).transform(TEXTS),
             "^X is texts, and the model knows no words: fit it to",

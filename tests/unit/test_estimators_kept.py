@@ -146,7 +146,8 @@ def test_lines_say_how_far_a_fit_is(model, line, capsys):
 @pytest.mark.parametrize("name", ["verbose", "keep_samples"])
 @pytest.mark.parametrize("value", [-1, 1.5, "much", None])
 def test_a_number_that_is_none_is_refused(name, value):
-    with pytest.raises(ValueError, match=f"^{name}: wanted a whole number >= 0, found {value!r}"):
+    wanted = "a whole number >= 0" + (', or "auto"' if name == "keep_samples" else "")
+    with pytest.raises(ValueError, match=f"^{name}: wanted {wanted}, found {value!r}"):
         LDA(3, **{name: value}, **SHORT).fit(COUNTS)
     if name == "verbose":
         with pytest.raises(
@@ -195,4 +196,4 @@ def test_samples_beyond_the_memory_are_refused(monkeypatch):
 
 def test_models_without_samples_say_how_to_have_some():
     with pytest.raises(UsageError, match="set keep_samples before fit"):
-        LDA(3, **SHORT).fit(COUNTS).samples()
+        LDA(3, keep_samples=0, **SHORT).fit(COUNTS).samples()

@@ -25,7 +25,7 @@ def results(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("infer"), np.random.default_rng(0)
     model = LDA(
         n_components=TOPICS, algo="gibbs", burn_in=10, max_iter=30, random_state=0, holdout=0
-    )
+    ).set_params(keep_samples=0)
     model.fit(rng.poisson(1.0, (40, WORDS))).save(folder / "run")
     return Results(folder / "run", 1)
 
@@ -113,7 +113,7 @@ def sampled(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("sampled"), np.random.default_rng(0)
     model = LDA(
         n_components=TOPICS, algo="gibbs", burn_in=10, max_iter=30, random_state=0, holdout=0
-    )
+    ).set_params(keep_samples=0)
     model.fit(rng.poisson(1.0, (40, WORDS))).save(folder / "run")
     found = Results(folder / "run", 1)
     with found.run.lock():

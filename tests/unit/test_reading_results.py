@@ -9,9 +9,10 @@ import pytest
 from pysgrld import LDA
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate.coherence import coherence, meetings
+from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.find_runs import find_folder
 from pysgrld.reading.proportion_files import check_suffix
-from pysgrld.reading.results import Results, evenly_spaced
+from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.types import Documents
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
-from pysgrld.reading.results import Results, evenly_spaced
+from pysgrld.models.fitted import evenly_spaced
+from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import DOCUMENTS, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes

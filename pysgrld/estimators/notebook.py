@@ -1,0 +1,106 @@
+"""How a model looks in a notebook: its HTML, and a picture of its topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.types import Array
+
+#: Panels beside each other, and the size of one in inches: its width, its head, and each of its words.
+_COLUMNS, _WIDTH, _HEAD, _WORD = 4, 2.9, 0.6, 0.24
+#: Letters of a word below a bar, and the colour of bars (after Okabe and Ito).
+_LETTERS, _COLOUR = 18, "#0072B2"
+
+
+class Panel(NamedTuple):
+    """The words of a topic in a picture, with their values and bounds of these, if any are known."""
+
+    title: str
+    words: list[str]
+    values: Array
+    bounds: tuple[Array, Array] | None
+
+
+def picture(panels: Sequence[Panel], what: str) -> Any:
+    """Return a figure of matplotlib with a panel of bars for each topic.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+        At least one.
+    what : str
+        What the values are: the name of the axis.
+    """
+    from matplotlib import pyplot  # whose import makes a notebook show figures
+
+    columns = min(_COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    height = _HEAD + _WORD * max(len(panel.words) for panel in panels)
+    figure, grid = pyplot.subplots(
+        rows,
+        columns,
+        squeeze=False,
+        sharex=True,
+        figsize=(_WIDTH * columns, height * rows),
+        layout="constrained",
+    )
+    pyplot.close(figure)  # shown once, as the value of a cell
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        place = np.arange(len(panel.words))
+        axes.barh(place, panel.values, color=_COLOUR, alpha=0.75)
+        if panel.bounds is not None:
+            low, high = panel.bounds
+            around = np.maximum(0.0, [panel.values - low, high - panel.values])
+            axes.errorbar(panel.values, place, xerr=around, fmt="none", ecolor="#333333", lw=1)
+        axes.set_yticks(place, [_short(word) for word in panel.words], fontsize=8)
+        axes.tick_params(axis="x", labelsize=8)
+        axes.invert_yaxis()
+        axes.set_title(panel.title, fontsize=9, loc="left")
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    figure.supxlabel(what, fontsize=9)
+    return figure
+
+
+def _short(word: str) -> str:
+    """Return a word as it is drawn: no more letters than have room, and no formula of matplotlib's."""
+    shown = word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…"
+    return shown.replace("$", r"\$")
+
+
+def html(
+    parameters: str,
+    facts: Sequence[str],
+    topics: Sequence[tuple[str, Sequence[tuple[str, float]]]],
+    more: int,
+) -> str:
+    """Return a model as HTML that needs no style sheet, and takes the colours of the page.
+
+    Parameters
+    ----------
+    parameters : str
+        The model as it is called.
+    facts : sequence of str
+        What is known after `fit`; empty before.
+    topics : sequence of (str, sequence of (str, float))
+        Names of topics, and their words with their values.
+    more : int
+        Topics that are not shown.
+    """
+    head = f"<pre>{escape(parameters)}</pre>"
+    if not facts:
+        return head
+    rows = [
+        f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>"
+        + " ".join(f"<span title='{value:.4g}'>{escape(word)}</span>" for word, value in words)
+        + "</td></tr>"
+        for name, words in topics
+    ]
+    if more > 0:
+        rows.append(f"<tr><td></td><td style='text-align:left'>and {more:,} more</td></tr>")
+    return f"{head}<p>{escape(', '.join(facts))}</p><table>{''.join(rows)}</table>"

@@ -1,0 +1,364 @@
+"""X as words: texts, lists of tokens, spaCy's documents, or gensim's bags of words, counted."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus import CorpusOptions
+from pysgrld.corpus.open import open_corpus
+from pysgrld.corpus.streams import matched_documents
+from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.estimators.inputs import MOST_WORDS, column_names
+from pysgrld.types import Array, Documents
+
+#: Bytes that a text may have.
+LONGEST = 2**31 - 1
+#: Names of columns that nobody has named, from 1.
+UNNAMED = "word{}"
+
+
+def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Array | None]:
+    """Return what a model is fitted to, words counted, and the names of its columns, if it has any.
+
+    The words of texts are chosen as ``sgmc train`` does by default, those of lists of tokens are all
+    that there are; the most frequent come first. With ``vocabulary`` they are its words, in its order.
+
+    Parameters
+    ----------
+    x : object
+        A matrix, a DataFrame, texts, lists of tokens, or bags of words.
+    threads : int
+        Threads that read texts.
+    vocabulary : object, optional
+        Names of columns, as `names_in` takes them.
+
+    Returns
+    -------
+    x : object
+        As it came, or `Documents` of what is no matrix.
+    names : (V,) array of str objects, or None
+        Names of the columns.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: a text or a count that is none, or no word is left.
+    """
+    names = None if vocabulary is None else names_in(vocabulary)
+    if (texts := texts_in(x)) is not None:
+        if names is None:
+            options = CorpusOptions(max_line=LONGEST)
+            with _written(texts) as file:
+                store = file.with_name("corpus")
+                read = open_corpus([str(file)], options, store=store, threads=threads)
+            names = np.array(read.vocabulary, dtype=object)
+        return counted(texts, names.tolist(), {}, threads), names
+    if (tokens := tokens_in(x)) is not None:
+        if names is None:
+            often = Counter(word for document in tokens for word in document)
+            ordered = sorted(often, key=lambda word: (-often[word], word))
+            names = np.array(ordered, dtype=object)
+        return counted_tokens(tokens, names.tolist()), names
+    if (bags := bags_in(x)) is not None:
+        documents = counted_bags(bags, None if names is None else len(names))
+        return documents, names
+    if names is not None and len(getattr(x, "shape", ())) == 2 and x.shape[1] != len(names):
+        raise UsageError(
+            f"vocabulary has {plural(len(names), 'word')}, X {plural(x.shape[1], 'column')}"
+        )
+    return x, column_names(x) if names is None else names
+
+
+def names_in(vocabulary: Any) -> np.ndarray:
+    """Return the names of columns, (V,) of str objects.
+
+    Parameters
+    ----------
+    vocabulary : object
+        A sequence of str; gensim's Dictionary, or another mapping of columns to words, or of words to
+        columns; or what has ``get_feature_names_out``, as scikit-learn's vectorizers and Pipelines.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: it is none of these.
+    """
+    if hasattr(vocabulary, "get_feature_names_out"):
+        vocabulary = vocabulary.get_feature_names_out()
+    if hasattr(vocabulary, "items"):
+        pairs = list(vocabulary.items())
+        if all(isinstance(word, str) for word, _ in pairs):
+            pairs = [(column, word) for word, column in pairs]
+        numbers = [column for column, _ in pairs]
+        whole = all(isinstance(column, int | np.integer) for column in numbers)
+        if not whole or min(numbers, default=0) < 0 or len(set(numbers)) < len(numbers):
+            raise UsageError(
+                "vocabulary: wanted a mapping of columns to words, or of words to columns"
+            )
+        found = dict(pairs)
+        size = 1 + max(numbers, default=-1)
+        words = [found.get(column, UNNAMED.format(column + 1)) for column in range(size)]
+    elif isinstance(vocabulary, str) or not hasattr(vocabulary, "__iter__"):
+        raise UsageError(f"vocabulary: wanted the words of the columns, found {vocabulary!r}")
+    else:
+        words = list(vocabulary)
+    return np.array([str(word) for word in words], dtype=object)
+
+
+# ---- what it is that somebody brings
+
+
+def texts_in(x: Any) -> list[str] | None:
+    """Return the texts that somebody brings for X; None of anything that is no sequence of texts.
+
+    Parameters
+    ----------
+    x : object
+        A list, tuple, one-dimensional array or Series of str.
+    """
+    found = []
+    for text in _rows_of(x):
+        if not isinstance(text, str):
+            return None
+        found.append(str(text))  # of a text of NumPy's, too
+    return found or None
+
+
+def tokens_in(x: Any) -> list[list[str]] | None:
+    """Return the tokens of documents that somebody brings for X; None of anything else.
+
+    Parameters
+    ----------
+    x : object
+        A sequence of sequences of str; or of spaCy's documents, whose tokens are taken in lower case,
+        without spaces, punctuation and stop words.
+    """
+    found: list[list[str]] = []
+    for document in _rows_of(x):
+        if isinstance(document, str | bytes | Mapping) or not hasattr(document, "__iter__"):
+            return None
+        words = []
+        for token in document:
+            if isinstance(token, str):
+                words.append(str(token))
+            elif not hasattr(token, "is_stop"):
+                return None
+            elif not (token.is_space or token.is_punct or token.is_stop):
+                words.append(token.text.lower())
+        found.append(words)
+    return found if any(found) else None
+
+
+def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
+    """Return the bags of words that somebody brings for X; None of anything else.
+
+    Parameters
+    ----------
+    x : object
+        A sequence, or gensim's corpus, of documents that are lists of pairs (column, count).
+    """
+    found: list[list[tuple[int, int]]] = []
+    for document in _rows_of(x):
+        if not isinstance(document, list | tuple):
+            return None
+        if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in document):
+            return None
+        found.append(list(document))
+    return found if any(found) else None
+
+
+def _rows_of(x: Any) -> Iterable[Any]:
+    """Return the documents of a sequence of documents; nothing of a matrix, a table or one text."""
+    if isinstance(x, str | bytes | Documents | Mapping) or getattr(x, "ndim", 1) != 1:
+        return ()
+    if hasattr(x, "columns") or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
+        return ()
+    return x  # type: ignore[no-any-return]
+
+
+# ---- counted
+
+
+def known_documents(
+    x: Any,
+    known: Sequence[str] | None,
+    columns: int,
+    how: Mapping[str, Any],
+    threads: int,
+    log: Callable[[str], None],
+) -> Documents | None:
+    """Return counts of the words that a model knows; None where X is a matrix.
+
+    Parameters
+    ----------
+    x : object
+    known : sequence of str, or None
+        The words, by their columns.
+    columns : int
+        V.
+    how : mapping
+        How texts were read, as keywords of `counted`.
+    threads : int
+    log : callable
+        Told, a line at a time, what is left out.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: a text or a count that is none, or words for a model that knows none.
+    """
+    if (bags := bags_in(x)) is not None:
+        return counted_bags(bags, columns)
+    texts = texts_in(x)
+    tokens = tokens_in(x) if texts is None else None
+    if texts is None and tokens is None:
+        return None
+    if known is None:
+        raise UsageError(
+            "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose columns "
+            "are words, or give vocabulary to fit; else count them as was done for fit"
+        )
+    if texts is None:
+        return counted_tokens(tokens or [], known, log)
+    return counted(texts, known, how, threads, log)
+
+
+def counted_tokens(
+    tokens: Sequence[Sequence[str]],
+    words: Sequence[str],
+    log: Callable[[str], None] = lambda _: None,
+) -> Documents:
+    """Return counts of some words among tokens; others are left out, and a document may be empty.
+
+    Parameters
+    ----------
+    tokens : sequence of sequences of str
+    words : sequence of str
+        By their numbers.
+    log : callable
+        Told what is left out.
+    """
+    place = {word: number for number, word in enumerate(words)}
+    rows = [
+        {place[word]: often for word, often in Counter(document).items() if word in place}
+        for document in tokens
+    ]
+    found = _of_rows([sorted(row.items()) for row in rows])
+    total = sum(map(len, tokens))
+    if (left := total - found.tokens) > 0:
+        known = plural(len(words), "word")
+        log(f"{left:,} of {plural(total, 'token')} left out, not among the {known} of the model")
+    return found
+
+
+def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None) -> Documents:
+    """Return bags of words as documents, the counts of a word that is there twice added.
+
+    Parameters
+    ----------
+    bags : sequence of sequences of (int, int)
+        Columns, from 0, and counts.
+    columns : int or None
+        V; None: as many as there are.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, which names the pair: no column, or no count.
+    """
+    most = MOST_WORDS if columns is None else columns
+    rows = []
+    for at, bag in enumerate(bags):
+        row: Counter[int] = Counter()
+        for word, often in bag:
+            if not (_is_whole(word) and 0 <= int(word) < most):
+                raise UsageError(
+                    f"X[{at}] has the pair {(word, often)}: wanted a column from 0 to {most - 1}"
+                )
+            if not (_is_whole(often) and 0 <= int(often) < 2**31):
+                raise UsageError(
+                    f"X[{at}] has the pair {(word, often)}: counts must be whole numbers from 0 to "
+                    "2147483647, which weights such as tf-idf are not"
+                )
+            row[int(word)] += int(often)
+        if max(row.values(), default=0) >= 2**31:
+            raise UsageError(f"X[{at}] has a word more than 2147483647 times")
+        rows.append(sorted((word, often) for word, often in row.items() if often))
+    return _of_rows(rows)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and bool(value == np.floor(value))
+
+
+def _of_rows(rows: Sequence[Sequence[tuple[int, int]]]) -> Documents:
+    """Return documents of their columns and counts, in order of columns."""
+    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
+    return Documents(ends, flat[:, 0].astype(np.int32), flat[:, 1].astype(np.int32))
+
+
+def counted(
+    texts: Sequence[str],
+    words: Sequence[str],
+    how: Mapping[str, Any],
+    threads: int,
+    log: Callable[[str], None] = lambda _: None,
+) -> Documents:
+    """Return counts of some words in texts; others are left out, and a text may be an empty document.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    words : sequence of str
+        By their numbers.
+    how : mapping
+        Options of `CorpusOptions` that say what a token is, as they were when the words were chosen.
+    threads : int
+    log : callable
+        Told, a line at a time, what is left out.
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`: a text that is none.
+    """
+    options = CorpusOptions(max_line=LONGEST, **how)
+    nobody = lambda _: None  # noqa: E731
+    with _written(texts) as file:
+        blocks = list(
+            matched_documents([str(file)], options, words, threads=threads, notify=nobody, log=log)
+        )
+    starts = np.cumsum([0] + [len(block.indices) for block in blocks])
+    ends = [block.indptr[1:] + start for block, start in zip(blocks, starts, strict=False)]
+    return Documents(
+        np.concatenate([np.zeros(1, np.int64), *ends]),
+        np.concatenate([block.indices for block in blocks]),
+        np.concatenate([block.counts for block in blocks]),
+    )
+
+
+@contextmanager
+def _written(texts: Sequence[str]) -> Iterator[Path]:
+    """Write texts to a file for a while; what is wrong with one of them is said of X."""
+    with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
+        path = Path(folder) / "texts.jsonl"
+        with path.open("w", encoding="ascii") as file:
+            file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+        try:
+            yield path
+        except CorpusError as error:
+            why = error.reason.split(";")[0].replace("--", "")  # what to type is of no use here
+            if error.line is not None:
+                raise UsageError(f"X[{error.line - 1}]: {why}") from None
+            raise UsageError(
+                f"X: {why}; scikit-learn's CountVectorizer counts the words of texts by other rules"
+            ) from None
