@@ -55,6 +55,18 @@ def role(character: str) -> Role:
     return Role.LETTER if character == "_" else _role(folded)
 
 
+def overlap(first: str, second: str) -> bool:
+    """Return whether two words are pairs of ideographs that overlap: the end of one begins the other.
+
+    Of a run of ideographs the tokeniser makes its pairs of neighbours, so that such words stand in the
+    same text wherever it has the three characters.
+    """
+    both = first + second
+    if len(first) != 2 or len(second) != 2 or not (first[1] == second[0] or second[1] == first[0]):
+        return False
+    return all(role(character) is Role.IDEOGRAPH for character in both)
+
+
 def _role(folded: str) -> Role:
     if len(folded) > 1:
         return Role.SEVERAL

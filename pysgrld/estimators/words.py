@@ -281,11 +281,11 @@ def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None)
         for word, often in bag:
             if not (_is_whole(word) and 0 <= int(word) < most):
                 raise UsageError(
-                    f"X[{at}] has the pair {(word, often)}: wanted a column from 0 to {most - 1}"
+                    f"X[{at}] has the pair ({word}, {often}): wanted a column from 0 to {most - 1}"
                 )
             if not (_is_whole(often) and 0 <= int(often) < 2**31):
                 raise UsageError(
-                    f"X[{at}] has the pair {(word, often)}: counts must be whole numbers from 0 to "
+                    f"X[{at}] has the pair ({word}, {often}): counts must be whole numbers from 0 to "
                     "2147483647, which weights such as tf-idf are not"
                 )
             row[int(word)] += int(often)

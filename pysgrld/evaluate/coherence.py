@@ -12,7 +12,7 @@ import numpy as np
 
 from pysgrld.core.arithmetic import log
 from pysgrld.corpus.minibatches import Source
-from pysgrld.types import Doubles, Int64s
+from pysgrld.types import Array, Doubles, Int64s
 
 #: Cells of the table of words by documents that is in memory at a time.
 CELLS = 1 << 24
@@ -36,7 +36,7 @@ class Coherence(NamedTuple):
     documents: int
 
 
-def coherence(top: Int64s, source: Source, ids: Int64s) -> Coherence:
+def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = None) -> Coherence:
     """Measure coherence of topics over the documents ``ids`` of a corpus.
 
     Parameters
@@ -45,6 +45,9 @@ def coherence(top: Int64s, source: Source, ids: Int64s) -> Coherence:
         Word ids of each topic's top words, the most probable first; N >= 2.
     source : Source
     ids : (D,) int64
+    apart : (K, N, N) bool, optional
+        Pairs of words that are left out of the means, as they are parts of one word in the text. A topic
+        without any other pair has 0.
 
     Notes
     -----
@@ -64,7 +67,10 @@ def coherence(top: Int64s, source: Source, ids: Int64s) -> Coherence:
         npmi = log(both * n / (v * w)) / -log(both / n)
     npmi = np.where(both == 0, -1.0, np.where(both == n, 0.0, npmi))
     umass = log((both + 1.0) / np.maximum(v, 1.0))
-    return Coherence(npmi.mean(axis=1), umass.mean(axis=1), len(ids))
+    counted = np.ones(both.shape) if apart is None else 1.0 * ~apart[:, first, second]
+    pairs = np.maximum(counted.sum(axis=1), 1.0)
+    npmi, umass = ((each * counted).sum(axis=1) / pairs for each in (npmi, umass))
+    return Coherence(npmi, umass, len(ids))
 
 
 def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:

@@ -22,9 +22,10 @@ from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.about.details import NamedDocuments
+from pysgrld.corpus.characters import overlap
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.open import open_corpus
-from pysgrld.corpus.reading import Listener
+from pysgrld.corpus.reading import BUILT_PATTERN, Listener
 from pysgrld.corpus.steps import Wish
 from pysgrld.corpus.streams import named_documents
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plural
@@ -219,12 +220,21 @@ class Results:
         return top_words(self.phi(at, draw)[:, : self.fitted.layers[at]], n)
 
     def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
-        """Measure coherence of topics' top words over training; None where that corpus is gone."""
+        """Measure coherence of topics' top words over training; None where that corpus is gone.
+
+        Pairs of ideographs that overlap in the text are no evidence of a topic, and are left out.
+        """
         corpus = self.training_corpus()
         if corpus is None or len(self.vocabulary) < 2:
             return None
         ids = evenly_spaced(self.training_documents(corpus), COHERENCE_DOCUMENTS)
-        return coherence(self.top(min(words, len(self.vocabulary)), at, draw), corpus, ids)
+        top = self.top(min(words, len(self.vocabulary)), at, draw)
+        apart = None
+        reading = self.run.config["corpus"].get("reading") or {}
+        if reading.get("token-pattern") == BUILT_PATTERN and not reading.get("segment"):
+            shown = [[self.vocabulary[w] for w in row] for row in top.tolist()]
+            apart = np.array([[[overlap(a, b) for a in row] for b in row] for row in shown])
+        return coherence(top, corpus, ids, apart)
 
     def weights(self, at: int = 0) -> Doubles | None:
         """Return the share of the corpus that each topic makes up, (K,); None where it is not known.

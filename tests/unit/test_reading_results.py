@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pysgrld import LDA
+from pysgrld.corpus.characters import overlap
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate.coherence import coherence, meetings
 from pysgrld.models.fitted import evenly_spaced
@@ -60,6 +61,36 @@ def test_words_that_never_meet_are_minus_one_and_words_everywhere_are_zero():
     found = coherence(np.array([[2, 3], [0, 1]]), rows, np.arange(3))
     np.testing.assert_array_equal(found.npmi, [-1.0, 0.0])
     assert np.isfinite(found.umass).all()
+
+
+def test_pairs_of_one_word_are_no_coherence():
+    """Red with: the mean over all pairs; NaN where no pair is left."""
+    top = np.array([[0, 1, 2]])
+    whole = coherence(top, documents(ROWS), np.arange(6))
+    apart = np.zeros((1, 3, 3), bool)
+    apart[0, 0, 1] = apart[0, 1, 0] = True
+    found = coherence(top, documents(ROWS), np.arange(6), apart)
+    one = coherence(top[:, :2], documents(ROWS), np.arange(6))
+    for name in ("npmi", "umass"):
+        all_pairs, left_out = getattr(whole, name)[0], getattr(one, name)[0]
+        assert getattr(found, name)[0] == pytest.approx((3 * all_pairs - left_out) / 2)
+    assert coherence(top, documents(ROWS), np.arange(6), ~np.eye(3, dtype=bool)[None]).npmi == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "one"),
+    [
+        ("扎波", "波羅", True),
+        ("波羅", "扎波", True),
+        ("扎波", "羅熱", False),
+        ("扎波", "扎波", False),
+        ("波", "波羅", False),
+        ("ab", "bc", False),
+        ("가나", "나다", False),
+    ],
+)
+def test_words_overlap_that_are_pairs_of_neighbouring_ideographs(first, second, one):
+    assert overlap(first, second) == one
 
 
 def test_coherence_looks_at_the_given_documents_only():
