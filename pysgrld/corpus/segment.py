@@ -1,8 +1,9 @@
-"""Text that the tokeniser cannot cut into words, cut by libraries that can, which are extras.
+"""Text cut into the words of its language, in their dictionary form, by libraries, which are extras.
 
 Chinese is cut by jieba, which knows simplified characters: OpenCC converts others for it. Japanese is cut
 by SudachiPy and Korean by Kiwi, which also give dictionary forms and parts of speech: particles, endings,
-auxiliaries and numerals are left out. Thai is cut by PyThaiNLP.
+auxiliaries and numerals are left out. Thai is cut by PyThaiNLP. Languages with blanks between words are
+cut there, and simplemma gives the dictionary forms of their words.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module, metadata
@@ -19,6 +21,8 @@ from pysgrld.errors import MissingInputError
 
 #: What a word is of text that was cut: whatever stands between blanks.
 BETWEEN_BLANKS = re.compile(r"\S+")
+#: What a word is of languages with blanks between words.
+_WORD = re.compile(r"\w\w+")
 #: Parts of speech of Korean that say what a text is about: nouns, verbs, adjectives, other letters.
 _KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
 #: Those of Japanese, by the first two or three of their names.
@@ -44,16 +48,19 @@ class Segmenter(NamedTuple):
         What has to be installed, the one that cuts first.
     make : callable
         Returns what cuts a text; imports the library.
+    more : tuple of str
+        What has to be installed for the list of stop words.
     """
 
     stop_words: str
     packages: tuple[str, ...]
     make: Callable[[], Cut]
+    more: tuple[str, ...] = ("stopwordsiso",)
 
     @property
     def needed(self) -> str:
         """Return what has to be installed to cut texts and to leave out their stop words."""
-        return " ".join((*self.packages, "stopwordsiso"))
+        return " ".join((*self.packages, *self.more))
 
     @property
     def called(self) -> str:
@@ -113,6 +120,26 @@ def _thai() -> Cut:
     return lambda text: iter(tokenize(text, engine="newmm", keep_whitespace=False))
 
 
+def _lemmas(code: str) -> Cut:
+    lemmatize = import_module("simplemma").lemmatize
+
+    def cut(text: str) -> Iterator[str]:
+        for word in _WORD.findall(unicodedata.normalize("NFC", text)):
+            yield lemmatize(word, lang=code)
+
+    return cut
+
+
+def _with_blanks(language: str, code: str) -> Segmenter:
+    return Segmenter(language, ("simplemma",), lambda: _lemmas(code), ())
+
+
+#: Languages with blanks between words that have a list of stop words, and their codes.
+_CODES = {
+    **{"danish": "da", "dutch": "nl", "english": "en", "finnish": "fi", "french": "fr"},
+    **{"german": "de", "indonesian": "id", "italian": "it", "norwegian": "nb"},
+    **{"portuguese": "pt", "russian": "ru", "spanish": "es", "swedish": "sv"},
+}
 #: Segmenters by the values of ``--segment``.
 SEGMENTERS = {
     "chinese": Segmenter("chinese", ("jieba", "opencc"), lambda: _chinese(False)),
@@ -120,6 +147,7 @@ SEGMENTERS = {
     "japanese": Segmenter("japanese", ("sudachipy", "sudachidict-core"), _japanese),
     "korean": Segmenter("korean", ("kiwipiepy",), _korean),
     "thai": Segmenter("thai", ("pythainlp",), _thai),
+    **{language: _with_blanks(language, code) for language, code in _CODES.items()},
 }
 #: One text at a time: not all of the libraries can do more, and each holds the interpreter's lock anyway.
 _ONE = threading.Lock()

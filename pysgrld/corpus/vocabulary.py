@@ -172,8 +172,8 @@ class Rules(NamedTuple):
         """Resolve defaults, which are strict only where a vocabulary is built."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
-            more = SEGMENTERS[options.cuts].stop_words
-            default = default._replace(stop_words=f"{default.stop_words},{more}")
+            lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)
+            default = default._replace(stop_words=",".join(dict.fromkeys(lists)))
         return cls(
             default.stop_words if options.stop_words is None else options.stop_words,
             options.numbers or default.numbers,

@@ -34,7 +34,11 @@ from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
 #: Languages whose text libraries cut into words.
-SEGMENTED = ("chinese", "chinese-simplified", "japanese", "korean", "thai")
+SEGMENTED = (
+    *("chinese", "chinese-simplified", "japanese", "korean", "thai", "danish", "dutch", "english"),
+    *("finnish", "french", "german", "indonesian", "italian", "norwegian", "portuguese", "russian"),
+    *("spanish", "swedish"),
+)
 
 #: Of models whose documents have proportions with a Dirichlet prior.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1",
@@ -103,7 +107,8 @@ SHARED: dict[str, Option] = {
     "token-pattern": Option(str, r"\w\w+", "regular expression of a token", "Corpus",
                             metavar="REGEX"),
     "segment": Option(choice("none", *SEGMENTED), "none",
-                      "cut text into words: " + ", ".join(SEGMENTED), "Corpus", metavar="LANGUAGE"),
+                      "cut text into dictionary words of a language: " + ", ".join(SEGMENTED),
+                      "Corpus", metavar="LANGUAGE"),
     "phrases": Option(str, "none",
                       "words in a row that count as one, a phrase a line: see sgmc corpus phrases",
                       "Corpus", metavar="FILE", read=read_phrases,

@@ -124,7 +124,8 @@ PEERS = (
     Peer("keep-sequence", "MALLET", "", "the order of words is known where it matters"),
     Peer("preserve-case", "MALLET", "", "text is always read in lower case"),
     Peer("lowercase", "scikit-learn, stm", "", "text is always read in lower case"),
-    Peer("stem", "stm", "", "words are not stemmed here"),
+    Peer("stem", "stm", "--segment", "as in --segment english: dictionary forms, not stems"),
+    Peer("lemmatize", "others", "--segment", "as in --segment english"),
     Peer("decode_error", "scikit-learn", "--on-bad-document"),
     Peer("separator", "others", "", "it is found in the first line of a CSV"),
     # ---- models that are kept

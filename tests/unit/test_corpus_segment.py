@@ -81,6 +81,30 @@ def test_thai_is_words():
     assert {"ประเทศ", "ไทย", "กรุงเทพมหานคร"} <= set(cut("thai", TEXTS["thai"]))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("english", "Children's houses were better!", ["child", "house", "be", "good"]),
+        ("german", "Die Häuser der Kinder", ["der", "Haus", "der", "Kind"]),
+        ("finnish", "taloissa", ["talo"]),
+        ("russian", "домами людей", ["дом", "человек"]),
+        ("norwegian", "husene", ["hus"]),
+    ],
+)
+def test_words_between_blanks_are_in_their_dictionary_form(name, text, words):
+    """Red with: German without its capitals (die, haus); words of one letter."""
+    assert cut(name, text) == words
+
+
+def test_a_corpus_of_dictionary_forms_has_the_stop_words_of_its_language_once(tmp_path):
+    pytest.importorskip("simplemma")
+    corpus, said = read(
+        tmp_path, "The children are in houses\nA house is a house\n", segment="english"
+    )
+    assert set(corpus.vocabulary) == {"child", "house"}
+    assert re.search(r"cut into words by simplemma [\d.]+; .*stop words \(english\)$", said[0])
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_each_language_has_a_stop_list(name):
     pytest.importorskip("stopwordsiso")
