@@ -325,7 +325,7 @@ def _years(moment: str) -> float:
     """Return a time in ISO 8601 as a number of years."""
     day = np.datetime64(moment.removesuffix("Z")[:10], "D")
     first = day.astype("datetime64[Y]").astype("datetime64[D]")
-    days = (first.astype("datetime64[Y]") + 1).astype("datetime64[D]") - first
+    days = (first.astype("datetime64[Y]") + np.timedelta64(1, "Y")).astype("datetime64[D]") - first
     year = 1970 + int(day.astype("datetime64[Y]").astype(int))
     return year + float((day - first) / days)
 

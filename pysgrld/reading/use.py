@@ -37,7 +37,7 @@ def remark(results: Results, topics: Sequence[Topic]) -> str | None:
     topics : sequence of Topic
         All topics of a layer.
     """
-    return _line(results, [topic.weight for topic in topics])
+    return line_of_use(results, [topic.weight for topic in topics])
 
 
 def remark_at_the_end(results: Results) -> str | None:
@@ -51,10 +51,18 @@ def remark_at_the_end(results: Results) -> str | None:
     if topics < FEWEST or topics * len(results.vocabulary) > MOST_CELLS:
         return None
     weights = results.weights()
-    return None if weights is None else _line(results, weights.tolist())
+    return None if weights is None else line_of_use(results, weights.tolist())
 
 
-def _line(results: Results, weights: Sequence[float | None]) -> str | None:
+def line_of_use(results: Results, weights: Sequence[float | None]) -> str | None:
+    """Return the remark on topics of such shares of the corpus; None where none is hardly used.
+
+    Parameters
+    ----------
+    results : Results
+    weights : sequence of float or None
+        Of all topics of a layer; None where it is not known.
+    """
     few = sum(is_hardly_used(weight, len(weights)) for weight in weights)
     chosen = results.options.topics is not None and len(results.fitted.layers) == 1
     if not few or not chosen:

@@ -142,9 +142,11 @@ class RunWriter:
         """Say how many independent draws the exact ones are worth."""
         assert self.stage is not None
         stage, line = self.stage, plural(self.stage.draws, "exact draw")
-        told = [f"{n:.0f} for {of}" for of, n in worth_in(stage.arrays()).items()]
-        if told:
-            line += f", worth as many independent ones: {', '.join(told)}"
+        if worth := list(worth_in(stage.arrays()).items()):
+            first, *more = (f"for {of}" for of, _ in worth)
+            told = [f"{worth[0][1]:.0f} independent ones {first}"]
+            told += [f"{n:.0f} {of}" for (_, n), of in zip(worth[1:], more, strict=True)]
+            line += f", worth {', '.join(told)}"
         average = stage.posterior.average()
         if math.isfinite(average):
             line = f"{self.score.title} {self.score.show(average, average.error)} of {line}"

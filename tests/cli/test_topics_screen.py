@@ -118,7 +118,7 @@ def test_a_round_number_that_is_smaller_is_advised(used, better):
         class options:
             topics = used + 1
 
-    line = use._line(Run, [1 / used] * used + [0.0])
+    line = use.line_of_use(Run, [1 / used] * used + [0.0])
     assert line.endswith(f"1 topic of {used + 1} is hardly used: -k {better}, or sgmc search")
 
 

@@ -18,7 +18,8 @@ def silent(what, done, total):
 def test_arguments_are_those_of_the_run(exported, chains, name, at):
     """Red with: held-out documents among them; words by count."""
     results = chains(name)[0]
-    found = np.load(exported(name, "pyldavis", at=at) / "pyldavis.npz")
+    with np.load(exported(name, "pyldavis", at=at) / "pyldavis.npz") as arrays:
+        found = dict(arrays)
     corpus, k = results.training_corpus(), results.fitted.layers[at]
     rows = results.training_documents(corpus)
     phi = results.fitted.over_words(results.mean, at)[:, :k].T
@@ -103,7 +104,8 @@ def test_of_many_documents_some_are_taken_and_stand_for_all(exported, monkeypatc
     whole = json.loads((exported("lda", "pyldavis", out="a") / "ldavis.json").read_text())
     monkeypatch.setattr(module, "DOCUMENTS", 20)
     folder = exported("lda", "pyldavis", out="b")
-    assert len(np.load(folder / "pyldavis.npz")["doc_lengths"]) == 20
+    with np.load(folder / "pyldavis.npz") as arrays:
+        assert len(arrays["doc_lengths"]) == 20
     some = json.loads((folder / "ldavis.json").read_text())
     totals = [
         sum({t: n for t, n, c in zip(*rows, strict=True) if c != "Default"}.values())

@@ -235,7 +235,7 @@ METHOD = [
     {"name": "Interval", "text": "The 5 % and 95 % quantiles over the kept draws of this chain. They tell how sure this chain is, not what another seed would find.", "source": None},
     {"name": "Relevance", "text": "λ log p(w | topic) + (1 − λ) log p(w | topic) / p(w).", "source": "Sievert and Shirley 2014"},
     {"name": "Coherence", "text": "NPMI of the ten most probable words over the training documents. 0 is chance.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
-    {"name": "Steady words", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
+    {"name": "Words that stay", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
     {"name": "Distance", "text": "Hellinger: the root of 1 − Σ √(p q). 0 is the same topic, 1 no word in common.", "source": None},
     {"name": "R-hat, effective draws", "text": "How much figures differ between chains.", "source": None},
     {"name": "Perplexity", "text": "Document completion: each held-out document's topics from 80 % of its words, the rest predicted.", "source": "Wallach et al. 2009"},
@@ -550,11 +550,19 @@ def bare() -> Made:
 
 
 def slim() -> Made:
-    """A short run, measured once, whose samples tell of words alone: shares have no intervals."""
+    """A short run, measured once, with samples of words alone, and two topics that are hardly used."""
     made_up = made(8, 400, 40, seed=13, texts="words")
-    topics = [{**t, "weight": [t["weight"][0], None, None]} for t in made_up.report["topics"]]
+    topics = [
+        {**t, "weight": [t["weight"][0], None, None], "hardly": t["id"] in (3, 5)}
+        for t in made_up.report["topics"]
+    ]
     curve = {**made_up.report["curve"], "average": [[7.6, 765.2]], "point": [[7.6, 812.4]]}
-    return made_up._replace(report={**made_up.report, "topics": topics, "curve": curve})
+    changed = {
+        "topics": topics,
+        "curve": curve,
+        "hardly_used": "2 topics of 8 are hardly used: -k 6",
+    }
+    return made_up._replace(report={**made_up.report, **changed})
 
 
 KINDS = {

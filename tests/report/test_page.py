@@ -113,6 +113,21 @@ def test_a_single_measurement_is_a_point_of_the_curve(opened):
     assert curve.locator("path.series:not(.level)").count() == 0
 
 
+def test_topics_that_are_hardly_used_are_one_line_until_they_are_asked_for(opened):
+    """Red with: rows of them among the others; a line that no click opens."""
+    it = opened("slim", width=400)
+    names = it.page.locator("table.topics a.cover")
+    shown = {t["label"] for t in it.made.report["topics"] if not t["hardly"]}
+    assert set(names.all_inner_texts()) == shown
+    assert "2 topics of 8 are hardly used: -k 6" in it.text()
+    it.page.get_by_role("button", name="show them").click()
+    assert names.count() == 8
+    assert "hardly used" not in it.text()
+    words = it.page.locator("table.topics .top-words")
+    cut = words.evaluate_all("(all) => all.filter((p) => p.scrollWidth > p.clientWidth).length")
+    assert cut == 0
+
+
 def test_a_topic_says_whether_to_trust_it(opened):
     """Found again and at rest, as the report has it; what drifting means is a click away."""
     it = opened("chains")

@@ -90,6 +90,17 @@ def run(tmp_path_factory):
     return folder / "run"
 
 
+@pytest.mark.parametrize(("share", "line"), [(0.0, None), (0.95, "of 3 ")])
+def test_topics_of_a_small_share_of_the_corpus_are_marked(run, monkeypatch, share, line):
+    """Red with: no line where there are some; a mark where the share is large enough."""
+    monkeypatch.setattr("pysgrld.reading.use.HARDLY", share)
+    main = report(run, threads=1).main
+    few = sum(topic["weight"][0] * 3 < share for topic in main["topics"])
+    assert sum(topic["hardly"] for topic in main["topics"]) == few
+    assert (main["hardly_used"] is None) == (few == 0) == (line is None)
+    assert all(topic["hardly"] == (topic["weight"][0] * 3 < share) for topic in main["topics"])
+
+
 def test_a_row_adds_a_section_and_changes_nothing_else(run, tmp_path, monkeypatch):
     """Its passes are those of all: no document and no sample is read once more.
 

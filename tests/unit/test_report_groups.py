@@ -61,7 +61,8 @@ def test_groups_that_lie_in_one_piece_keep_the_order_of_the_corpus():
 def test_dates_are_binned_by_what_sixty_bins_hold(n, step, levels, first):
     """Red with: years for decades; sixty-one days."""
     begin = np.datetime64("2001-01-01")
-    values = [f"{begin + step * i}T10:00:00" for i in range(n)] + [None]
+    days = [begin + np.timedelta64(step * i, "D") for i in range(n)]
+    values = [*(f"{day}T10:00:00" for day in days), None]
     found = grouped(Column("date", "time", 1), values)
     assert len(found.levels) == levels
     assert found.levels == sorted(found.levels)

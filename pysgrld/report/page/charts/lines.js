@@ -12,7 +12,8 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
   const pad = (high - low || Math.abs(high) || 1) * 0.06;
   const yTicks = ticks(low - pad, high + pad, 5);
   const longest = Math.max(5, ...yTicks.map((v) => numbered(v, yTicks).length));
-  const [left, right, top, bottom] = [(narrow ? 42 : 56) + 7 * (longest - 5), 118, 14, 44];
+  const names = [...levels, ...series].map((one) => one.name.length);
+  const [left, right, top, bottom] = [(narrow ? 42 : 56) + 7 * (longest - 5), Math.max(118, 14 + 7.4 * Math.max(...names)), 14, 44];
   const x = scale([across.zero ? 0 : Math.min(...all.map(([t]) => t)), Math.max(...all.map(([t]) => t))], [left, width - right]);
   const y = scale([low - pad, high + pad], [height - bottom, top]);
   const grid = yTicks.map((v) => [rule(left, y(v), width - right, y(v), "grid"),
@@ -27,13 +28,13 @@ function lines(width, { title, series, levels = [], across, unit, digits = 0 }) 
   const ends = [...levels.map((level) => ({ ...level, y: y(level.value), kind: "level" })),
     ...series.map((one) => ({ ...one, y: y(one.points.at(-1)[1]) }))];
   const places = movedApart(ends.map((end) => end.y), ends[0].value === undefined ? 16 : 32, height - bottom);
-  const names = ends.map((end, i) => [
+  const named = ends.map((end, i) => [
     s("g", { class: end.hue === undefined ? "" : "hue", "--h": end.hue }, label(width - right + 9, places[i] + 4, `series-name ${end.kind}`, end.name)),
     end.value !== undefined && label(width - right + 9, places[i] + 19, `series-value ${end.kind}`, fixedCount(end.value, digits)),
   ]);
   const foot = label((left + width - right) / 2, height - 5, "axis", across.name, "middle");
   const side = !narrow && s("g", { transform: `translate(9 ${(height - bottom) / 2}) rotate(-90)` }, label(0, 0, "axis", unit, "middle"));
-  return svg(width, height, title, grid, times, ruled, drawn, names, foot, side);
+  return svg(width, height, title, grid, times, ruled, drawn, named, foot, side);
 }
 
 /** Numbers of an axis with as many digits as tell them apart. */

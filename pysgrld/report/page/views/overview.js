@@ -33,9 +33,9 @@ function topicColumns(along) {
     has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b.figure", count(t.documents))] },
     along && { key: "along", head: capital(report.along.title), cell: (t) => spark(shares(along, "mean", t.id, report.along.bins.length)) },
     has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span.figure", fixed(t.npmi, 2))] },
-    has("steady") && { key: "steady", head: "Steady words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span.figure", fixed(t.steady, 1))] },
+    has("steady") && { key: "steady", head: "Words that stay", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span.figure", fixed(t.steady, 1))] },
     has("found") ? { key: "found", head: "In the chains", value: (t) => t.found?.[0] + (t.overlap ?? 0), cell: foundCell }
-      : has("overlap") && { key: "overlap", head: "First and second half", value: (t) => t.overlap, cell: (t) => t.overlap !== null && pill(t.overlap) },
+      : has("overlap") && { key: "overlap", head: "Alike in both halves", value: (t) => t.overlap, cell: (t) => t.overlap !== null && pill(t.overlap) },
   ].filter(Boolean);
 }
 
@@ -68,11 +68,16 @@ function topicTable() {
 
 function sortedTable(columns, again) {
   const by = columns.find((column) => column.key === chosen.sort && column.value) ?? columns[1];
-  const rows = sorted(report.topics, by.value, chosen.up);
+  const all = sorted(report.topics, by.value, chosen.up);
+  const rows = chosen.hardly ? all : all.filter((t) => !t.hardly);
   const head = columns.map((column) => h("th", { scope: "col", class: `c-${column.key}`, "aria-sort": column === by ? (chosen.up ? "ascending" : "descending") : null },
     column.value ? h("button", { class: "head", click: () => { chosen.up = column === by ? !chosen.up : column === columns[0] || column === columns[1]; chosen.sort = column.key; again(); } },
       column.head, h("span", UNREAD, column === by ? (chosen.up ? " ↑" : " ↓") : "")) : column.head));
   const row = (t) => h("tr", hued(t), columns.map((column) => h(`td.c-${column.key}`, h("div.cell", column.cell(t)))));
   const rest = rows.length - chosen.rows;
-  return h("div", table("topics", head, rows.slice(0, chosen.rows).map(row)), rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }));
+  const few = all.length - rows.length;
+  return h("div", table("topics", head, rows.slice(0, chosen.rows).map(row)),
+    rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }),
+    few > 0 && rest <= 0 && h("p.remark", `${capital(report.hardly_used)}. `),
+    few > 0 && rest <= 0 && more(`show ${few === 1 ? "it" : "them"}`, () => { chosen.hardly = true; chosen.rows = Infinity; again(); }));
 }

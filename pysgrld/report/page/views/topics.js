@@ -47,9 +47,9 @@ function figuresOf(t) {
     isThere(t.documents) && one(count(t.documents), null, NOUNS),
     t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} have a tenth of it`),
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
-    t.steady !== null && one(fixed(t.steady, 1), "of 10", "steady words"),
+    t.steady !== null && one(fixed(t.steady, 1), "of 10", "words that stay"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
-    t.overlap !== null && one(h("span", { class: t.overlap >= report.limits.same ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "in common in the least alike two chains" : "first and second half"),
+    t.overlap !== null && one(h("span", { class: t.overlap >= report.limits.same ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "in common in the least alike two chains" : "alike in both halves of the draws"),
     one(String(t.id), null, "its number"));
 }
 
