@@ -22,11 +22,21 @@ Examples:
   sgmc report runs/a                 a folder of chains, compared on one page
   sgmc report --by section --along date -o news.html
   sgmc report --no-text -o for-everybody.html
+  sgmc report --serve                all documents, served on this machine
   sgmc report --json facts.json      the same for other programs""",
 )
 @run_argument
 @plain("-o/--out", "RUN/report.html", "the page, one file", parse=str, metavar="FILE.html")
 @flag("--open", "show it in the browser")
+@plain(
+    "--folder",
+    "none",
+    "a folder instead, with all documents beside the page",
+    parse=str,
+    metavar="DIR",
+)
+@flag("--serve", "serve the folder (RUN/page) on this machine until Ctrl-C")
+@plain("--port", "8000 if free", "of --serve", parse=integer(1), metavar="N")
 @plain(
     "--by",
     "all with few values",
@@ -72,6 +82,9 @@ def command(
     run: str | None,
     out: str | None,
     open: bool,
+    folder: str | None,
+    serve: bool,
+    port: int | None,
     by: tuple[str, ...],
     along: str | None,
     cluster: str | None,
@@ -95,19 +108,36 @@ def command(
     documents or the corpus are missing, is left out, and the page says so. 'sgmc export' writes
     tables of the same for spreadsheets and other programs. See docs/report.md.
     """
+    import webbrowser
+
+    from pysgrld.errors import UsageError
     from pysgrld.reading.find_runs import find_folder
-    from pysgrld.report.making import STEPS, report
+    from pysgrld.report import page_folder
+    from pysgrld.report.making import report
     from pysgrld.report.page_file import compact
     from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs
 
     from .progress import Screen
 
+    if out is not None and (folder is not None or serve):
+        raise UsageError("-o names one file, --folder a folder: give one of them")
+    if port is not None and not serve:
+        raise UsageError("--port is of --serve: give both")
     with Screen(quiet=values["quiet"]) as screen:
-        path = Path(out) if out is not None else find_folder(run, chains=True) / "report.html"
+        place = find_folder(run, chains=True)
         read = [name for name in (texts, metadata, labels) if name is not None]
-        check_outputs([path, *([Path(json)] if json else [])], force=force, inputs=read)
-        with screen.counting("gathering", STEPS) as moved:
+        facts = [Path(json)] if json else []
+        beside = None
+        if folder is not None or serve:
+            check_outputs(facts, force=force, inputs=read)
+            where = Path(folder) if folder is not None else place / "page"
+            beside = page_folder.PageFolder(where, force=force)
+            path = where / page_folder.INDEX
+        else:
+            path = Path(out) if out is not None else place / "report.html"
+            check_outputs([path, *facts], force=force, inputs=read)
+        with screen.steps() as moved:
             page = report(
                 run,
                 by=by,
@@ -122,17 +152,27 @@ def command(
                 layer=layer,
                 texts=texts,
                 metadata=metadata,
+                beside=beside,
                 log=screen.note,
                 threads=values["threads"],
-                tell=lambda done, total: moved(done),
+                tell=moved,
             )
-        with whole_file(path) as file:
-            file.write(page.html)
+        if beside is not None:
+            beside.finish(page.html)
+        else:
+            with whole_file(path) as file:
+                file.write(page.html)
         if json is not None:
             with whole_file(Path(json)) as file:
                 file.write(compact(finite(page.facts)) + b"\n")
         screen.note(f"{path}: {len(page.html) / 1e6:.1f} MB, {page.summary}")
-        if open:
-            import webbrowser
+        if serve:
 
+            def tell(address: str) -> None:
+                screen.note(f"{address} shows it, on this machine alone; Ctrl-C ends it")
+                if open:
+                    webbrowser.open(address)
+
+            page_folder.serve(path.parent, port, tell)
+        elif open:
             webbrowser.open(path.absolute().as_uri())

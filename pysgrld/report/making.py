@@ -12,6 +12,7 @@ from typing import Any
 
 from pysgrld.errors import plural
 from pysgrld.report.page_file import FORMAT, VERSION, page
+from pysgrld.report.page_folder import PageFolder
 from pysgrld.report.reported_run import READ_STEPS, PageRequest, ReportedRun, Section
 from pysgrld.report.sections import SECTIONS
 from pysgrld.report.texts_and_metadata import AddedFiles
@@ -117,9 +118,10 @@ def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
         *("core.js", "data.js", "pieces.js", "lists.js"),
         *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field")),
         *(f"views/{name}.js" for name in SECTIONS),
+        *(("folder.js",) if main.get("folder") else ()),
         "app.js",
     )
-    return page(main, blocks, scripts)
+    return page(main, blocks, scripts, loads=main.get("folder") is not None)
 
 
 def report(
@@ -138,8 +140,9 @@ def report(
     texts: str | Path | None = None,
     metadata: str | Path | None = None,
     threads: int | None = None,
+    beside: PageFolder | None = None,
     log: Callable[[str], None] = lambda line: None,
-    tell: Callable[[int, int], None] = lambda done, total: None,
+    tell: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Page:
     """Put what a run found on one page: its topics, how sure they are, and the documents that have them.
 
@@ -178,10 +181,13 @@ def report(
         corpus has ids of its own, else in order.
     threads : int, optional
         By default as many as the process may use.
+    beside : PageFolder, optional
+        Where the page is to be, if it is a folder: all documents are written to it, in files that the
+        page loads as they are looked at. The page itself is not written yet.
     log : callable, optional
         Told, a line at a time, what a person should know of texts and metadata.
-    tell : callable (done, total), optional
-        Told how many of `STEPS` are done.
+    tell : callable (what, done, total), optional
+        Told what is being done, how much of it is done, and of how much.
 
     Returns
     -------
@@ -210,6 +216,7 @@ def report(
         text=text,
         words=words,
         layer=layer,
+        folder=beside is not None,
     )
     with contextlib.ExitStack() as stack:
         added = None
@@ -221,5 +228,11 @@ def report(
         if found.corpus is None:
             log(f"warning: {found.results.gone}")
         sections = [make(found) for make in SECTIONS.values()]
-        found.read(lambda done: tell(done, STEPS))
-        return Page(found, sections, lambda done: tell(READ_STEPS + done, STEPS))
+        found.read(lambda done: tell("gathering", done, STEPS))
+        page = Page(found, sections, lambda done: tell("gathering", READ_STEPS + done, STEPS))
+        if beside is not None and found.corpus is not None:
+            for section in sections:
+                for name, content, done in section.files():
+                    beside.write(name, content)
+                    tell("documents", done, found.corpus.documents)
+        return page

@@ -55,6 +55,8 @@ def page(
     blocks: Mapping[str, bytes],
     scripts: Sequence[str],
     styles: Sequence[str] = STYLES,
+    *,
+    loads: bool = False,
 ) -> bytes:
     """Return the HTML file of a page.
 
@@ -66,6 +68,8 @@ def page(
         Blocks by name, each one zlib stream.
     scripts, styles : sequence of str
         Sources in the folder ``page``, in the order in which they build on each other.
+    loads : bool
+        Whether it may load files that lie beside it.
 
     Returns
     -------
@@ -81,6 +85,7 @@ def page(
     of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
     policy = (  # this style and this script, no other, and nothing from anywhere
         "default-src 'none'",
+        *(("connect-src 'self'",) if loads else ()),
         f"script-src 'sha256-{of_script}'",
         f"style-src 'sha256-{of_style}'",
         "img-src data: blob:",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -55,6 +55,8 @@ class PageRequest(NamedTuple):
         Words that can be looked up.
     layer : int or None
         Of a deep model, counted from 1.
+    folder : bool
+        Whether the page is a folder, in which all documents lie beside it.
     """
 
     by: Sequence[str] = ()
@@ -67,6 +69,7 @@ class PageRequest(NamedTuple):
     text: bool = True
     words: int = 200_000
     layer: int | None = None
+    folder: bool = False
 
 
 class Noun(NamedTuple):
@@ -191,7 +194,8 @@ class ReportedRun:
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
             if added is not None:
-                self.about = with_added(self.results, self.corpus, self.rows, added)
+                told = np.arange(self.corpus.documents) if asked.folder else self.rows
+                self.about = with_added(self.results, self.corpus, told, added)
         if self.counts is None:
             self.missing.append(
                 "no word counts: words are listed by probability, and no relevance is told"
@@ -345,6 +349,10 @@ class Section:
     def blocks(self) -> dict[str, Packed]:
         """Return its blocks of numbers, which the page unpacks when they are needed."""
         return {}
+
+    def files(self) -> Iterator[tuple[str, bytes, int]]:
+        """Yield files beside a page that is a folder: path, content, and documents done so far."""
+        yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return keys of the main JSON for other programs, with what the page has in blocks."""

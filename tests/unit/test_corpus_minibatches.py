@@ -160,21 +160,21 @@ def test_minibatches_prepared_ahead_are_the_stream_s_in_any_order():
 
 def test_small_minibatches_are_prepared_together():
     """Red with: one at a time; more than are worth handing over."""
-    asked = []
 
     class Asked(Numbered):
         def take(self, ids):
-            asked.append(len(ids))
+            self.asked.append(len(ids))
             return super().take(ids)
 
     for size, together in ((8, 8), (40, 1), (64, 1)):
-        stream = Epochs(Asked(), np.arange(512), size, 1, 0)
+        source, asked = Asked(), []
+        source.asked = asked
+        stream = Epochs(source, np.arange(512), size, 1, 0)
         assert stream.together == together
         ahead = Ahead(stream)
         ahead.minibatch(0)
         ahead.close()
         assert together <= len(asked) <= 2 * together
-        asked.clear()
 
 
 def test_error_while_preparing_ahead_is_raised_when_its_minibatch_is_wanted():

@@ -59,6 +59,11 @@ async function find() {
   if (text === "") return close();
   const words = await foundWords(text);
   const found = [...words.filter((w) => w.whole), ...foundTopics(text), ...words.filter((w) => !w.whole), ...foundDocs(text)];
+  tell(text, found);
+  for (const search of SEARCHES) tell(text, [...found, ...(await search(text))]);
+}
+
+function tell(text, found) {
   if (asked.value.trim().toLowerCase() !== text) return;
   hits.replaceChildren(...(found.length ? found.map(hit) : [h("li.none", { role: "option", "aria-disabled": "true" }, "nothing found")]));
   hits.hidden = false;
@@ -177,6 +182,6 @@ document.body.append(
   h("header.top",
     h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
     nav, h("div.search", { role: "search" }, asked, h("kbd", UNREAD, "/"), hits), themeButton),
-  main, paper, h("footer", `made by sgmc ${report.sgmc}; one file, nothing is loaded from anywhere`),
+  main, paper, h("footer", `made by sgmc ${report.sgmc}; nothing is loaded from elsewhere`),
 );
 render();

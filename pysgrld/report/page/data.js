@@ -17,8 +17,11 @@ async function inflate(name) {
   const packed = atob(document.getElementById(`b-${name}`).textContent.trim());
   const bytes = new Uint8Array(packed.length);
   for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return apart(await new Response(stream).arrayBuffer(), report.blocks[name]);
+  return apart(await unpacked(new Blob([bytes])), report.blocks[name]);
+}
+
+function unpacked(blob) {
+  return new Response(blob.stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
 }
 
 function apart(buffer, list) {
@@ -177,10 +180,8 @@ function topicsFile() {
 }
 
 /** The title of a document; one that is a number alone says of what. */
-function docTitle(i) {
-  const title = report.docs.title[i];
-  return /^\d+$/.test(title) ? `${capital(NOUN)} ${title}` : title;
-}
+const docTitle = (i) => asTitle(report.docs.title[i]);
+const asTitle = (title) => (/^\d+$/.test(title) ? `${capital(NOUN)} ${title}` : title);
 
 // ---- addresses
 
@@ -200,6 +201,10 @@ function wordAddress(word) {
 
 const topicAddress = (id) => `#topic/${id}`;
 const docAddress = (i) => `#doc/${i}`;
+const rowAddress = (row) => `#row/${row + 1}`;
+
+/** What else is searched, after the page itself: functions of a text in lower case, of hits. */
+const SEARCHES = [];
 
 // ---- views: each file under views/ adds one, in the order of the table of sections
 

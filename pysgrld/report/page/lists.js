@@ -73,7 +73,8 @@ function docSide() {
   const row = (i) => h("a", { class: docs.held[i] ? "side-row held" : "side-row", href: docAddress(i), "data-key": i, title: docs.held[i] ? "held out: not trained on" : null },
     strip(pairs2(docs.main[i]), "mini"), h("span.cut", bdi(docTitle(i))));
   return sideList({ name: NOUNS, orders: [["all", "", () => all]], keep, key: (i) => i, row,
-    legend: docs.held.some(Boolean) && h("p.remark", h("i", "In italics"), ": held out, not trained on.") });
+    legend: h("p.remark", docs.held.some(Boolean) && [h("i", "In italics"), ": held out, not trained on. "],
+      report.folder && h("a", { href: rowAddress(0) }, `all ${plural(docs.of, report.noun)}`)) });
 }
 
 const pairs2 = (flat) => flat.filter((_, i) => i % 2 === 0).map((k, i) => [k, flat[2 * i + 1]]);

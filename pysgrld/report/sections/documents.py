@@ -14,13 +14,15 @@ import numpy as np
 from pysgrld.corpus.characters import Role, normal, role
 from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
-from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, DocumentTopics
+from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, TOPICS, DocumentTopics
 from pysgrld.report.page_file import LEVEL, Packed, compact
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Bytes of a page that documents may take where their number is not given.
 ROOM = 2_000_000
+#: Documents of a file beside a page that is a folder, and titles of one.
+IN_FILE, TITLES = 256, 20_480
 #: Documents that are fetched together.
 _TOGETHER = 64
 #: Share of a document below which a topic is not listed.
@@ -49,7 +51,7 @@ class ShownDocuments(Section):
         run, found = self.run, self._topics
         self._records: list[dict[str, Any]] = []
         if found is None or run.corpus is None or run.about is None:
-            return {"docs": None, "docs_of": None, "texts": "none"}
+            return {"docs": None, "docs_of": None, "texts": "none", "folder": None}
         self._texts = "none" if not run.asked.text else "kept" if run.about.has_texts else "words"
         self._pattern = compiled_pattern(run.results.reading_options().token_pattern)
         vocabulary = run.results.vocabulary if self._texts == "kept" else ()
@@ -84,29 +86,43 @@ class ShownDocuments(Section):
             ],
             "whole": self._texts == "kept",
         }
+        folder = None
+        if run.asked.folder:
+            folder = {"documents": run.corpus.documents, "each": IN_FILE, "titles": TITLES}
         for name, values in names.items():
-            docs[name] = [x if len(x) <= TITLE else f"{x[:TITLE]}..." for x in values]
-        return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts}
+            docs[name] = [_cut_name(x) for x in values]
+        return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts, "folder": folder}
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Yield what is shown of some documents, by their places among those looked at."""
-        run, found = self.run, self._topics
+        found = self._topics
         assert found is not None
+        theta = found.theta[list(places)].astype(np.float64)
+        listed = [self._listed(place) for place in places]
+        yield from self._records_of(self.run.rows[list(places)], theta, listed)
+
+    def _listed(self, place: int) -> list[list[Any]]:
+        """Return topics of a document that was looked at: numbers, means, and bounds."""
+        found = self._topics
+        assert found is not None
+        parts = (part[place] for part in (found.top, found.mean, found.low, found.high))
+        return [
+            [int(k), *(round(float(x), 4) for x in (mean, low, high))]
+            for k, mean, low, high in zip(*parts, strict=True)
+            if mean >= LEAST
+        ]
+
+    def _records_of(
+        self, rows: Int64s, thetas: Doubles, listed: Sequence[list[list[Any]]]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what is shown of some documents of the corpus, given their proportions."""
+        run = self.run
         assert run.corpus is not None
         assert run.about is not None
-        rows = run.rows[list(places)]
         texts = run.about.texts(rows) if self._texts == "kept" else [None] * len(rows)
         documents = run.corpus.take(rows)
-        for i, (place, text) in enumerate(zip(places, texts, strict=True)):
-            parts = (part[place] for part in (found.top, found.mean, found.low, found.high))
-            record: dict[str, Any] = {
-                "theta": [
-                    [int(k), *(round(float(x), 4) for x in (mean, low, high))]
-                    for k, mean, low, high in zip(*parts, strict=True)
-                    if mean >= LEAST
-                ]
-            }
-            theta = found.theta[place].astype(np.float64)
+        for i, (theta, text) in enumerate(zip(thetas, texts, strict=True)):
+            record: dict[str, Any] = {"theta": listed[i]}
             if self._texts == "none":
                 record["words"] = []
             elif text is not None:
@@ -130,6 +146,48 @@ class ShownDocuments(Section):
         if self._topics is None:
             return {}
         return {"docs": Packed().add("json", "utf8", compact(self._records))}
+
+    def files(self) -> Iterator[tuple[str, bytes, int]]:
+        """Yield all documents of the corpus, `IN_FILE` in a file, and their titles, `TITLES` in a file.
+
+        Documents that were not looked at have means under the mean topics, without intervals.
+        """
+        run = self.run
+        if self._topics is None or run.corpus is None or run.about is None:
+            return
+        training, titles = run.results.training_documents(run.corpus).without, []
+        for first in range(0, run.corpus.documents, IN_FILE):
+            rows = np.arange(first, min(first + IN_FILE, run.corpus.documents))
+            place = np.searchsorted(run.rows, rows)
+            place[run.rows[np.minimum(place, len(run.rows) - 1)] != rows] = -1
+            some = run.corpus.take(rows)
+            thetas = run.results.proportions(some, rows, run.at)
+            listed = []
+            for i, at in enumerate(place.tolist()):
+                if at >= 0:
+                    thetas[i] = self._topics.theta[at]
+                    listed.append(self._listed(at))
+                    continue
+                top = np.argsort(-thetas[i], kind="stable")[:TOPICS]
+                shares = [(int(k), round(float(thetas[i, k]), 4)) for k in top]
+                listed.append([[k, x, None, None] for k, x in shares if x >= LEAST])
+            names = [_cut_name(name) for name in run.about.titles(rows)]
+            ids = [_cut_name(name) for name in run.about.ids(rows)]
+            held = np.isin(rows, training).astype(int).tolist()
+            known = zip(names, ids, some.lengths.tolist(), held, strict=True)
+            records = [
+                {"title": title, "id": own, "tokens": tokens, "held": out} | record
+                for (title, own, tokens, out), record in zip(
+                    known, self._records_of(rows, thetas, listed), strict=True
+                )
+            ]
+            done = first + len(rows)
+            yield f"documents/{first // IN_FILE:06}.bin", zlib.compress(compact(records)), done
+            titles += names
+            while len(titles) >= TITLES or (titles and done == run.corpus.documents):
+                number = (done - len(titles)) // TITLES
+                yield f"titles/{number:06}.bin", zlib.compress(compact(titles[:TITLES])), done
+                titles = titles[TITLES:]
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the documents with their topics and words."""
@@ -160,6 +218,10 @@ class ShownDocuments(Section):
                 "probability of the word; stronger the surer.",
             ),
         ]
+
+
+def _cut_name(name: str) -> str:
+    return name if len(name) <= TITLE else f"{name[:TITLE]}..."
 
 
 def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:

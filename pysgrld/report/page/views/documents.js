@@ -10,13 +10,18 @@ async function docPage(rest) {
   list.mark(i);
   const content = (await contents())[i];
   const theta = content?.theta ?? pairs2(docs.main[i]).map(([k, share]) => [k, share, null, null]);
-  const about = [plural(docs.tokens[i], ["word", "words"]), docs.held[i] ? "held out: not trained on" : null, docs.id[i] !== docs.title[i] ? ["id ", bdi(docs.id[i])] : null, `number ${count(docs.row[i] + 1)} of ${count(docs.of)} in the corpus`].filter(Boolean);
+  const of = { title: docs.title[i], id: docs.id[i], tokens: docs.tokens[i], held: docs.held[i], row: docs.row[i], theta };
+  return { title: docTitle(i), node: docArticle(of, content, beside(list, docAddress)), side: list };
+}
+
+function docArticle({ title, id, tokens, held, row, theta }, content, steps) {
+  const place = `number ${count(row + 1)} of ${count(report.docs.of)} in the corpus`;
+  const about = [plural(tokens, ["word", "words"]), held ? "held out: not trained on" : null, id !== title ? ["id ", bdi(id)] : null, report.folder ? h("a", { href: rowAddress(row) }, place) : place].filter(Boolean);
   const reader = readerOf(content);
-  const node = h("article.detail",
-    h("header.detail-head", h("div.title", h("h1", h("bdi", shown(docTitle(i))))), beside(list, docAddress)),
+  return h("article.detail",
+    h("header.detail-head", h("div.title", h("h1", h("bdi", shown(asTitle(title))))), steps),
     h("p.about", about.map((one, at) => [at ? " · " : "", one])),
     strip(theta.map(([k, mean]) => [k, mean]), "tall"), h(reader ? "div.cols.doc" : "div", reader, thetaCard(theta, reader)));
-  return { title: docTitle(i), node, side: list };
 }
 
 function readerOf(content) {

@@ -78,6 +78,5 @@ function sortedTable(columns, again) {
   const few = all.length - rows.length;
   return h("div", table("topics", head, rows.slice(0, chosen.rows).map(row)),
     rest > 0 && more(`${plural(rest, report.topic)} more`, () => { chosen.rows = Infinity; again(); }),
-    few > 0 && rest <= 0 && h("p.remark", `${capital(report.hardly_used)}. `),
-    few > 0 && rest <= 0 && more(`show ${few === 1 ? "it" : "them"}`, () => { chosen.hardly = true; chosen.rows = Infinity; again(); }));
+    few > 0 && rest <= 0 && [h("p.remark", `${report.hardly_used}.`), more("show them", () => { chosen.hardly = true; again(); })]);
 }

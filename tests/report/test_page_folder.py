@@ -1,0 +1,195 @@
+"""A page that is a folder with all documents beside it, and the server of it on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+import zlib
+
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.errors import OutputError
+from pysgrld.report import page_folder
+from pysgrld.report.making import report
+from pysgrld.report.page_folder import PageFolder
+from pysgrld.report.sections import documents
+
+DOCUMENTS = 600
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("folder")
+    lines = []
+    for i in range(DOCUMENTS):
+        of = "sea ship wind sail" if i % 2 else "bread oven flour yeast"
+        lines.append(json.dumps({"title": f"letter no{i:03}x", "text": f"{of} {of} paper"}))
+    (folder / "corpus.jsonl").write_text("\n".join(lines))
+    typed = [
+        "train",
+        str(folder / "corpus.jsonl"),
+        "-k",
+        "2",
+        "--iterations",
+        "60",
+        "--starts",
+        "1",
+    ]
+    typed += ["--burn-in", "10", "--max-df", "1.0", "--holdout", "20", "-q"]
+    done = CliRunner().invoke(main, [*typed, "--out", str(folder / "run")])
+    assert done.exit_code == 0, done.output
+    return folder / "run"
+
+
+def made(run, path, monkeypatch, looked_at=100):
+    """A folder of which a sixth of the documents were looked at."""
+    monkeypatch.setattr("pysgrld.report.document_pass.DOCUMENTS", looked_at)
+    monkeypatch.setattr(documents, "TITLES", 512)
+    folder = PageFolder(path, force=False)
+    page = report(run, beside=folder, threads=1)
+    folder.finish(page.html)
+    return page
+
+
+def test_all_documents_lie_beside_the_page(run, tmp_path, monkeypatch):
+    """Red with: those alone that were looked at; rows of another document; a file that lacks its end."""
+    page = made(run, tmp_path / "page", monkeypatch)
+    parts = sorted((tmp_path / "page/documents").iterdir())
+    found = [r for part in parts for r in json.loads(zlib.decompress(part.read_bytes()))]
+    assert [r["title"] for r in found] == [f"letter no{i:03}x" for i in range(DOCUMENTS)]
+    parts = sorted((tmp_path / "page/titles").iterdir())
+    titles = [json.loads(zlib.decompress(part.read_bytes())) for part in parts]
+    assert [len(part) for part in titles] == [512, DOCUMENTS - 512]
+    assert [title for part in titles for title in part] == [r["title"] for r in found]
+    sea = min(page.main["topics"], key=lambda t: [*t["top"], "ship"].index("ship"))["id"]
+    of_sea = [max(r["theta"], key=lambda part: part[1])[0] == sea for r in found]
+    assert of_sea == [i % 2 == 1 for i in range(DOCUMENTS)]
+    assert all("ship" in r["text"] for r in found[1::2])
+    looked_at = {row for row in range(DOCUMENTS) if found[row]["theta"][0][2] is not None}
+    assert len(looked_at) in (0, 100)  # with intervals, where samples are kept
+    by_row = dict(zip(page.main["docs"]["row"], page.main["docs"]["held"], strict=True))
+    assert sum(r["held"] for r in found) == 20
+    assert all(found[row]["held"] == held for row, held in by_row.items())
+
+
+@pytest.fixture
+def served(run, tmp_path, monkeypatch):
+    made(run, tmp_path / "page", monkeypatch)
+    told, ready = [], threading.Event()
+    servers = []
+    real = page_folder.ThreadingHTTPServer
+
+    def make(*given):
+        servers.append(real(*given))
+        return servers[0]
+
+    monkeypatch.setattr(page_folder, "ThreadingHTTPServer", make)
+    thread = threading.Thread(
+        target=page_folder.serve,
+        args=(tmp_path / "page", None, lambda address: (told.append(address), ready.set())),
+    )
+    thread.start()
+    assert ready.wait(10)
+    yield told[0]
+    servers[0].shutdown()
+    thread.join(10)
+
+
+def test_a_document_that_is_not_in_the_page_is_found_and_read(browser, served):
+    """Red with: titles of the page alone; a policy that loads nothing; a row that is off by one."""
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    page, said = context.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(f"{served}#row/596")
+    page.wait_for_selector("body[data-ready='#row/596']")
+    text = page.inner_text("main")
+    assert "letter no595x" in text
+    assert "number 596 of 600" in text
+    page.keyboard.press("j")
+    page.wait_for_selector("body[data-ready='#row/597']")
+    page.get_by_role("combobox", name="find a word").fill("no501x")
+    page.get_by_role("option", name="letter no501x").click()
+    page.wait_for_selector("body[data-ready='#row/502']")
+    assert page.locator("mark").count() > 4
+    for wrong in ("0", "601", "x"):
+        page.goto(f"{served}#row/{wrong}")
+        page.wait_for_selector(f"body[data-ready='#row/{wrong}']")
+        assert "there are 600" in page.inner_text("main")
+    assert said == []
+    context.close()
+
+
+def test_from_a_file_the_page_says_what_it_needs(browser, run, tmp_path, monkeypatch):
+    made(run, tmp_path / "page", monkeypatch)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto((tmp_path / "page/index.html").as_uri() + "#row/3")
+    page.wait_for_selector("body[data-ready='#row/3']")
+    assert "from a web server only: sgmc report --serve" in page.inner_text("main")
+    context.close()
+
+
+def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page/mine.txt").write_text("mine")
+    with pytest.raises(OutputError, match=r"page: has mine\.txt, which is of no page"):
+        PageFolder(tmp_path / "page", force=True)
+    with pytest.raises(OutputError, match="is a file; name a folder"):
+        PageFolder(tmp_path / "page/mine.txt", force=True)
+    assert (tmp_path / "page/mine.txt").read_text() == "mine"
+
+
+def test_a_page_is_replaced_if_that_is_wanted_and_nothing_of_it_stays(run, tmp_path):
+    folder = PageFolder(tmp_path / "page", force=False)
+    folder.write("documents/000009.bin", b"old")
+    folder.finish(b"old page")
+    with pytest.raises(OutputError, match=r"index\.html: is there already; --force"):
+        PageFolder(tmp_path / "page", force=False)
+    assert (tmp_path / "page/documents/000009.bin").exists()
+    done = CliRunner().invoke(
+        main, ["report", str(run), "--folder", str(tmp_path / "page"), "--force", "-q"]
+    )
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "page/documents/000009.bin").exists()
+    assert len(list((tmp_path / "page/documents").iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["-o", "a.html", "--folder", "b"], "give one of them"),
+        (["-o", "a.html", "--serve"], "give one of them"),
+        (["--port", "8001"], "--port is of --serve"),
+    ],
+)
+def test_options_that_contradict_each_other_are_wrong_usage(run, typed, said):
+    done = CliRunner().invoke(main, ["report", str(run), *typed])
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_the_command_serves_until_it_is_interrupted(run, tmp_path):
+    """Red with: a traceback, or 130, at Ctrl-C; a server that others can reach."""
+    typed = [sys.executable, "-m", "pysgrld", "report", str(run), "--serve"]
+    typed += ["--folder", str(tmp_path / "page")]
+    with subprocess.Popen(typed, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            if "Ctrl-C ends it" in line:
+                break
+        address = next(word for word in line.split() if word.startswith("http://"))
+        assert address.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(f"{address}documents/000000.bin") as answer:
+            assert len(json.loads(zlib.decompress(answer.read()))) == 256
+        time.sleep(0.1)
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait(20) == 0
+        assert "Traceback" not in process.stderr.read()
