@@ -163,10 +163,8 @@ def _estimate(screen: Any, results: Any, asked: Any, metadata: str | None) -> Ef
     from pysgrld.report.texts_and_metadata import AddedFiles
 
     with contextlib.ExitStack() as stack:
-        added = None
-        if metadata is not None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
-            added = AddedFiles(None, metadata, folder, screen.note)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
+        added = AddedFiles(None, metadata, folder, screen.note)
         tell = stack.enter_context(screen.steps())
         return effects_of(results, asked, added, tell)
 

@@ -15,7 +15,7 @@ from pysgrld.report.answers import Between
 from pysgrld.report.document_pass import drawn_steps
 from pysgrld.report.exports import Tell
 from pysgrld.report.population import Sampled, sure_signs
-from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
+from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added, with_own_table
 from pysgrld.types import Documents, Doubles, Int64s
 
 #: Numbers of documents times topics that are worked on at a time.
@@ -241,7 +241,7 @@ def effects_of(
     results : Results
     asked : EffectRequest
     added : AddedFiles, optional
-        Columns that the corpus did not keep.
+        Columns that the corpus did not keep; without any those of the table that the run was trained on.
     tell : callable (what, done, total)
         Told how many documents are done.
 
@@ -263,7 +263,7 @@ def effects_of(
     about: Known = corpus.about
     rows = np.arange(corpus.documents)
     if added is not None:
-        about = with_added(results, corpus, rows, added)
+        about = with_added(results, corpus, rows, with_own_table(results, corpus, added))
     topics = results.fitted.shown(at)
     return estimated(
         asked,

@@ -219,11 +219,9 @@ def report(
         folder=beside is not None,
     )
     with contextlib.ExitStack() as stack:
-        added = None
-        if texts is not None or metadata is not None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
-            given = [None if path is None else str(path) for path in (texts, metadata)]
-            added = AddedFiles(given[0], given[1], folder, log)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
+        given = [None if path is None else str(path) for path in (texts, metadata)]
+        added = AddedFiles(given[0], given[1], folder, log)
         found = ReportedRun(run, asked, threads, added)
         if found.corpus is None:
             log(f"warning: {found.results.gone}")

@@ -20,7 +20,7 @@ from pysgrld.reading.score import Evaluation, score_own
 from pysgrld.report.document_pass import DocumentVisitor, TopicShares, looked_at, read_documents
 from pysgrld.report.page_file import Packed
 from pysgrld.report.sample_pass import SampleVisitor
-from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
+from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added, with_own_table
 from pysgrld.report.topic_words import Terms, Words, automatic, heaviest, terms, words_shown
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Int64s
@@ -194,6 +194,8 @@ class ReportedRun:
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
             if added is not None:
+                if asked.by or asked.along or asked.cluster:
+                    added = with_own_table(self.results, self.corpus, added)
                 told = np.arange(self.corpus.documents) if asked.folder else self.rows
                 self.about = with_added(self.results, self.corpus, told, added)
         if self.counts is None:

@@ -91,6 +91,37 @@ class AboutWithTexts:
 Known = About | AboutWithTexts
 
 
+def with_own_table(results: Results, corpus: Corpus, added: AddedFiles) -> AddedFiles:
+    """Return added files with the table that a run was trained on, if that has to lend its columns.
+
+    It has to where the corpus kept no column and no other file lends any, and it can where it is still
+    there as it was.
+
+    Parameters
+    ----------
+    results : Results
+    corpus : Corpus
+        That the run was trained on.
+    added : AddedFiles
+        The files that a person gave.
+    """
+    inputs = results.run.config.get("command", {}).get("inputs") or []
+    recorded = corpus.provenance.get("inputs")
+    if added.metadata is not None or corpus.about.columns or len(inputs) != 1:
+        return added
+    if not isinstance(recorded, list) or len(recorded) != 1 or "text-field" not in recorded[0]:
+        return added  # of what has no fields
+    try:
+        found = Path(inputs[0]).stat()
+    except OSError:
+        return added
+    was = recorded[0]
+    if [found.st_size, found.st_mtime_ns] != [was.get("size"), was.get("stamp", [None])[0]]:
+        return added
+    added.note(f"columns are those of {inputs[0]}, which the run was trained on")
+    return added._replace(metadata=str(inputs[0]))
+
+
 def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles) -> Known:
     """Return what is known of some documents of a corpus, with what files add.
 
@@ -119,6 +150,8 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
         reader.asked = asked
         found = reader.read(str(corpus.path), added.folder / "metadata", added).about
     if added.texts is None:
+        if corpus.about.has_texts and not found.has_texts:
+            return AboutWithTexts(found, corpus, rows, rows)
         return found
     reader = copy(results)
     reader.asked = {"keep-text": "all"}

@@ -6,6 +6,9 @@ import shutil
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
 
 from .conftest import SGMC, Sgmc
 
@@ -131,3 +134,62 @@ def test_without_its_corpus_a_run_tells_nothing(run):
     shutil.copytree(run.folder / "posts", run.folder / "gone")
     shutil.rmtree(run.folder / "gone" / "corpus")
     assert "effects need its documents" in run("effect", "gone", "~ party", code=66).stderr
+
+
+# ---- columns of the table that a run was trained on
+
+
+@pytest.fixture(scope="module")
+def of_table(tmp_path_factory):
+    """A run of a CSV whose columns were not kept, and the file."""
+    folder = tmp_path_factory.mktemp("table")
+    rows = ["title,text,party,day"]
+    for i in range(60):
+        of = "tax budget spending debt" if i % 2 else "school teacher pupil lesson"
+        rows.append(
+            f"letter {i},{of} {of} people,{'left' if i % 2 else 'right'},2020-01-{1 + i % 28:02}"
+        )
+    (folder / "letters.csv").write_text("\n".join(rows) + "\n")
+    typed = ["train", str(folder / "letters.csv"), "-k", "2", "--iterations", "60", "--starts", "1"]
+    typed += ["--burn-in", "10", "--max-df", "1.0", "--holdout", "0", "-q"]
+    done = CliRunner().invoke(main, [*typed, "--out", str(folder / "run")])
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def test_columns_of_the_table_that_was_trained_on_need_no_option(of_table):
+    """Red with: "none was kept: give --metadata FILE"; columns in the order of another file."""
+    done = CliRunner().invoke(main, ["effect", str(of_table / "run"), "~ party"])
+    assert done.exit_code == 0, done.output
+    assert "columns are those of" in done.output
+    assert "letters.csv, which the run was trained on" in done.output
+    lent = CliRunner().invoke(
+        main,
+        ["effect", str(of_table / "run"), "~ party", "--metadata", str(of_table / "letters.csv")],
+    )
+    assert done.output.partition("trained on\n")[2] == lent.output
+
+
+def test_a_page_groups_by_them_and_keeps_its_texts(of_table, tmp_path):
+    """Red with: words alone of documents whose columns another file lends."""
+    facts = tmp_path / "facts.json"
+    typed = ["report", str(of_table / "run"), "--by", "party", "--json", str(facts)]
+    done = CliRunner().invoke(main, [*typed, "-o", str(tmp_path / "page.html")])
+    assert done.exit_code == 0, done.output
+    found = json.loads(facts.read_text())
+    assert [column["levels"] for column in found["columns"]] == [["left", "right"]]
+    assert found["texts"] == "kept"
+    assert "tax budget" in found["docs"]["records"][1]["text"]
+
+
+def test_a_table_that_has_changed_lends_nothing(of_table, tmp_path):
+    shutil.copytree(of_table, tmp_path / "moved")
+    run, table = tmp_path / "moved/run", of_table / "letters.csv"
+    before = table.read_text()
+    try:
+        table.write_text(before.replace("right", "lefty"))
+        done = CliRunner().invoke(main, ["effect", str(run), "~ party"])
+    finally:
+        table.write_text(before)
+    assert done.exit_code == 2
+    assert "none was kept: give --metadata FILE" in done.output
