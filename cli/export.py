@@ -25,7 +25,7 @@ Formats:
 
 \b
 Examples:
-  sgmc export --to csv -o tables/            for a spreadsheet, R or pandas
+  sgmc export --to csv                       for a spreadsheet, R or pandas
   sgmc export --to npy -o draws/ --draw all  every kept sample, S x K x V
   sgmc export bible-scir --to mallet -o mallet/ --force
 
@@ -33,7 +33,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 )
 @run_argument
 @plain("--to", "", "see below", parse=choice(*FORMATS), metavar="FORMAT", required=True)
-@plain("-o/--out", "", "folder to write into", parse=str, metavar="DIR", required=True)
+@plain("-o/--out", "RUN/export-FORMAT", "folder to write into", parse=str, metavar="DIR")
 @plain(
     "--draw",
     "arviz: all; mallet: last; else mean",
@@ -62,7 +62,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 def command(
     run: str | None,
     to: str,
-    out: str,
+    out: str | None,
     draw: str | None,
     top: int | None,
     sparse: bool,
@@ -97,7 +97,7 @@ def command(
         results = open_run(run, count(values["threads"]).number, missing=screen.warn)
         asked = ExportRequest(
             to,
-            Path(out),
+            results.place / f"export-{to}" if out is None else Path(out),
             draw or row.draws[0],
             top or row.top or 0,
             sparse,

@@ -173,7 +173,6 @@ def test_contradiction_is_refused_before_the_corpus_is_read(args, folder):
         "infer a --top 3 -o theta.csv",
         "infer a --top 3 --dense -o theta.parquet",
         "export",
-        "export --to npy",
         "export --to pickle -o a",
         "export --to npy -o a --draw best",
         "corpus",

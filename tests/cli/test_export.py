@@ -1,5 +1,6 @@
 """``sgmc export``: what each format can be asked for, what is said, and what is never replaced."""
 
+import shutil
 from importlib import import_module
 
 import pytest
@@ -33,6 +34,16 @@ def test_every_format_of_a_run_is_written_and_said_in_a_line(trained, tmp_path, 
     first = line.split(": ")[0]
     assert (tmp_path / "out" / first.rsplit("/", 1)[-1]).is_file()
     assert "8 topics" in line or "8 x 4,347" in line
+
+
+def test_without_a_folder_it_is_one_in_the_run(trained, tmp_path):
+    """Red with: "Missing option '-o'"; a run that is no run any more."""
+    copied_run = tmp_path / "run"
+    shutil.copytree(trained.folder / "sgmc-runs" / "bible-scir", copied_run)
+    said = run(copied_run, "--to", "csv")
+    assert said.splitlines()[-1].startswith(f"{copied_run}/export-csv/topics.csv: 8 topics")
+    assert (copied_run / "export-csv/topics.csv").is_file()
+    assert "8 topics" in run(copied_run, "--to", "csv", "--force")
 
 
 @pytest.mark.parametrize(
