@@ -1,4 +1,4 @@
-"""What a release is made by: one version everywhere, pinned workflows, pages that promise what is true."""
+"""What a release is made by: one version everywhere, pinned workflows, pages that keep their word."""
 
 import re
 import tomllib
