@@ -14,8 +14,6 @@ from pysgrld.chain.exact import ExactStage, averaged
 from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
-from pysgrld.effects.answers import EffectRequest, columns_asked, estimated
-from pysgrld.effects.composition import Sorting
 from pysgrld.errors import CheckpointError, OutputError, UsageError, plural
 from pysgrld.estimators.dataframes import Framed, library
 from pysgrld.estimators.fitting import jobs
@@ -279,6 +277,9 @@ class KeptModel(Framed):
         UsageError
             A `ValueError`: formulaic is not installed, or the formula does not fit ``data``.
         """
+        from pysgrld.effects.answers import EffectRequest, columns_asked, estimated
+        from pysgrld.effects.composition import Sorting
+
         at, documents = self._at(layer), self._documents_like(X)
         if not self.of_counts:
             raise UsageError("effect: topics that are directions have no shares")

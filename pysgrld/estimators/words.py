@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus import CorpusOptions
-from pysgrld.corpus.open import open_corpus
-from pysgrld.corpus.streams import matched_documents
 from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.estimators.inputs import MOST_WORDS, column_names
 from pysgrld.types import Array, Documents
@@ -55,6 +52,9 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
     names = None if vocabulary is None else names_in(vocabulary)
     if (texts := texts_in(x)) is not None:
         if names is None:
+            from pysgrld.corpus import CorpusOptions
+            from pysgrld.corpus.open import open_corpus
+
             options = CorpusOptions(max_line=LONGEST)
             with _written(texts) as file:
                 store = file.with_name("corpus")
@@ -331,6 +331,9 @@ def counted(
     UsageError
         A `ValueError`: a text that is none.
     """
+    from pysgrld.corpus import CorpusOptions
+    from pysgrld.corpus.streams import matched_documents
+
     options = CorpusOptions(max_line=LONGEST, **how)
     nobody = lambda _: None  # noqa: E731
     with _written(texts) as file:

@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Mapping
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +46,8 @@ _USUAL_STACK = 8 << 20
 @cache
 def version() -> str:
     """Return the version of sgmc, as its distribution's metadata has it."""
+    from importlib import metadata  # takes longer than all else here
+
     return metadata.version("pysgrld")
 
 
