@@ -111,7 +111,7 @@ def command(
     asked = EffectRequest(formula, [_contrast(text) for text in contrast], cluster, layer)
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(run, count(values["threads"]).number, missing=screen.warn)
-        effects = _estimate(screen, results, asked, metadata)
+        effects = estimate(screen, results, asked, metadata)
         at = results.at(layer)
         names = names_of(results, at) | results.given_names(at)
         order = _chosen(topics, heaviest(effects.topics, _weights(effects)))
@@ -155,7 +155,7 @@ def command(
             echo("\n" + fill(f"{spread.title}: {remark}"))
 
 
-def _estimate(screen: Any, results: Any, asked: Any, metadata: str | None) -> Effects:
+def estimate(screen: Any, results: Any, asked: Any, metadata: str | None) -> Effects:
     """Estimate, with the columns that a file lends."""
     import tempfile
 

@@ -60,6 +60,13 @@ Examples:
     metavar="COLUMN",
 )
 @plain(
+    "--effect",
+    "none",
+    "show how topics go with columns: '~ party + year'; see sgmc effect",
+    parse=str,
+    metavar="FORMULA",
+)
+@plain(
     "--texts",
     "as kept",
     "the same documents with their texts, by id or in order",
@@ -88,6 +95,7 @@ def command(
     by: tuple[str, ...],
     along: str | None,
     cluster: str | None,
+    effect: str | None,
     texts: str | None,
     metadata: str | None,
     labels: str | None,
@@ -137,6 +145,9 @@ def command(
         else:
             path = Path(out) if out is not None else place / "report.html"
             check_outputs([path, *facts], force=force, inputs=read)
+        effects = None
+        if effect is not None:
+            effects = _effects(screen, run, effect, cluster, metadata, layer, values["threads"])
         with screen.steps() as moved:
             page = report(
                 run,
@@ -152,6 +163,7 @@ def command(
                 layer=layer,
                 texts=texts,
                 metadata=metadata,
+                effects=effects,
                 beside=beside,
                 log=screen.note,
                 threads=values["threads"],
@@ -176,3 +188,24 @@ def command(
             page_folder.serve(path.parent, port, tell)
         elif open:
             webbrowser.open(path.absolute().as_uri())
+
+
+def _effects(
+    screen: Any,
+    run: str | None,
+    formula: str,
+    cluster: str | None,
+    metadata: str | None,
+    layer: int | None,
+    threads: int | None,
+) -> dict[str, Any]:
+    """Estimate effects of columns for the page, of the run or of the chains that it is of."""
+    from pysgrld.effects.answers import EffectRequest
+    from pysgrld.reading.find_runs import open_run
+    from pysgrld.run.machine import threads as count
+
+    from .effect import estimate
+
+    results = open_run(run, count(threads).number, missing=screen.warn)
+    asked = EffectRequest(formula, (), cluster, layer)
+    return estimate(screen, results, asked, metadata).plain()

@@ -155,6 +155,48 @@ class Effects:
                     found[head].append(np.nan if cell is None else cell)
         return found
 
+    def plain(self) -> dict[str, Any]:
+        """Return all of it as plain values, for the page of a run.
+
+        Of each topic in a comparison there is a row: its number; the predicted share at either value; the
+        bounds of these; the difference, its bounds, and whether it is surely more (1) or less (-1).
+        """
+        columns = dict.fromkeys(each.column for each in self.compared)
+        curves = {column: self.curve(column) for column in columns}
+        return {
+            "formula": self.design.formula,
+            "documents": len(self.design.used),
+            "topics": self.topics.tolist(),
+            "compared": [
+                {
+                    "column": each.column,
+                    "first": each.first,
+                    "second": each.second,
+                    "topics": [
+                        [
+                            *(t.topic, *_rounded((t.first.mean, t.second.mean))),
+                            _rounded(t.first[1:]),
+                            _rounded(t.second[1:]),
+                            *(*_rounded(t.difference), t.surely),
+                        ]
+                        for t in each.topics
+                    ],
+                }
+                for each in self.compared
+            ],
+            "curves": {
+                column: {
+                    "labels": [point.value for point in points],
+                    "ordered": all(point.number is not None for point in points),
+                    **{
+                        part: [_rounded(getattr(point, part).tolist()) for point in points]
+                        for part in ("mean", "low", "high")
+                    },
+                }
+                for column, points in curves.items()
+            },
+        }
+
     def _compared(self, each: Contrast, difference: Sampled, signs: Int64s) -> TopicsContrasted:
         parts = (
             (self._fit.of(each.first.mean), 0.0),
@@ -166,6 +208,10 @@ class Effects:
         return TopicsContrasted(
             each.column, each.first.value, each.second.value, [TopicEffect(*row) for row in rows]
         )
+
+
+def _rounded(values: Sequence[float | None]) -> list[float | None]:
+    return [None if value is None else round(value, 5) for value in values]
 
 
 def _between(sampled: Sampled, least: float) -> list[Between]:

@@ -117,7 +117,7 @@ def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
     scripts = (
         *("core.js", "data.js", "pieces.js", "lists.js"),
         *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field")),
-        *(f"views/{name}.js" for name in SECTIONS),
+        *(f"views/{name}.js" for name, of in SECTIONS.items() if of.always or main.get(name)),
         *(("folder.js",) if main.get("folder") else ()),
         "app.js",
     )
@@ -140,6 +140,7 @@ def report(
     texts: str | Path | None = None,
     metadata: str | Path | None = None,
     threads: int | None = None,
+    effects: Mapping[str, Any] | None = None,
     beside: PageFolder | None = None,
     log: Callable[[str], None] = lambda line: None,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
@@ -181,6 +182,8 @@ def report(
         corpus has ids of its own, else in order.
     threads : int, optional
         By default as many as the process may use.
+    effects : mapping, optional
+        Effects of columns that the page is to show (`pysgrld.effects.answers.Effects.plain`).
     beside : PageFolder, optional
         Where the page is to be, if it is a folder: all documents are written to it, in files that the
         page loads as they are looked at. The page itself is not written yet.
@@ -217,6 +220,7 @@ def report(
         words=words,
         layer=layer,
         folder=beside is not None,
+        effects=effects,
     )
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class PageRequest(NamedTuple):
         Of a deep model, counted from 1.
     folder : bool
         Whether the page is a folder, in which all documents lie beside it.
+    effects : mapping or None
+        Effects of columns, as plain values (`pysgrld.effects.answers.Effects.plain`).
     """
 
     by: Sequence[str] = ()
@@ -70,6 +72,7 @@ class PageRequest(NamedTuple):
     words: int = 200_000
     layer: int | None = None
     folder: bool = False
+    effects: Mapping[str, Any] | None = None
 
 
 class Noun(NamedTuple):
@@ -335,7 +338,14 @@ class Section:
     Parameters
     ----------
     run : ReportedRun
+
+    Attributes
+    ----------
+    always : bool
+        Whether its view is on every page; else it is where its key of the main JSON is not None.
     """
+
+    always: ClassVar[bool] = True
 
     def __init__(self, run: ReportedRun) -> None:
         self.run = run

@@ -182,6 +182,31 @@ def test_a_page_groups_by_them_and_keeps_its_texts(of_table, tmp_path):
     assert "tax budget" in found["docs"]["records"][1]["text"]
 
 
+def test_the_page_has_the_effects_of_the_command(of_table, tmp_path):
+    """Red with: effects of other documents; a view on pages that nobody asked to have one."""
+    run, facts, table = str(of_table / "run"), tmp_path / "facts.json", tmp_path / "effects.csv"
+    typed = ["report", run, "--effect", "~ party + day", "--json", str(facts)]
+    done = CliRunner().invoke(main, [*typed, "-o", str(tmp_path / "page.html")])
+    assert done.exit_code == 0, done.output
+    found = json.loads(facts.read_text())
+    done = CliRunner().invoke(main, ["effect", run, "~ party + day", "-o", str(table), "-q"])
+    assert done.exit_code == 0, done.output
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    mine = {
+        (each["column"], row[0]): row[5]
+        for each in found["effects"]["compared"]
+        for row in each["topics"]
+    }
+    theirs = {(row["column"], int(row["topic"])): float(row["difference"]) for row in rows}
+    assert mine == pytest.approx(theirs, abs=1e-5)
+    assert {"Predicted share", "Surely more, surely less"} <= {d["name"] for d in found["method"]}
+    assert "effectsPage" in (tmp_path / "page.html").read_text()
+    plain = CliRunner().invoke(main, ["report", run, "-o", str(tmp_path / "plain.html"), "-q"])
+    assert plain.exit_code == 0
+    assert "effectsPage" not in (tmp_path / "plain.html").read_text()
+
+
 def test_a_table_that_has_changed_lends_nothing(of_table, tmp_path):
     shutil.copytree(of_table, tmp_path / "moved")
     run, table = tmp_path / "moved/run", of_table / "letters.csv"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from report.made import SPAN, Made
 
-SMALL = ["plain", "chains", "deep", "mixture", "directions", "bare", "hostile"]
+SMALL = ["plain", "chains", "deep", "mixture", "slim", "directions", "bare", "hostile"]
 
 
 def addresses(made: Made) -> list[str]:
@@ -22,6 +22,7 @@ def addresses(made: Made) -> list[str]:
     some += ["layers"] * bool(report["layers"]) + ["components"] * bool(report["components"])
     some += ["chains"] * bool(report["chains"])
     some += ["predictions"] * bool(report["predictions"])
+    some += ["effects", "effects/1"] * bool(report.get("effects"))
     return some + [f"groups/{i}" for i in range(len(report["columns"]))]
 
 
@@ -32,7 +33,7 @@ def test_every_page_opens_from_a_file_in_silence(opened, kind):
     names = it.page.locator("nav.pages a").evaluate_all(
         "(links) => links.map((a) => a.dataset.page)"
     )
-    some = {"map", "layers", "components", "chains", "predictions"}
+    some = {"map", "layers", "components", "chains", "predictions", "effects"}
     asked = some & {a.split("/")[0] for a in addresses(it.made)}
     assert asked == set(names) & some
     for width in (1440, 400):
@@ -161,6 +162,29 @@ def test_directions_divide_no_uses(opened):
     row = it.page.locator("table.its-topics tr", has_text=topic["label"]).first.inner_text()
     assert entry in row
     assert "%" not in row
+
+
+def test_effects_are_in_order_of_how_sure_and_how_great_they_are(opened):
+    """Red with: a topic's row under another's name; an interval where none is known; signs turned."""
+    it = opened("slim")
+    found = it.made.report["effects"]
+    label = {t["id"]: t["label"] for t in it.made.report["topics"]}
+    it.go("effects/0")
+    of = sorted(found["compared"][0]["topics"], key=lambda r: -(bool(r[8]) + abs(r[5])))
+    rows = it.page.locator("table.effects tbody tr")
+    for row, (k, a, b, _, _, mean, low, high, surely) in zip(rows.all(), of, strict=True):
+        cells = [text.replace("−", "-").strip() for text in row.locator("th, td").all_inner_texts()]
+        assert cells[0] == label[k]
+        assert cells[1:3] == [f"{100 * a:.1f}\u00a0%", f"{100 * b:.1f}\u00a0%"]
+        assert float(cells[4]) == pytest.approx(100 * mean, abs=0.051)
+        assert cells[5] == ("" if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}")
+        assert cells[6] == {1: "surely more", 0: "", -1: "surely less"}[surely]
+    assert "left <b>" in it.text()
+    it.page.get_by_role("combobox", name="comparison").select_option("1")
+    it.page.wait_for_selector("body[data-ready='#effects/1']")
+    assert "year: 2001.5 beside 1990" in it.text()
+    it.page.get_by_role("combobox", name="topic", exact=True).select_option(label[4])
+    it.page.wait_for_selector(f"svg[aria-label='{label[4]} along year']")
 
 
 def test_predictions_are_the_report_s_and_a_loss_is_hollow(opened):

@@ -4,6 +4,7 @@ from pysgrld.report.reported_run import Section
 from pysgrld.report.sections.agreement import Agreement
 from pysgrld.report.sections.components import ComponentsInUse
 from pysgrld.report.sections.documents import ShownDocuments
+from pysgrld.report.sections.effects import EffectsOfColumns
 from pysgrld.report.sections.groups import GroupShares
 from pysgrld.report.sections.layers import Layers
 from pysgrld.report.sections.map import TopicMap
@@ -23,6 +24,7 @@ SECTIONS: dict[str, type[Section]] = {
     "words": WordList,
     "documents": ShownDocuments,
     "groups": GroupShares,
+    "effects": EffectsOfColumns,
     "predictions": PredictionsByLength,
     "agreement": Agreement,
     "method": RunMethod,

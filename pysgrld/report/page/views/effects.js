@@ -1,0 +1,42 @@
+// How shares of topics go with columns: what a comparison makes of each topic, and a topic along a column.
+
+view("Effects", { effects: effectsPage }, report.effects);
+
+function effectsPage(rest) {
+  const { compared, formula, documents } = report.effects;
+  const at = rest === "" ? 0 : Number(rest);
+  const of = compared[at];
+  if (!of) return nothing(`There is no comparison ${shown(rest)} on this page; it has ${count(compared.length)}.`);
+  const name = ({ column, first, second }) => `${shown(column)}: ${short(second, 24)} beside ${short(first, 24)}`;
+  const control = compared.length > 1 && choice("comparison", compared.map((each, i) => [i, name(each)]), at, (i) => visit(`#effects/${i}`));
+  const remark = `Predicted shares by ${shown(formula)}, over ${plural(documents, report.noun)}${interval() ? `; brackets: ${interval()}` : ""}. Surely more or less is bold; the greatest differences come first.`;
+  return stacked("Effects", h("section.card", h("div.card-head", h("h1", bdi(name(of))), control), h("p.remark", remark), effectTable(of)), alongCard(of));
+}
+
+function effectTable({ first, second, topics }) {
+  const rows = sorted(topics.filter(([id]) => byId.has(id)), (row) => (row[8] ? 1 : 0) + Math.abs(row[5]), false);
+  const top = Math.max(...rows.map((row) => Math.abs(row[5])), 1e-9);
+  const points = (x) => (x > 0 ? "+" : "") + fixed(100 * x, 1);
+  const row = ([id, a, b, , , mean, low, high, surely]) => h("tr", hued(byId.get(id)), rowHead(topicLink(byId.get(id))),
+    numeral(percent(a, 1)), numeral(percent(b, 1)), wideCell(bar({ mean, low: low ?? mean, high: high ?? mean }, 1.3 * top)),
+    numeral(surely ? bold(points(mean)) : points(mean)), faint(isThere(low) && `${points(low)} to ${points(high)}`), faint(["surely less", "", "surely more"][surely + 1]));
+  const head = [colHead(TOPIC), colHead(short(first, 16), "figure"), colHead(short(second, 16), "figure"), colHead("difference, % of a document", null, 4)];
+  return h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "effects" }, table("effects", head, rows.map(row)));
+}
+
+/** Predicted shares of one topic along the column, or at each of its values. */
+function alongCard({ column, topics }) {
+  const curve = report.effects.curves[column];
+  const most = sorted(topics.filter(([id]) => byId.has(id)), (row) => Math.abs(row[5]), false).map(([id]) => id);
+  if (!curve || !most.length) return null;
+  const place = h("div");
+  const show = (id) => {
+    const topic = byId.get(id), k = report.effects.topics.indexOf(id);
+    const of = (part) => curve[part].map((row) => row[k]);
+    const say = readout(interval() ? `The band is ${interval()}.` : "");
+    const told = (i) => say.replaceChildren(bold(bdi(curve.labels[i])), `: ${percent(of("mean")[i], 1)}${within(of("low")[i], of("high")[i])}`);
+    place.replaceChildren(profile({ title: `${nameOf(topic)} along ${shown(column)}`, name: `effect-${id}`, labels: curve.labels, mean: of("mean"), low: of("low"), high: of("high"), usual: null, hue: topic.hue, area: curve.ordered, told, say }));
+  };
+  show(most[0]);
+  return ruledCard(["Along ", bdi(column)], choice(TOPIC, most.map((id) => [id, nameOf(byId.get(id))]), most[0], (id) => show(Number(id))), null, place);
+}
