@@ -70,6 +70,15 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
     first=False,
 )
 @flag("--only-new", "--from: leave the documents of RUN out", "Run", first=False)
+@plain(
+    "--forget",
+    "never",
+    "--from: new documents after which half of RUN's are left out",
+    parse=integer(1),
+    metavar="N",
+    group="Run",
+    first=False,
+)
 @flag("--break-lock", "take over a run whose process on another host has died", first=False)
 @flag("--mpi", "train one chain by all processes of an MPI launch", "Run", first=False)
 @plain(
@@ -91,6 +100,7 @@ def command(
     mpi: bool,
     rank_timeout: float | None,
     only_new: bool,
+    forget: int | None,
     **values: Any,
 ) -> None:
     """Train a model on CORPUS: files or folders, or - for standard input.
@@ -108,6 +118,8 @@ def command(
     options, parent = given(values), values["from"]
     if only_new and parent is None:
         raise UsageError("--only-new has a meaning with --from RUN only: leave it out")
+    if forget is not None and (parent is None or only_new):
+        raise UsageError("--forget is of documents that --from RUN brings: leave it out")
     limit = options.get("time-limit")
     how: dict[str, Any] = {
         "quiet": quiet,
@@ -126,7 +138,9 @@ def command(
     elif "chain-id" not in options:
         refuse_launch(launch())
     with together as comm:
-        _train(corpus, options, chains, comm, how, (parent, only_new), break_lock=break_lock)
+        _train(
+            corpus, options, chains, comm, how, (parent, only_new, forget), break_lock=break_lock
+        )
 
 
 def _train(
@@ -135,7 +149,7 @@ def _train(
     chains: int | None,
     comm: Communicator,
     how: dict[str, Any],
-    parent: tuple[str | None, bool],
+    parent: tuple[str | None, bool, int | None],
     *,
     break_lock: bool,
 ) -> None:
@@ -144,7 +158,7 @@ def _train(
 
     request, found = Request(corpus, options, break_lock=break_lock), 0
     if parent[0] is not None:
-        request = growing(parent[0], request, only_new=parent[1])
+        request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
     elif not corpus:  # go on with a run, or with as many chains as its folder has
         request, found = going_on(options, break_lock=break_lock)
     request.check()

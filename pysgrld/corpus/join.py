@@ -13,14 +13,18 @@ import numpy as np
 from pysgrld.corpus.about.columns import DetailsCollector, write_about
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.build import TOGETHER
+from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import asked_fields, open_corpus
 from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import CorpusError, plural
+from pysgrld.types import Int64s, Key
 
 #: Numbers in the records of corpora that are added when they are joined.
 _SUMS = ("documents_read", "empty", "unknown_tokens")
+#: Seed by which old documents are chosen that stay: the same command has the same corpus.
+_FORGOTTEN = 1987
 
 
 def join(
@@ -31,6 +35,7 @@ def join(
     listener: Listener,
     *,
     empty: bool = True,
+    of_first: Int64s | None = None,
 ) -> Corpus:
     """Write one corpus of several over the words of the last, their documents in order.
 
@@ -49,6 +54,8 @@ def join(
     listener : Listener
     empty : bool
         Whether documents without a word stay.
+    of_first : (n,) int64, optional
+        The documents of the first part that stay, ascending; all of them where None.
 
     Raises
     ------
@@ -65,10 +72,13 @@ def join(
             limit=options.text_limit,
             kinds=WantedFields.of(options, metadata=options.metadata is not None).columns,
         )
-        total, done, read, placed = sum(part.documents for part in parts), 0, 0, True
+        rows = [np.arange(part.documents) for part in parts]
+        if of_first is not None:
+            rows[0] = of_first
+        total, done, read, placed = sum(map(len, rows)), 0, 0, True
         for number, part in enumerate(parts):
-            for begin in range(0, part.documents, TOGETHER):
-                some = np.arange(begin, min(begin + TOGETHER, part.documents))
+            for begin in range(0, len(rows[number]), TOGETHER):
+                some = rows[number][begin : begin + TOGETHER]
                 documents = part.take(some)
                 done += len(some)
                 if not empty and (short := documents.lengths == 0).any():
@@ -107,6 +117,7 @@ def grown(
     place: Path,
     threads: int,
     listener: Listener,
+    forget: int | None = None,
 ) -> Corpus:
     """Write a corpus of stored documents and new ones, over the words of the old ones and new words.
 
@@ -127,6 +138,9 @@ def grown(
         Where the corpus shall lie, in a folder for work in hand.
     threads : int
     listener : Listener
+    forget : int, optional
+        New documents after which half of the old ones are left out, chosen at random: of n new ones each
+        old one stays with probability 2^(-n / forget), so that they fade as they would by halves.
 
     Raises
     ------
@@ -148,10 +162,17 @@ def grown(
         match=(*words, *new),
         **how,
     )
-    before = f"with {plural(old.documents, 'document')} of before" if old else "none of before"
+    before, stays = "none of before", None
+    if old is not None:
+        before = f"with {plural(old.documents, 'document')} of before"
+        if forget is not None:
+            many = round(old.documents * 0.5 ** (matched.documents / forget))
+            stays = choose_documents(old.documents, many, Key(_FORGOTTEN, matched.documents, 0))
+            before = f"with {many:,} of {plural(old.documents, 'document')} of before"
     listener.note(
         f"{plural(first.documents, 'new document')}, {plural(len(new), 'new word')}; {before}"
     )
     provenance = first.provenance | {"grown": None if old is None else old.fingerprint}
+    provenance |= {"forget": forget} if forget is not None else {}
     parts = [matched] if old is None else [old, matched]
-    return join(parts, place, options, provenance, listener, empty=False)
+    return join(parts, place, options, provenance, listener, empty=False, of_first=stays)

@@ -234,7 +234,8 @@ def _corpus(
         )
         return once.corpus, once
     parent = request.parent
-    grown_by = (parent is not None, None if not parent or parent.only_new else parent.corpus)
+    before = parent.corpus if parent is not None and not parent.only_new else None
+    grown_by = (parent is not None, before, None if parent is None else parent.forget)
     places = [folder / "corpus" for folder in candidate.runs]
     places += [request.corpus] if request.corpus else []
     if "-" in request.inputs and not request.as_stored:
@@ -243,7 +244,7 @@ def _corpus(
         if (place / "meta.json").is_file():
             corpus = Corpus.open(place)
             had = corpus.provenance
-            alike = ("grown" in had, had.get("grown")) == grown_by
+            alike = ("grown" in had, had.get("grown"), had.get("forget")) == grown_by
             if request.as_stored or (
                 alike and stands_for(had, request.inputs, reading, listener.reading)
             ):
@@ -262,7 +263,8 @@ def _corpus(
         else:
             of = parent.results()
             old = None if parent.only_new else of.training_corpus()
-            corpus = grown(of.vocabulary, old, request.inputs, reading, store, threads, listener)
+            given = (request.inputs, reading, store, threads, listener, parent.forget)
+            corpus = grown(of.vocabulary, old, *given)
     if corpus.documents < 1 or corpus.tokens < 1:
         raise CorpusError("there is no document with a known word", request.inputs[0])
     return corpus, None

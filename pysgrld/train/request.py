@@ -39,12 +39,15 @@ class Parent(NamedTuple):
         Fingerprint of its corpus.
     only_new : bool
         Whether its documents are left out.
+    forget : int or None
+        New documents after which half of its documents are left out.
     """
 
     run: str
     digest: str
     corpus: str
     only_new: bool
+    forget: int | None = None
 
     def results(self) -> Results:
         """Open it.
@@ -208,7 +211,14 @@ def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> di
     return {n: v for n, v in kept.items() if n == "algo" or preset.get(n) != v}
 
 
-def growing(name: str, request: Request, *, only_new: bool = False, root: Path = ROOT) -> Request:
+def growing(
+    name: str,
+    request: Request,
+    *,
+    only_new: bool = False,
+    forget: int | None = None,
+    root: Path = ROOT,
+) -> Request:
     """Make the request of a new run that goes on with the topics of another one.
 
     Its options are those of the other run, beside those that are given now; its corpus is the other
@@ -222,6 +232,8 @@ def growing(name: str, request: Request, *, only_new: bool = False, root: Path =
         The inputs and options that were given.
     only_new : bool
         Leave the documents of the other run out.
+    forget : int, optional
+        Leave half of them out after so many new ones.
     root : Path
 
     Raises
@@ -258,7 +270,7 @@ def growing(name: str, request: Request, *, only_new: bool = False, root: Path =
             f"{results.gone}: put it back, or leave its documents out: --only-new"
         )
     corpus = results.run.config["corpus"].get("fingerprint") or ""
-    parent = Parent(str(folder.resolve()), digest_of_topics(results), corpus, only_new)
+    parent = Parent(str(folder.resolve()), digest_of_topics(results), corpus, only_new, forget)
     return request._replace(given=both, parent=parent)
 
 

@@ -88,6 +88,39 @@ def test_only_new_documents_count_if_asked(parent, tmp_path):
     assert np.sort(overlaps(before, found))[-2:].min() > 0.9
 
 
+@pytest.mark.parametrize(("half_life", "stay"), [(240, 120), (80, 30), (10_000, 236)])
+def test_old_documents_fade_by_halves(parent, tmp_path, half_life, stay):
+    """Red with: the first documents left out instead of any; new ones among those left out."""
+    found = goes_on(parent, tmp_path / "b", "--forget", half_life, "--iterations", 50)
+    corpus = found.training_corpus()
+    assert corpus.documents == stay + 240
+    old = (parent / "old.txt").read_text().split("\n")
+    new = (parent / "new.txt").read_text().split("\n")
+    texts = corpus.about.texts(np.arange(corpus.documents))
+    assert texts[stay:] == new
+    places = [old.index(text) for text in texts[:stay]]
+    assert places == sorted(set(places))
+    assert abs(np.mean(places) - 119.5) < 4 * 69 / np.sqrt(stay)
+    assert corpus.about.ids(np.arange(stay)) == [str(place + 1) for place in places]
+    assert found.run.config["parent"]["forget"] == half_life
+
+
+def test_a_corpus_that_forgets_is_another_and_the_same_each_time(parent, tmp_path):
+    """Red with: a corpus that is taken for one that has forgotten nothing, or other documents each time."""
+    first = goes_on(parent, tmp_path / "b", "--forget", 240, "--iterations", 50)
+    again = goes_on(parent, tmp_path / "c", "--forget", 240, "--iterations", 50)
+    all_of_them = goes_on(parent, tmp_path / "d", "--iterations", 50)
+    assert first.run.config["corpus"]["fingerprint"] == again.run.config["corpus"]["fingerprint"]
+    assert all_of_them.training_corpus().documents == 480
+    goes_on(parent, tmp_path / "b", "--iterations", 60, code=78)
+
+
+@pytest.mark.parametrize("typed", [(), ("--from", "a", "--only-new")])
+def test_forgetting_is_of_documents_of_another_run(parent, typed, capsys):
+    run("train", parent / "new.txt", *typed, "--forget", 5, code=2)
+    assert "--forget is of documents that --from RUN brings" in capsys.readouterr().err
+
+
 def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch):
     """Red with: a corpus that is read anew; a run without --from that takes the grown corpus."""
     monkeypatch.chdir(tmp_path)
