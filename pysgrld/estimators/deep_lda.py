@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pysgrld.estimators.base import BOUNDS, Rule, is_positive, is_whole, with_sampler_options
+from pysgrld.estimators.count_model import CountModel
 from pysgrld.estimators.inputs import as_documents, in_units
 from pysgrld.estimators.kept import AUTO, as_rows
-from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.dlda.declared import LINKS
 from pysgrld.models.dlda.documents import name_of
 from pysgrld.options.parse import MAX_LAYERS

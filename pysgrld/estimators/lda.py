@@ -16,8 +16,8 @@ from pysgrld.estimators.base import (
     number,
     with_sampler_options,
 )
+from pysgrld.estimators.count_model import CountModel
 from pysgrld.estimators.kept import AUTO
-from pysgrld.estimators.topic_model import CountModel
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta
 from pysgrld.options.word_files import seed_words

@@ -106,7 +106,7 @@ def test_old_documents_fade_by_halves(parent, tmp_path, half_life, stay):
 
 
 def test_a_corpus_that_forgets_is_another_and_the_same_each_time(parent, tmp_path):
-    """Red with: a corpus that is taken for one that has forgotten nothing, or other documents each time."""
+    """Red with: a corpus that is taken for one that forgets nothing; other documents each time."""
     first = goes_on(parent, tmp_path / "b", "--forget", 240, "--iterations", 50)
     again = goes_on(parent, tmp_path / "c", "--forget", 240, "--iterations", 50)
     all_of_them = goes_on(parent, tmp_path / "d", "--iterations", 50)

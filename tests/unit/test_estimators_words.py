@@ -293,3 +293,54 @@ def test_the_notebook_runs_and_has_no_outputs(monkeypatch):
         assert eval(compile(ast.Expression(shown.value), "cell", "eval"), known) is not None
     genesis = known["lda"].topics_[int(known["first"].iloc[0].removeprefix("lda"))]
     assert {"abraham", "jacob"} & set(genesis)
+
+
+# ---- words that come later
+
+
+def of_themes(rng, n, which):
+    words = [[f"{theme}{i}" for i in range(15)] for theme in "abc"]
+    return [rng.choice(words[which[i % len(which)]], 20).tolist() for i in range(n)]
+
+
+def test_a_model_grows_by_the_words_of_a_theme_that_comes(tmp_path):
+    """Red with: words left out; topics that begin anew; rows of new words among the old ones."""
+    rng = np.random.default_rng(0)
+    model = LDA(4, total_samples=1000, warm_up=20, burn_in=40, n_jobs=1)
+    for _ in range(60):
+        model.partial_fit(of_themes(rng, 40, [0, 1]))
+    before, old = model.components_, model.feature_names_in_
+    seen = model._seen
+    for _ in range(100):
+        model.partial_fit(of_themes(rng, 40, [0, 1, 2]), grow=True)
+    assert model.feature_names_in_[: len(old)].tolist() == old.tolist()
+    assert {f"c{i}" for i in range(15)} == set(model.feature_names_in_[len(old) :])
+    assert model._seen == seen + 4000
+    new = model.components_[:, len(old) :].sum(axis=1)
+    assert sorted(new > 0.9) == [False] * 3 + [True]
+    kept = np.minimum(before, model.components_[:, : len(old)]).sum(axis=1)[new < 0.5]
+    assert (kept > 0.8).sum() >= 2
+    model.save(tmp_path / "run")
+    again = LDA.load(tmp_path / "run").partial_fit([["zebra", "c0", "zebra"]], grow=True)
+    assert again.feature_names_in_[-1] == "zebra"
+    assert again.n_features_in_ == model.n_features_in_ + 1
+
+
+def test_known_words_grow_nothing():
+    model = LDA(2, total_samples=20, n_jobs=1).partial_fit(TOKENS)
+    other = LDA(2, total_samples=20, n_jobs=1).partial_fit(TOKENS)
+    model.partial_fit(TOKENS, grow=True)
+    np.testing.assert_array_equal(model.components_, other.partial_fit(TOKENS).components_)
+
+
+@pytest.mark.parametrize(
+    ("make", "x", "said"),
+    [
+        (lambda: LDA(2, total_samples=20).partial_fit(COUNTS), TOKENS, "knows no words"),
+        (lambda: LDA(2, total_samples=20).partial_fit(TOKENS), COUNTS, "X has no words"),
+        (lambda: DeepLDA((2, 1), total_samples=20).partial_fit(TOKENS), TOKENS, "layers"),
+    ],
+)
+def test_what_cannot_grow_says_why(make, x, said):
+    with pytest.raises(UsageError, match=f"grow: .*{said}"):
+        make().partial_fit(x, grow=True)

@@ -1,0 +1,212 @@
+"""Topic models of counts: learned minibatch by minibatch, scored by document completion, and grown."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+
+from pysgrld.core.arithmetic import log
+from pysgrld.core.draws import at_words
+from pysgrld.corpus.minibatches import compact
+from pysgrld.errors import UnknownWordsWarning, UsageError
+from pysgrld.estimators.base import by_parameters, is_number
+from pysgrld.estimators.fitting import Progress, jobs
+from pysgrld.estimators.inputs import column_names
+from pysgrld.estimators.topic_model import TopicModel
+from pysgrld.estimators.words import new_documents
+from pysgrld.models.options import check_usage, kind_of
+from pysgrld.models.table import model_of
+from pysgrld.options.option import Facts
+from pysgrld.types import Documents, Key
+
+
+class CountModel(TopicModel):
+    """Base of topic models of counts."""
+
+    perplexity_: float
+    _told_of_words: bool = False
+
+    @by_parameters
+    def partial_fit(
+        self, X: Any, y: Any = None, *, vocabulary: Any = None, grow: bool = False
+    ) -> Self:
+        """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
+
+        The first call fixes the words and starts the chain; each further one goes on from where it
+        stands, after `fit` and `load` too. Posterior samples are taken as in `fit`.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
+            Counts as in `fit`. If no document has words, nothing is done.
+        y : None
+            Ignored; there for scikit-learn.
+        vocabulary : object, optional
+            As in `fit`, of the first call: by default the words of its documents.
+        grow : bool
+            Learn words of texts and tokens that the model does not know, too, chosen as `fit` chooses
+            them. Topics go on with their numbers, as with ``sgmc train --from``; where there are such
+            words warm-up and averages begin anew.
+
+        Returns
+        -------
+        Self
+            This estimator, one iteration older.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`: a bad count or parameter, another V than before, a vocabulary for a model
+            that has one, an algorithm that needs the whole corpus, or a model that cannot grow.
+        NumericalError
+            If a step is so large that topics overflow.
+
+        Warns
+        -----
+        UnknownWordsWarning
+            The first time that texts have words which the model does not know: they are left out.
+        """
+        del y
+        left_out: list[str] = []
+        if not self.__sklearn_is_fitted__():
+            new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
+            documents, words = self._documents(new, None if names is None else len(names))
+        else:
+            if vocabulary is not None:
+                raise UsageError("vocabulary: the model has its words already: leave it out")
+            if grow:
+                self._grow(X)
+            of, names = self._known_documents(X, left_out.append), None
+            documents, words = self._documents(of, self.n_features_in_)
+        for line in left_out:
+            if "tokens left out" in line and not self._told_of_words:
+                self._told_of_words = True
+                line = line.replace("of the run (nor", "of the model (nor")
+                warnings.warn(f"X: {line}", UnknownWordsWarning, stacklevel=3)
+        usable = np.flatnonzero(documents.lengths > 0)
+        if len(usable) == 0:
+            return self
+        given = self._given()
+        check_usage(given)
+        sampler, _ = kind_of(given)
+        if sampler.whole_corpus:
+            raise UsageError(f"algo={sampler.name!r} needs the whole corpus: use fit")
+        if self.__sklearn_is_fitted__():
+            self._resume()
+            self._check_lengths(documents)
+        else:
+            total = int(self.total_samples)
+            tokens = int(documents.tokens / len(usable) * total)
+            given.setdefault("minibatch", len(usable))
+            seen = len(np.unique(documents.indices))
+            known = self._vocabulary(given, names, words)
+            facts = Facts(total, words, tokens, 0, lambda *_: seen, known)
+            self._begin(given, facts, documents, np.arange(total), None, names)
+        ids = self._seen + np.arange(len(usable))
+        self._seen += len(usable)
+        batch = compact(documents.take(usable), ids, self.total_samples / len(usable))
+        with Progress(type(self).__name__):
+            self._advance(batch)
+            self._finish()
+        return self
+
+    def _grow(self, X: Any) -> None:
+        """Go on with the same topics over words that the model has not known, if X has such words."""
+        record, known = self._record, getattr(self, "feature_names_in_", None)
+        if known is None or self._options.depth > 1:
+            what = "the model knows no words" if known is None else "topics of layers cannot go on"
+            raise UsageError(f"grow: {what}")
+        _, names = new_documents(X, jobs(self.n_jobs))
+        if names is None or column_names(X) is not None:
+            raise UsageError("grow: X has no words: give texts, or lists of tokens")
+        of = set(known.tolist())
+        new = [word for word in names.tolist() if word not in of]
+        if not new:
+            return
+        phi, seen = self._fitted().over_words(self._draw, 0), self._seen
+        k, words = self._fitted().layers[0], np.array([*known.tolist(), *new], dtype=object)
+        given = self._given() | {"topics": k, "minibatch": record.options.minibatch}
+        total = int(self.total_samples)
+        facts = Facts(total, len(words), record.tokens, 0, lambda *_: len(words), words.tolist())
+        nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+        self._begin(given, facts, nobody, np.arange(total), None, words)
+        self._posterior.chain.begin_from(phi, np.full(k, record.tokens / k))
+        self._seen = seen
+        self._finish()
+
+    def perplexity(self, X: Any, y: Any = None, *, observed: float = 0.8) -> float:
+        """Return the perplexity of documents by document completion, given ``components_``.
+
+        The tokens of each document are split at random, by ``random_state``, into observed and held-out
+        ones. Proportions theta_d are inferred from the observed tokens, and with m_dw for how often a
+        word is held out the perplexity is exp(- sum m_dw log(sum_k theta_dk phi_kw) / sum m_dw).
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
+            Counts as in `fit`, with as many columns. Documents of fewer than two tokens are left out.
+        y : None
+            Ignored; there for scikit-learn.
+        observed : float
+            Share of a document's tokens that is observed, in (0, 1); at least one token is observed
+            and one held out.
+
+        Returns
+        -------
+        float
+            At least 1; lower is better, and V is what a model that knows nothing has.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`: a bad count, another number of columns, or no document of two tokens.
+
+        Notes
+        -----
+        Wallach, Murray, Salakhutdinov and Mimno (2009), document completion; Patterson and Teh (2013),
+        eq. (16), for one sample of the topics. docs/evaluation.md, "The figures", has all figures.
+        """
+        del y
+        if self._no_score:
+            raise UsageError(self._no_score)
+        if not is_number(observed):
+            raise UsageError(f"observed: wanted a share in (0, 1), found {observed!r}")
+        documents = self._documents_like(X)
+        seed = self._options.seed
+        ids = np.arange(len(documents))
+        held_out = model_of(self.model).hold_out(documents, ids, observed, seed)
+        if len(held_out.observed) == 0:
+            raise UsageError("X has no document of two tokens: nothing can be held out")
+        scorer = self._fitted().scorer(held_out)
+        return float(scorer.point(Key(seed, 0, 0), at_words(self._draw, scorer.words)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log probability of a held-out token: minus the log of `perplexity`.
+
+        This is a figure per token, given the rest of its document. `DPMixture.score` is another one, per
+        document that is scored whole: the two cannot be compared.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
+            Counts as in `fit`, with as many columns.
+        y : None
+            Ignored; there for scikit-learn.
+
+        Returns
+        -------
+        float
+            In nats, at most 0; higher is better.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit` or `partial_fit`.
+        UsageError
+            A `ValueError`, as from `perplexity`.
+        """
+        return -float(log(self.perplexity(X, y)))
