@@ -175,6 +175,17 @@ def remove_older(newest: Path, keep: int) -> None:
         remove_stale(newest.parent, "stale")
 
 
+def remove_later(run: Path, step: int) -> bool:
+    """Remove checkpoints of later iterations; return whether there is one of this, else remove none."""
+    found = checkpoint_folders(run)
+    if step not in dict(found):
+        return False
+    for later, folder in found:  # the newest first, so that a kill leaves a run that can go on
+        if later > step:
+            remove_folder(folder, "discard")
+    return True
+
+
 def restore_replaced(run: Path) -> None:
     """Finish or undo a replacement that a kill has interrupted; the caller holds the lock."""
     folder = run / "checkpoints"

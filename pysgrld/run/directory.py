@@ -37,7 +37,7 @@ from pysgrld.run.checkpoint_read import (
     read_manifest,
     warn_of_changed,
 )
-from pysgrld.run.checkpoint_write import commit, remove_older, restore_replaced
+from pysgrld.run.checkpoint_write import commit, remove_later, remove_older, restore_replaced
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -46,7 +46,6 @@ from pysgrld.run.files import (
     make_folder,
     open_regular,
     read_small,
-    remove_folder,
     remove_stale,
     rename,
     replace_file,
@@ -536,14 +535,8 @@ class RunDirectory:
             If one cannot be removed.
         """
         self._need_lock()
-        found = checkpoint_folders(self.path)
-        if step not in dict(found):
-            return False
-        for later, folder in found:  # the newest first, so that a kill leaves a run that can go on
-            if later > step:
-                with self._writing(folder):
-                    remove_folder(folder, "discard")
-        return True
+        with self._writing(self.path / CHECKPOINTS):
+            return remove_later(self.path, step)
 
     def rewind(self, checkpoint: Checkpoint | None, *, samples_gone: bool = False) -> None:
         """Put metrics and samples back to where they were at a checkpoint.

@@ -65,6 +65,18 @@ def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, thre
     trials()
 
 
+@pytest.mark.row(42)
+def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(alone, trials):
+    """Red with: a rank that begins with topics of its own; a corpus that each rank joins."""
+    for out, number in (("next-0", 0), ("next-2", 2)):
+        more = {"from": "run", "forget": 60, "iterations": 8}
+        ended = ranks.train(number, alone, out=out, **more)
+        assert ended.code == 0, ended
+    assert ranks.state(alone / "next-0", 8) == ranks.state(alone / "next-2", 8)
+    assert ranks.state(alone / "next-0", 8) != ranks.state(alone / "run", 8)
+    trials()
+
+
 @pytest.mark.nightly
 @pytest.mark.row(42)
 @pytest.mark.parametrize("form", FORMS)
