@@ -1,4 +1,4 @@
-"""Put the pages of the documentation where the site is built from, with links as the site has them."""
+"""Put the pages of the documentation where the site is built from, with links as the site has them.
 
 python docs/site/stage.py build/site/pages
 """
