@@ -81,7 +81,7 @@ EXPLAINED = {
         cli/answers LISTED; cli/diagnose WIDEST; cli/effect WHOLE NAME; cli/options LONGEST COLUMN;
         cli/several EACH; cli/terminal PARAGRAPH; cli/topics BESIDE; corpus/inputs MOST PARAGRAPH;
         effects/design _SHOWN POINTS; effects/picture TOPICS _LEVELS _LETTERS _BESIDE;
-        estimators/dataframes TOPICS_SHOWN WORDS_SHOWN; models/seeds NAMED; options/word_files
+        estimators/dataframes TOPICS_SHOWN WORDS_SHOWN TOPICS_DRAWN; estimators/notebook *; models/seeds NAMED; options/word_files
         _SHOWN; reading/diagnosis LISTED SHOWN; reading/diagnosis_picture GREATEST;
         report/compare/comparison _TURN; report/sections/agreement _OTHER_WORDS;
         report/sections/documents TITLE STRETCH WORDS _NEAR; report/sections/groups _LABEL _TITLE;
@@ -222,7 +222,8 @@ def tests_of(mutant: Mutant, texts: dict[str, str]) -> list[str]:
         for name in texts
         if f"/test_{parent.rpartition('.')[2]}_{stem}" in name or f"/test_{stem}" in name
     ]
-    return list(dict.fromkeys([*named, *like, *here]))[:MOST]
+    boundaries = [name for name in texts if name.endswith("/test_boundaries.py")]  # of all modules
+    return list(dict.fromkeys([*boundaries, *named, *like, *here]))[:MOST]
 
 
 def noticed(mutant: Mutant, copy: Path, tests: list[str]) -> bool:

@@ -1,0 +1,168 @@
+"""Numbers that decide what people get, on both sides of where each decides: defaults and limits.
+
+Changed by a fifth, or with < for <=, each turns a test here red (benchmarks/thresholds.py).
+"""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pysgrld.corpus import CorpusOptions
+from pysgrld.corpus.stopwords import likeliest, named, warned_of_script
+from pysgrld.corpus.vocabulary import Rules
+from pysgrld.errors import CorpusError, UsageError
+from pysgrld.models.lda.declared import usual_topics
+from pysgrld.models.resolve import resolve
+from pysgrld.options.option import Facts
+from pysgrld.options.parse import widths
+from pysgrld.options.word_files import seed_words
+from pysgrld.reading import use
+from pysgrld.reading.labels import read_labels
+from pysgrld.train.plan import _remarks
+
+FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
+
+
+def defaults(**given):
+    return resolve({name.replace("_", "-"): v for name, v in given.items()}, FACTS)[0]
+
+
+# ---- defaults that the docs state
+
+
+def test_a_vocabulary_is_pruned_as_documented():
+    found = Rules.of(CorpusOptions(), built=True)
+    assert (found.stop_words, found.numbers) == ("english", "years")
+    assert (found.min_df, found.max_df, found.max_vocab) == (2, 0.5, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "topics"), [(1, 5), (5_000, 5), (250_000, 50), (4_000_000, 200), (10**9, 200)]
+)
+def test_the_number_of_topics_follows_the_tokens_between_5_and_200(tokens, topics):
+    assert usual_topics(tokens) == topics
+
+
+def test_models_have_the_defaults_of_their_pages():
+    """docs/deep-lda.md, docs/spherical.md, docs/mixture.md and docs/choosing-a-sampler.md."""
+    assert defaults(model="dlda").layers == (100,)
+    sam = defaults(model="sam")
+    assert (sam.topics, sam.alpha) == (20, 1.0)
+    of_words = np.array([sam.kappa, sam.sigma, sam.kappa0]) / FACTS.words
+    assert of_words.tolist() == [6.0, 2.0, 2.0]
+    assert defaults(model="dpmm").eta == 0.5
+    assert defaults(corpus_size=10**6, iterations=5).shuffle_buffer == 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "tokens", "topics", "clusters"),
+    [
+        (10_000, 2_000_000, 100, True),
+        (10_001, 2_000_000, 100, False),
+        (10_000, 2_000_001, 100, False),
+    ],
+)
+def test_short_chains_come_first_up_to_two_million_tokens_and_a_million_cells(
+    words, tokens, topics, clusters
+):
+    facts = FACTS._replace(words=words, tokens=tokens)
+    assert resolve({"topics": topics}, facts)[0].starts == (16 if clusters else 1)
+
+
+# ---- limits of what is typed
+
+
+def test_a_model_has_at_most_eight_layers():
+    assert widths("9,8,7,6,5,4,3,2") == (9, 8, 7, 6, 5, 4, 3, 2)
+    with pytest.raises(UsageError, match="9 layers: at most 8"):
+        widths("9,8,7,6,5,4,3,2,1")
+
+
+def test_a_name_has_at_most_200_letters(tmp_path):
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps({"0": "x" * 200}))
+    assert read_labels(path, 1)[0].name == "x" * 200
+    path.write_text(json.dumps({"0": "x" * 201}))
+    with pytest.raises(CorpusError, match="201 letters: 200 at most"):
+        read_labels(path, 1)
+    assert seed_words({"x" * 200: ["word"]})
+    with pytest.raises(UsageError, match="200"):
+        seed_words({"x" * 201: ["word"]})
+
+
+# ---- when a person is told
+
+
+def told(documents, tokens, topics, held=(20, 500)):
+    number, of = held
+    options = SimpleNamespace(
+        model="lda",
+        settings=SimpleNamespace(plain=dict),
+        widths=[topics],
+        depth=1,
+        starts=1,
+        seed_words=None,
+    )
+
+    class Part(SimpleNamespace):
+        def __len__(self):
+            return number
+
+    facts = FACTS._replace(documents=documents, tokens=tokens)
+    held_out = SimpleNamespace(held_out=Part(tokens=of))
+    said = " ".join(_remarks(options, {}, facts, documents, held_out))
+    return "too few to find topics" in said, "too few to compare models" in said
+
+
+def test_a_corpus_is_too_small_below_300_tokens_a_topic_or_a_document_each():
+    assert told(1_000, 3_000, 10) == (False, False)
+    assert told(1_000, 2_999, 10) == (True, False)
+    assert told(9, 30_000, 10) == (True, False)
+    assert told(10, 30_000, 10) == (False, False)
+
+
+def test_few_held_out_documents_are_told_of_below_20_and_500_tokens():
+    assert told(1_000, 3_000, 10, (20, 500)) == (False, False)
+    assert told(1_000, 3_000, 10, (19, 500)) == (False, True)
+    assert told(1_000, 3_000, 10, (20, 499)) == (False, True)
+
+
+def test_a_language_needs_four_words_of_its_list_to_be_named():
+    some = sorted(named("german"))[:4]
+    assert likeliest(some, np.full(4, 10))[0] == "german"
+    assert likeliest([*some[:3], "haus"], np.full(4, 10)) is None
+
+
+@pytest.mark.parametrize(("count", "warned"), [(30, True), (29, False)])
+def test_a_script_is_told_of_from_three_tenths_of_the_tokens(count, warned):
+    tokens = np.array([count, 100 - count])
+    assert (warned_of_script(["하늘이", "sky"], tokens) is not None) == warned
+
+
+@pytest.mark.parametrize(("topics", "read"), [(20, True), (19, False)])
+def test_a_run_of_twenty_topics_is_read_for_a_remark_at_its_end(topics, read):
+    asked = []
+    results = SimpleNamespace(
+        fitted=SimpleNamespace(layers=(topics,)),
+        vocabulary=["w"] * 10,
+        weights=lambda: asked.append(1),
+    )
+    assert use.remark_at_the_end(results) is None
+    assert bool(asked) == read
+
+
+def test_a_run_of_too_many_cells_is_not_read_for_a_remark():
+    asked = []
+    words = range(use.MOST_CELLS // 64)
+    results = SimpleNamespace(
+        fitted=SimpleNamespace(layers=(64,)), vocabulary=words, weights=lambda: asked.append(1)
+    )
+    use.remark_at_the_end(results)
+    assert asked == [1]
+    results.vocabulary = range(len(words) + 1)
+    use.remark_at_the_end(results)
+    assert asked == [1]
