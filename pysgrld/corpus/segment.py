@@ -14,7 +14,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from pysgrld.errors import MissingInputError
@@ -65,6 +65,8 @@ class Segmenter(NamedTuple):
     @property
     def called(self) -> str:
         """Return the library and its version."""
+        from importlib import metadata
+
         return f"{self.packages[0]} {metadata.version(self.packages[0])}"
 
 

@@ -25,7 +25,6 @@ from pysgrld.options.option import Resolved
 from pysgrld.reading.run_record import check_shapes, model_and_options
 from pysgrld.run import RunDirectory
 from pysgrld.train.begin import begin
-from pysgrld.train.plan import config_of
 from pysgrld.types import Array, Documents, Floats
 
 if TYPE_CHECKING:
@@ -346,6 +345,8 @@ class KeptModel(Framed):
         WriteError
             If the disk is full or fails.
         """
+        from pysgrld.train.plan import config_of
+
         words, record, model = self._words(vocabulary), self._record, model_of(self.model)
         parameters = {
             name: list(v) if isinstance(v, tuple) else v for name, v in self.get_params().items()
