@@ -82,8 +82,9 @@ EXPLAINED = {
         cli/several EACH; cli/terminal PARAGRAPH; cli/topics BESIDE; corpus/inputs MOST PARAGRAPH;
         effects/design _SHOWN POINTS; effects/picture TOPICS _LEVELS _LETTERS _BESIDE;
         estimators/dataframes TOPICS_SHOWN WORDS_SHOWN TOPICS_DRAWN; estimators/notebook *;
-        models/seeds NAMED; options/word_files _SHOWN; reading/diagnosis LISTED SHOWN; reading/diagnosis_picture GREATEST;
-        report/compare/comparison _TURN; report/sections/agreement _OTHER_WORDS;
+        models/seeds NAMED; options/word_files _SHOWN; reading/diagnosis LISTED SHOWN;
+        reading/diagnosis_picture GREATEST; report/compare/comparison _TURN;
+        report/sections/agreement _OTHER_WORDS;
         report/sections/documents TITLE STRETCH WORDS _NEAR; report/sections/groups _LABEL _TITLE;
         report/sections/layers WORDS; report/sections/overview POINTS; report/sections/topics TOP;
         search/show _LISTED; report/naming TITLE SAID""",
