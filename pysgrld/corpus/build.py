@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -27,6 +26,7 @@ from pysgrld.corpus.stored_files import (
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import Interrupted, UsageError, WriteError, plural
+from pysgrld.run import jsonio
 from pysgrld.run.files import (
     PIECE,
     fsync_folder,
@@ -214,9 +214,9 @@ def drop_text(path: Path) -> int:
     Corpus.open(path)
     freed = 0
     try:
-        meta = json.loads(read_small(path / "meta.json", links=True))
+        meta = jsonio.unsealed(read_small(path / "meta.json", links=True), path / "meta.json")
         if meta.get("parts", {}).pop(TEXTS, None) is not None:
-            replace_file(path / "meta.json", [json.dumps(meta, indent=1).encode() + b"\n"], "store")
+            replace_file(path / "meta.json", [jsonio.sealed(meta)], "store")
         if (path / TEXTS).is_file():
             freed = (path / TEXTS).stat().st_size
             (path / TEXTS).unlink()

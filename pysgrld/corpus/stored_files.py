@@ -17,6 +17,7 @@ import numpy as np
 from pysgrld.corpus.lines import missing
 from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
+from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
 
 FORMAT, VERSION = "sgmc-corpus", 2
@@ -87,7 +88,7 @@ def read_header(path: Path) -> dict[str, Any]:
     """
     try:
         with part_of(path, "meta.json") as part:
-            meta = json.loads(read_small(part, links=True))
+            meta = jsonio.unsealed(read_small(part, links=True), part)
     except SgmcError:
         raise
     except (ValueError, RecursionError):

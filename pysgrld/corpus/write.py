@@ -29,6 +29,7 @@ from pysgrld.corpus.stored_files import (
 )
 from pysgrld.corpus.vectors import GrowingFile, add_member, new_archive, stamp_of
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
+from pysgrld.run import jsonio
 from pysgrld.run.files import (
     flock,
     fsync_folder,
@@ -161,7 +162,7 @@ class Writer:
         if above is None:
             counted = hashlib.sha256(totals.word_counts.tobytes()).hexdigest()
             meta["totals"] = totals._asdict() | {"word_counts": counted}
-        put("meta.json", json.dumps(meta, indent=1).encode() + b"\n")
+        put("meta.json", jsonio.sealed(meta))
 
 
 class WorkFolder:

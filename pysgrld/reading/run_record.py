@@ -138,7 +138,7 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
             if problems is not None:
                 problems.append(error)
             continue
-        if corpus.fingerprint == run.config["corpus"]["fingerprint"]:
+        if corpus.fingerprint == run.config["corpus"].get("fingerprint"):
             return corpus
     return None
 

@@ -153,7 +153,7 @@ class RunDirectory:
                 lock = Lock(temporary / LOCK)
                 for folder in (CHECKPOINTS, SAMPLES):
                     (temporary / folder).mkdir()
-                settings = jsonio.pretty(record)
+                settings = jsonio.sealed(record)
                 files = {VOCABULARY: text, METRICS: b"", LOG: b"", CONFIG: settings}
                 for name, data in files.items():
                     write_new(temporary / name, [data], "create")
@@ -192,7 +192,7 @@ class RunDirectory:
         """
         file = path / CONFIG
         try:
-            config = jsonio.parse(read_small(file))
+            config = jsonio.unsealed(read_small(file), file)
             if not isinstance(config, dict) or not all(
                 isinstance(config.get(name, {}), dict)
                 for name in ("options", "corpus", "vocabulary", "command")
@@ -281,7 +281,7 @@ class RunDirectory:
         if config == self.config:
             return
         with self._writing(self.path / CONFIG):
-            replace_file(self.path / CONFIG, [jsonio.pretty(config)], "config")
+            replace_file(self.path / CONFIG, [jsonio.sealed(config)], "config")
         self.config = config
 
     # ---- who writes
@@ -385,7 +385,7 @@ class RunDirectory:
         who = {name: value for name, value in holder().items() if name in ("host", "pid", "job")}
         status = {"state": state, "time": jsonio.now(), **who, **fields}
         with self._writing(self.path / STATUS):
-            data = jsonio.pretty(jsonio.plain(status, nonfinite_is_null=True))
+            data = jsonio.sealed(jsonio.plain(status, nonfinite_is_null=True))
             replace_file(self.path / STATUS, [data], "status")
 
     @property
@@ -393,7 +393,7 @@ class RunDirectory:
         """The content of ``status.json``; empty if it is not there or cannot be read."""
         with contextlib.suppress(FileNotFoundError):
             try:
-                status = jsonio.parse(read_small(self.path / STATUS))
+                status = jsonio.unsealed(read_small(self.path / STATUS), self.path / STATUS)
                 if isinstance(status, dict) and status.get("state") in STATES:
                     return status
             except (OSError, ValueError) as error:

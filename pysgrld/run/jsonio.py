@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import itertools
 import json
 import logging
 import math
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, NoReturn
@@ -22,6 +24,10 @@ logger = logging.getLogger(__name__)
 
 #: Bytes of a line; one beyond is none of ours.
 LONGEST = 16 << 20
+#: Key of the digest of a file's other keys.
+SEAL = "digest"
+#: Files that were warned of, with what they had.
+_warned: set[tuple[str, bytes]] = set()
 
 
 def now() -> str:
@@ -67,6 +73,38 @@ def pretty(value: Any) -> bytes:
     """Return the bytes by which a value is written to a file of its own."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
     return text.encode("ascii") + b"\n"
+
+
+def sealed(value: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a file of its own with a digest of what it says, which `unsealed` compares."""
+    return pretty({**value, SEAL: _seal(value)})
+
+
+def unsealed(data: bytes, place: Path) -> Any:
+    """Read what `sealed` wrote, without the digest; a file that does not agree with it is warned of.
+
+    One without a digest is read as it is, and so is JSON that is no object.
+
+    Raises
+    ------
+    ValueError
+        As `parse`.
+    """
+    value = parse(data)
+    if not isinstance(value, dict) or SEAL not in value:
+        return value
+    said = value.pop(SEAL)
+    if said != _seal(value) and (warned := (str(place), data)) not in _warned:
+        _warned.add(warned)
+        logger.warning(
+            "%s: was changed since it was written, by hand or by damage: what it says may be wrong",
+            place,
+        )
+    return value
+
+
+def _seal(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(pretty(value)).hexdigest()
 
 
 def line(value: Any) -> bytes:

@@ -26,7 +26,7 @@ from pysgrld.models.options import FREE, OPTIONS, kind_of
 from pysgrld.models.protocol import Extent, Model
 from pysgrld.models.resolve import SHUFFLE_BUFFER, resolve
 from pysgrld.models.seeds import unknown_seeds
-from pysgrld.models.table import model_of
+from pysgrld.models.table import all_models, model_of
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
@@ -297,6 +297,12 @@ def _remarks(
             ", ".join(f"--{name} {value}" for name, value in own.items()),
             f"{min(about, facts.words):,}",
             plural(facts.words, "word"),
+        )
+    usual = all_models()[0]
+    if "model" in defaults and model is not usual and options.algo in usual.algorithms:
+        yield (
+            f"--algo {options.algo} is for --model {model.name} by default: --model {usual.name} takes "
+            "it, too"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
     k = max(options.widths, default=0)  # a mixture finds its own number

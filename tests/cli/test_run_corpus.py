@@ -40,3 +40,19 @@ def test_a_corpus_that_is_gone_is_said(tmp_path):
     assert f"training corpus is not at {tmp_path / 'named'}" in sgmc(tmp_path, "topics", "o").stderr
     refused = sgmc(tmp_path, "eval", "o", "--coherence", code=66)
     assert f"training corpus is not at {tmp_path / 'named'}" in refused.stderr
+
+
+def test_records_that_were_changed_are_named(tmp_path):
+    """Red with: a fingerprint under another name that ends in "a bug"; a corpus believed."""
+    write_corpus(tmp_path / "corpus.txt")
+    sgmc(tmp_path, "corpus", "build", "corpus.txt", "-o", "named", "--min-df", "1")
+    sgmc(tmp_path, "train", "named", *TRAIN[2:], "--out", "o")
+    config = tmp_path / "o" / "config.json"
+    config.write_text(config.read_text().replace('"fingerprint"', '"fingerprinu"'))
+    said = sgmc(tmp_path, "report", "o", code=78).stderr
+    assert "o/config.json: was changed since it was written" in said
+    assert "Traceback" not in said
+    meta = tmp_path / "named" / "meta.json"
+    meta.write_text(meta.read_text().replace("corpus.txt", "corpus.txu"))
+    said = sgmc(tmp_path, "corpus", "info", "named").stderr
+    assert "named/meta.json: was changed since it was written" in said

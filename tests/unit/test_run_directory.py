@@ -492,3 +492,33 @@ def test_config_json_is_what_the_product_promises(run: RunDirectory) -> None:
     assert config["options"]["topics"] == 2
     assert config["corpus"]["fingerprint"] == "abc"
     assert config["vocabulary"]["words"] == 4
+
+
+# ---- files that carry a digest of what they say
+
+
+@pytest.mark.parametrize("name", ["config.json", "status.json"])
+def test_a_file_that_was_changed_is_warned_of_once(name: str, run: RunDirectory, caplog) -> None:
+    """Red with: a letter that is another and is believed; a warning for what nobody has changed."""
+    run.set_status("finished", step=1)
+    again = RunDirectory.open(run.path)
+    assert again.status["state"] == "finished"
+    assert "digest" not in {*again.config, *again.status}
+    assert caplog.messages == []
+    path = run.path / name
+    path.write_bytes(path.read_bytes().replace(b'"digest": "', b'"digest": "0', 1))
+    for _ in range(2):
+        assert RunDirectory.open(run.path).status["state"] == "finished"
+    assert [m.partition(": ")[0] for m in caplog.messages] == [str(path)]
+    assert "was changed since it was written" in caplog.text
+
+
+def test_a_file_without_a_digest_is_read_as_it_is(run: RunDirectory, caplog) -> None:
+    import json
+
+    path = run.path / "config.json"
+    config = json.loads(path.read_bytes())
+    del config["digest"]
+    path.write_text(json.dumps(config))
+    assert RunDirectory.open(run.path).config == run.config
+    assert caplog.messages == []
