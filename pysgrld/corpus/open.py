@@ -25,7 +25,7 @@ from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import Step, Wish, read
-from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_script
+from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_letters, warned_of_script
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
@@ -402,8 +402,10 @@ class CorpusBuilder:
             return said
         if rules.stop_words != "english":
             return None
-        return warned_of_language(words, tokens) or (
-            "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
+        return (
+            warned_of_language(words, tokens)
+            or warned_of_letters(words, tokens)
+            or "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
             f"there are {', '.join(NAMED[1:])} too)"
         )
 

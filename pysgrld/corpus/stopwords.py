@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
@@ -69,7 +70,7 @@ _CONTENT = {
 }
 
 #: Languages of the package stopwordsiso, an extra, by its names.
-_ISO = {"chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
+_ISO = {"arabic": "ar", "chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
 _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
 #: The lists that have a name; and those that texts are compared with.
 NAMED = ("english", *_CONTENT, *_ISO)
@@ -165,6 +166,33 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
         f"warning: this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
         f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
         f"out; give --stop-words {language}"
+    )
+
+
+def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
+    """Warn that English stop words alone are left out of a text whose letters are other than Latin ones.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Every word of the text, as the tokeniser writes them.
+    tokens : (V,) int64
+        Occurrences of each.
+    """
+    total, shares = int(tokens.sum()), Counter[str]()
+    for word, count in zip(words, tokens.tolist(), strict=True):
+        if word > "\u0370":  # beyond Latin
+            shares[unicodedata.name(word[0], "").partition(" ")[0]] += count
+    script, share = max(shares.items(), key=lambda item: item[1], default=("", 0))
+    if not total or share < _SHARE * total:
+        return None
+    give = "a file with one word a line: --stop-words FILE"
+    if script.lower() in NAMED:
+        packages = "" if script.lower() not in _ISO else " (pip install stopwordsiso)"
+        give = f"--stop-words {script.lower()}{packages}, or a file"
+    return (
+        f"warning: {100 * share / total:.0f} % of the tokens are in {script.title()} letters, and only "
+        f"English stop words are left out; give {give}"
     )
 
 

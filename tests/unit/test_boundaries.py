@@ -6,13 +6,14 @@ Changed by a fifth, or with < for <=, each turns a test here red (benchmarks/thr
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pysgrld.corpus import CorpusOptions
-from pysgrld.corpus.stopwords import likeliest, named, warned_of_script
+from pysgrld.corpus.stopwords import likeliest, named, warned_of_letters, warned_of_script
 from pysgrld.corpus.vocabulary import Rules
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.models.lda.declared import usual_topics
@@ -141,6 +142,26 @@ def test_a_language_needs_four_words_of_its_list_to_be_named():
 def test_a_script_is_told_of_from_three_tenths_of_the_tokens(count, warned):
     tokens = np.array([count, 100 - count])
     assert (warned_of_script(["하늘이", "sky"], tokens) is not None) == warned
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        (
+            "النظام",
+            "in Arabic letters, .*give --stop-words arabic .pip install stopwordsiso., or a file",
+        ),
+        ("система", "in Cyrillic letters, .*give a file with one word a line: --stop-words FILE"),
+        ("σύστημα", "in Greek letters, .*give a file"),
+        ("हिन्दी", "in Devanagari letters"),
+        ("système", None),
+    ],
+)
+def test_letters_other_than_latin_are_told_of_from_three_tenths_of_the_tokens(word, said):
+    """Red with: a text in Arabic whose topics are its particles, without a word."""
+    told = warned_of_letters([word, "system"], np.array([30, 70]))
+    assert told is None if said is None else re.search(said, told)
+    assert warned_of_letters([word, "system"], np.array([29, 71])) is None
 
 
 @pytest.mark.parametrize(("topics", "read"), [(20, True), (19, False)])
