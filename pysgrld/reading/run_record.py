@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pysgrld.chain.exact import plan_in
-from pysgrld.corpus import Corpus
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
 from pysgrld.models.protocol import Model
 from pysgrld.models.resolve import restored
@@ -17,6 +16,9 @@ from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
 from pysgrld.types import Array
+
+if TYPE_CHECKING:
+    from pysgrld.corpus import Corpus
 
 #: Options without which nothing of a run can be read, and that every release has written.
 _NEEDED = frozenset({"algo", "topics", "seed"})
@@ -125,6 +127,8 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     problems : list, optional
         Gets what is wrong with those that are there and cannot be opened.
     """
+    from pysgrld.corpus import Corpus  # not for whoever reads topics alone
+
     # its own, or that of the folder of chains, or of the search, that it is in
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
     if found := run.config.get("command", {}).get("corpus"):
