@@ -195,8 +195,12 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
             if "\0" in text:
                 found.append(document)
                 continue
-            least = 1 if name == "japanese" else 2
             words = (word.strip() for word in cut(text))
-            kept = (w for w in words if len(w) >= least and any(c.isalnum() for c in w))
+            alone = name == "japanese"  # which has nouns of one character, but no Latin ones
+            kept = (
+                w
+                for w in words
+                if (len(w) > 1 or (alone and not w.isascii())) and any(c.isalnum() for c in w)
+            )
             found.append(" ".join(kept).encode("utf-8"))
         return found

@@ -121,6 +121,16 @@ def test_a_corpus_is_of_the_words_that_were_cut(tmp_path, by_bars):
     assert CorpusOptions.over(corpus.reading, {}).cuts == "thai"
 
 
+def test_japanese_has_words_of_one_character_that_are_not_latin(monkeypatch):
+    """Red with: options -f and -r of manual pages among the top words."""
+    made = Segmenter("japanese", ("numpy",), lambda: lambda text: iter(text.split("|")))
+    monkeypatch.setitem(SEGMENTERS, "japanese", made)
+    segment._made.cache_clear()
+    found = segmented(["花|f|を見る|r|7|ls".encode()], "japanese")
+    segment._made.cache_clear()
+    assert found[0].decode().split() == ["花", "を見る", "ls"]
+
+
 def test_a_bad_document_is_still_told_of(tmp_path, by_bars):
     (tmp_path / "y.txt").write_bytes(b"aa|bb\n\xff|cc\ndd|\0\n")
     options = CorpusOptions(min_df=1, max_df=1.0, segment="thai", on_bad_document="skip")
