@@ -181,7 +181,7 @@ def test_the_command_serves_until_it_is_interrupted(run, tmp_path):
     """Red with: a traceback, or 130, at Ctrl-C; a server that others can reach."""
     typed = [sys.executable, "-m", "pysgrld", "report", str(run), "--serve"]
     typed += ["--folder", str(tmp_path / "page")]
-    with subprocess.Popen(typed, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(typed, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
             if "Ctrl-C ends it" in line:
                 break
