@@ -11,7 +11,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from pysgrld.chain.exact import ExactPlan
+from pysgrld.cli import main
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.stopwords import likeliest, named, warned_of_letters, warned_of_script
 from pysgrld.corpus.vocabulary import Rules
@@ -23,6 +26,8 @@ from pysgrld.options.parse import widths
 from pysgrld.options.word_files import seed_words
 from pysgrld.reading import use
 from pysgrld.reading.labels import read_labels
+from pysgrld.run.tensors import describe
+from pysgrld.samplers.log_rows import RowsOrLogs
 from pysgrld.train.plan import _remarks
 
 FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
@@ -93,6 +98,38 @@ def test_a_name_has_at_most_200_letters(tmp_path):
     assert seed_words({"x" * 200: ["word"]})
     with pytest.raises(UsageError, match="200"):
         seed_words({"x" * 201: ["word"]})
+
+
+@pytest.mark.parametrize(("seconds", "fits"), [("10m", True), ("599s", False)])
+def test_a_job_lasts_ten_minutes_at_least_and_is_warned_three_before_its_end(
+    tmp_path, seconds, fits
+):
+    script = tmp_path / "job.sh"
+    typed = ["slurm", "--time", seconds, "-o", str(script), "--", "train", "x", "--out", "y"]
+    done = CliRunner().invoke(main, typed)
+    assert (done.exit_code == 0) == fits, done.output
+    assert not fits or "--signal=USR1@180 " in script.read_text()
+
+
+def test_an_array_that_is_stored_has_at_most_eight_axes():
+    assert describe({"a": np.zeros((1,) * 8)})["a"]["shape"] == [1] * 8
+    with pytest.raises(ValueError, match="of 9 axes cannot be stored"):
+        describe({"a": np.zeros((1,) * 9)})
+
+
+# ---- what a sampler does
+
+
+@pytest.mark.parametrize(("sweep", "rest"), [(500, True), (499, False)])
+def test_exact_chains_are_at_rest_after_500_sweeps(sweep, rest):
+    assert ExactPlan(begun=10, sweep=sweep, sweeps=1000, burn_in=100, every=10).at_rest == rest
+
+
+@pytest.mark.parametrize(("eta", "logs"), [(0.01, False), (0.0099, True)])
+def test_topics_are_kept_in_logarithms_below_an_eta_of_a_hundredth(eta, logs):
+    form = SimpleNamespace(logs="logarithms")
+    chosen = RowsOrLogs.form.__func__(form, SimpleNamespace(prior=eta))
+    assert (chosen == "logarithms") == logs
 
 
 # ---- when a person is told
