@@ -110,6 +110,17 @@ def test_where_two_fields_are_long_or_none_the_fields_are_listed(read, name):
             read(name, records)
 
 
+@pytest.mark.parametrize(("times", "found"), [(3.1, True), (2.9, False)])
+def test_the_long_text_is_three_times_as_long_as_any_other(read, times, found):
+    a = "whale " * 100
+    records = [{"notes": a[: round(40 * times)], "place": a[:40]}]
+    if found:
+        assert "the text is the field 'notes'" in read("x.jsonl", records)[1][0]
+    else:
+        with pytest.raises(CorpusError, match="choose one with --text-field"):
+            read("x.jsonl", records)
+
+
 def test_long_texts_of_a_script_without_blanks_are_long(read):
     """Red with: words counted between blanks."""
     records = [{"id": "1", "正文": "鯨在北方的冰下游得很遠" * 6, "題": "鯨"}]

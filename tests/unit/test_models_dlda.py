@@ -1,5 +1,7 @@
 """Deep LDA where its options reach kernels, and where its chain reaches samplers."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from pysgrld.core import core, padded
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.evaluate import Completion, pair
 from pysgrld.models.dlda.documents import documents
-from pysgrld.models.dlda.reader import deep_readers
+from pysgrld.models.dlda.reader import DeepFitted, deep_readers
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
@@ -134,3 +136,18 @@ def test_the_rate_weighted_figure_is_of_summed_rates_normalised_once():
     found = held.figures()["rate_weighted_perplexity"]
     assert found == pytest.approx(expected, rel=1e-6)
     assert abs(found / held.average() - 1) > 1e-4
+
+
+def test_the_tree_shows_what_is_used_and_edges_of_three_times_an_even_share():
+    """Nineteen twentieths of the top layer, in the order of use: here two of its three topics."""
+    found = draw()
+    found["r"][: LAYERS[-1]] = [0.12, 0.03, 0.85]
+    found["phi2"][:, :] = 0.0
+    found["phi2"][:, :3] = np.array(
+        [[0.49, 0.51, 0.0, 0.0, 0.0, 0.0]] * 3
+    ).T  # an even share is 1/6
+    fitted = SimpleNamespace(mean=found, layers=LAYERS, depth=2)
+    fitted.over_words = lambda draw, at: DeepFitted.over_words(fitted, draw, at)
+    nodes = DeepFitted.tree(fitted, [f"w{i}" for i in range(V)], 3)
+    assert [node.id for node in nodes] == [2, 0]
+    assert [child.id for child in nodes[0].children] == [1]

@@ -181,6 +181,14 @@ def test_samples_are_those_that_all_chains_have_kept(places):
     assert found.last == (5 * DRAWS, 10 * DRAWS)
 
 
+@pytest.mark.parametrize(("kept", "short"), [(27, True), (29, False)])
+def test_a_chain_is_short_below_seven_tenths_of_the_longest(places, kept, short):
+    plant(places[0], draws(base(), 0, n=40), 1)
+    plant(places[1], draws(base(), 1, n=kept), 2)
+    found = verdict(diagnose(*places[:2]))
+    assert any("shortest chain" in line for line in found) == short
+
+
 def test_a_short_chain_is_told(places):
     topics = base()
     plant(places[0], draws(topics, 0), 1)
@@ -328,6 +336,14 @@ def test_without_held_out_documents_it_says_what_is_missing(places):
     assert found.prediction is None
     assert found.topics[0].weight == ()
     assert any("hold no documents out" in line for line in verdict(found))
+
+
+@pytest.mark.parametrize(("noise", "told"), [(1.45, False), (1.55, True)])
+def test_noise_is_told_from_half_as_much_variance_again(places, noise, told):
+    step = 2 * np.arctanh((noise - 1) / 50)
+    plant(places[0], draws(base(), 0, n=10), 1, minibatch=2, **{"step-size": (step, 1.0, 0.0)})
+    found = verdict(diagnose(places[0]))
+    assert any("Minibatch noise" in line for line in found) == told
 
 
 def test_noise_of_scir_is_told_where_it_is_large(places):

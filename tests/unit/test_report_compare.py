@@ -97,6 +97,19 @@ def test_partners_have_something_in_common():
     assert [g.nearest for g in found] == [0, 0]
 
 
+@pytest.mark.parametrize(("common", "kinds"), [(0.31, ["one to one"]), (0.29, ["gone", "new"])])
+def test_partners_have_three_tenths_in_common(common, kinds):
+    found = grouped(FOUR[[0]], (common * FOUR[0] + (1 - common) * FOUR[1])[None])
+    assert [g.kind for g in found] == kinds
+
+
+@pytest.mark.parametrize(("share", "kinds"), [(0.052, ["split"]), (0.048, ["one to one", "new"])])
+def test_a_part_adds_a_twentieth_at_least(share, kinds):
+    broad = ((1 - share) * FOUR[0] + share * FOUR[1])[None]
+    found = grouped(broad, FOUR[:2], right_weights=[1 - share, share])
+    assert [g.kind for g in found] == kinds
+
+
 def test_as_many_topics_are_matched_by_the_exact_assignment():
     """The best pair is given up where both have more together. Red with: the most similar ones."""
     left = np.stack([0.6 * FOUR[0] + 0.4 * FOUR[1], FOUR[0]])
@@ -251,13 +264,15 @@ def test_runs_of_one_split_are_scored_in_pairs(trained):
     from pysgrld.reading.score import score_own
     from pysgrld.report.compare import compare
 
-    found = compare(trained / "a", trained / "b")
+    told_of = []
+    found = compare(trained / "a", trained / "b", tell=lambda *now: told_of.append(now))
     a, b = (score_own(open_run(trained / name, 1)).average for name in "ab")
     assert found.score.difference == pytest.approx(b - a)
     influence = b.influence - a.influence
     n = len(influence)
     assert found.score.error == pytest.approx((n / (n - 1) * (influence**2).sum()) ** 0.5)
     assert found.score.documents == n == 9
+    assert told_of == [(done, 4) for done in (1, 2, 3, 4)]
     assert (found.words, found.left.topics, found.right.topics) == (36, 2, 3)
     back = compare(trained / "b", trained / "a")
     assert [t.overlap for t in back.topics] == pytest.approx([t.overlap for t in found.topics])

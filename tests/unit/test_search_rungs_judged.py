@@ -67,6 +67,13 @@ def test_what_is_worse_by_more_than_one_percent_is_dropped():
     assert found["k-4"] == (True, "not surely worse")
 
 
+def test_the_bound_is_one_percent():
+    found = verdicts(
+        standing(0, 700, noise=1e-5), standing(2, 708, noise=1e-5), standing(4, 706.3, noise=1e-5)
+    )
+    assert [found[name][0] for name in ("k-2", "k-4")] == [False, True]
+
+
 def test_neighbours_of_the_leader_stay():
     """Red with: neighbours judged like all others."""
     found = verdicts(standing(0, 900), standing(1, 700), standing(2, 900), standing(3, 900))

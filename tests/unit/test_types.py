@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pysgrld.types import Others
+from pysgrld.types import Others, wider
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,8 @@ def test_others_are_what_a_list_of_them_would_be(without):
     assert others[1:5:2].tolist() == listed[1:5:2].tolist()
     places = np.arange(len(listed))[::-1]
     assert others[places].tolist() == listed[places].tolist()
+
+
+def test_draws_vary_as_the_posterior_up_to_half_as_much_noise_again():
+    """Two thirds of the variance are given the counts (docs/choosing-a-sampler.md)."""
+    assert [wider(noise) for noise in (1.0, 1.5, 3.0)] == pytest.approx([1.0, 1.0, 2.0])
