@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 import zlib
 
@@ -181,15 +180,24 @@ def test_the_command_serves_until_it_is_interrupted(run, tmp_path):
     """Red with: a traceback, or 130, at Ctrl-C; a server that others can reach."""
     typed = [sys.executable, "-m", "pysgrld", "report", str(run), "--serve"]
     typed += ["--folder", str(tmp_path / "page")]
-    with subprocess.Popen(typed, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        for line in process.stderr:
-            if "Ctrl-C ends it" in line:
-                break
-        address = next(word for word in line.split() if word.startswith("http://"))
-        assert address.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(f"{address}documents/000000.bin") as answer:
-            assert len(json.loads(zlib.decompress(answer.read()))) == 256
-        time.sleep(0.1)
-        os.kill(process.pid, signal.SIGINT)
-        assert process.wait(20) == 0
-        assert "Traceback" not in process.stderr.read()
+    with subprocess.Popen(
+        typed,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        # in the background of a shell, where these tests may run, SIGINT is ignored
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        try:
+            for line in process.stderr:
+                if "Ctrl-C ends it" in line:
+                    break
+            address = next(word for word in line.split() if word.startswith("http://"))
+            assert address.startswith("http://127.0.0.1:")
+            with urllib.request.urlopen(f"{address}documents/000000.bin") as answer:
+                assert len(json.loads(zlib.decompress(answer.read()))) == 256
+            os.kill(process.pid, signal.SIGINT)
+            assert process.wait(20) == 0
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
