@@ -169,6 +169,15 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
     )
 
 
+def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
+    """Count the tokens of each script but Latin, by how the names of its letters begin in Unicode."""
+    shares = Counter[str]()
+    for word, count in zip(words, tokens.tolist(), strict=True):
+        if word > "\u0370":  # beyond Latin
+            shares[unicodedata.name(word[0], "").partition(" ")[0]] += count
+    return shares
+
+
 def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
     """Warn that English stop words alone are left out of a text whose letters are other than Latin ones.
 
@@ -179,10 +188,7 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
     tokens : (V,) int64
         Occurrences of each.
     """
-    total, shares = int(tokens.sum()), Counter[str]()
-    for word, count in zip(words, tokens.tolist(), strict=True):
-        if word > "\u0370":  # beyond Latin
-            shares[unicodedata.name(word[0], "").partition(" ")[0]] += count
+    total, shares = int(tokens.sum()), _scripts(words, tokens)
     script, share = max(shares.items(), key=lambda item: item[1], default=("", 0))
     if not total or share < _SHARE * total:
         return None
@@ -225,13 +231,9 @@ def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
     tokens : (V,) int64
         Occurrences of each.
     """
-    total, shares = int(tokens.sum()), dict.fromkeys(_SCRIPTS, 0)
-    for word, count in zip(words, tokens.tolist(), strict=True):
-        if word > "\u0e00":
-            script = unicodedata.name(word[0], "").partition(" ")[0]
-            script = "HIRAGANA" if script == "KATAKANA" else script
-            if script in shares:
-                shares[script] += count
+    total, found = int(tokens.sum()), _scripts(words, tokens)
+    found["HIRAGANA"] += found["KATAKANA"]
+    shares = {script: found[script] for script in _SCRIPTS}
     greatest = max(shares, key=lambda script: shares[script])
     if not total or shares[greatest] < _SHARE * total:
         return None
