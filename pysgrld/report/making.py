@@ -93,7 +93,8 @@ class Page:
         """The content of the page in a few words."""
         told = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            number = len(self.main["docs"]["row"])
+            beside = self.main["folder"]  # there with all documents
+            number = beside["documents"] if beside else len(self.main["docs"]["row"])
             what = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
             told.append(f"{what} of {plural(number, *self.main['noun'])}")
         return ", ".join(told)

@@ -61,6 +61,7 @@ def made(run, path, monkeypatch, looked_at=100):
 def test_all_documents_lie_beside_the_page(run, tmp_path, monkeypatch):
     """Red with: those alone that were looked at; rows of another document; a file that lacks its end."""
     page = made(run, tmp_path / "page", monkeypatch)
+    assert page.summary == f"2 topics, texts of {DOCUMENTS} documents"
     parts = sorted((tmp_path / "page/documents").iterdir())
     found = [r for part in parts for r in json.loads(zlib.decompress(part.read_bytes()))]
     assert [r["title"] for r in found] == [f"letter no{i:03}x" for i in range(DOCUMENTS)]
