@@ -34,6 +34,7 @@ class Train(Described):
 @click.command(
     "train",
     cls=Train,
+    instead={"-o": "--out DIR names the folder of the run"},
     epilog="""\b
 Examples:
   sgmc train corpus.txt                        a document a line; no tuning

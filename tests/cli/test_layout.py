@@ -121,6 +121,13 @@ def test_searching_with_options_of_training_says_what_to_do_instead():
         assert "Did you mean" not in done.output
 
 
+def test_training_says_what_names_the_folder_of_a_run():
+    """As -o does of other commands. Red with: no such option, and no word on the right one."""
+    done = CliRunner().invoke(main, ["train", "corpus.txt", "-o", "runs/a"])
+    assert done.exit_code == 2
+    assert "train has no -o: --out DIR names the folder of the run" in done.output
+
+
 def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("mine")
