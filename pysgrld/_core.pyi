@@ -60,6 +60,8 @@ class Purpose(enum.Enum):
     sphere_accept = ...
     alpha_evidence = ...
     eta_slice = ...
+    walk_noise = ...
+    walk_accept = ...
     test = ...
 
 class Workspace:
@@ -291,6 +293,54 @@ def simplex_smld(
     work: Workspace,
     threads: int,
 ) -> None: ...
+def walk_step(
+    *,
+    b: Floats,
+    curvature: Floats,
+    log_sums: Doubles,
+    topics: int,
+    rows: Int32s,
+    counts: Int64s,
+    factor: float,
+    drift: float,
+    spread: float,
+    h: float,
+    weight: float,
+    warm: bool,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> None: ...
+def walk_accept(
+    *,
+    b: Floats,
+    log_sums: Doubles,
+    topics: int,
+    rows: Int32s,
+    counts: Int64s,
+    factor: float,
+    drift: float,
+    spread: float,
+    h: float,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+) -> Int64s: ...
+def walk_phi(
+    *,
+    b: Floats,
+    log_sums: Doubles,
+    topics: int,
+    rows: Int32s | None,
+    work: Workspace | None = ...,
+    threads: int,
+) -> Floats: ...
 def simplex_smld_phi(
     *,
     y: Floats,

@@ -40,14 +40,28 @@ class Documents:
         Word ids, strictly increasing within a document.
     counts : (nnz,) int32
         Occurrences, at least 1.
+    slices : (n,) int32 or None
+        The slice of time of each document, where topics have a row for each word and slice.
+    copies : int
+        Such slices T: those rows of a word.
     """
 
     indptr: Int64s
     indices: Int32s
     counts: Int32s
+    slices: Int32s | None = None
+    copies: int = 1
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+    @property
+    def rows(self) -> Int32s:
+        """The row of the topics that each entry reads, (nnz,): its word, in its document's slice."""
+        if self.slices is None:
+            return self.indices
+        of_entries = np.repeat(self.slices, np.diff(self.indptr))
+        return (self.indices * np.int32(self.copies) + of_entries).astype(np.int32)
 
     @property
     def tokens(self) -> int:
@@ -73,7 +87,26 @@ class Documents:
         indptr = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(lengths, out=indptr[1:])
         entries = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Documents(indptr, self.indices[entries], self.counts[entries])
+        slices = None if self.slices is None else self.slices[ids]
+        return Documents(indptr, self.indices[entries], self.counts[entries], slices, self.copies)
+
+
+class Slicing(NamedTuple):
+    """Slices of time, and how documents are put in them.
+
+    Attributes
+    ----------
+    field : str
+        The column that says when a document is from.
+    names : tuple of str
+        The name of each slice, the earliest first.
+    begins : tuple of float or str
+        Where each begins: numbers, or dates in ISO 8601.
+    """
+
+    field: str
+    names: tuple[str, ...]
+    begins: tuple[float | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +187,7 @@ class Minibatch(NamedTuple):
     indptr, indices, counts
         As in `Documents`, but ``indices`` are rows of ``words``.
     words : (R,) int32
-        Sorted vocabulary ids: the rows of the topics that travel.
+        Sorted ids of words, or of words in slices: the rows of the topics that travel.
     doc_ids : (n,) int64
         Position of each document in the corpus: keys its randomness.
     scale : float
@@ -271,10 +304,12 @@ class Block(NamedTuple):
         Whether a minibatch reads some of its rows only: those of its words.
     settings : SamplerSettings or None
         Of the sampler that moves it, which alone looks into them; None: its defaults.
+    copies : int
+        Slices of time T, each with a row of its own for a word: row w T + t, and V is words times T.
     """
 
     name: str
-    geometry: Literal["simplex", "dirichlet", "sphere", "positive", "concentration"]
+    geometry: Literal["simplex", "dirichlet", "sphere", "positive", "concentration", "walk"]
     shape: tuple[int, int]
     prior: float
     stream: int
@@ -283,6 +318,7 @@ class Block(NamedTuple):
     seeds: Seeds | None = None
     sparse: bool = False
     settings: Any = None
+    copies: int = 1
 
     @property
     def is_vector(self) -> bool:

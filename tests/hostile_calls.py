@@ -75,6 +75,16 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     rows = state | {"eta": 0.1, "rows": touched, "lengths": np.full(3, 0.7)} | where
     rows |= {"factor": 1.5, "packed": False, "purpose": core.Purpose.catch_up_pass}
     totals = np.full(k, 3.0)
+    b = np.log(g + 1e-3).astype(np.float32) * (g > 0)
+    walks = {"b": b, "log_sums": np.log(np.ones((1, padded(k))) * WORDS), "topics": k}
+    counted = {
+        "rows": touched,
+        "counts": seen,
+        "factor": 1.5,
+        "drift": 0.3,
+        "spread": 2.0,
+        "h": 0.1,
+    }
     ends = np.concatenate(([0], np.cumsum(docs["counts"], dtype=np.int64)))
     sampling = {"sweeps": 4, "kept": 2, "purpose": core.Purpose.test} | key | work | team
     gibbs = {"phi": phi, "topics": k, "alpha": 0.1} | docs | sampling
@@ -160,6 +170,16 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         "simplex_smld_phi": {"y": g, "log_sums": state["sums"], "topics": k, "rows": None}
         | {"approximate": True}
         | team,
+        "walk_step": walks
+        | counted
+        | {"curvature": np.array(g), "weight": 0.2, "warm": False}
+        | where,
+        "walk_step#warm": walks
+        | counted
+        | {"curvature": np.array(g), "weight": 0.2, "warm": True}
+        | where,
+        "walk_accept": walks | counted | where,
+        "walk_phi": walks | {"rows": None} | team,
         "simplex_start": state
         | {"scale": 1.0, "seed": seed, "chain": 1, "stream": 0}
         | work

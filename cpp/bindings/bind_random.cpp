@@ -62,6 +62,8 @@ void bind_random(py::module_& m) {
       .value("sphere_accept", Purpose::sphere_accept)
       .value("alpha_evidence", Purpose::alpha_evidence)
       .value("eta_slice", Purpose::eta_slice)
+      .value("walk_noise", Purpose::walk_noise)
+      .value("walk_accept", Purpose::walk_accept)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

@@ -33,6 +33,7 @@ void bind_output(py::module_& m);
 void bind_simplex(py::module_& m);
 void bind_sphere(py::module_& m);
 void bind_testing(py::module_& m);
+void bind_walk(py::module_& m);
 
 /// The link that is called so (bind_deep.cpp).
 Link link_of(std::string const& name);

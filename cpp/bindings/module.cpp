@@ -23,6 +23,7 @@ PYBIND11_MODULE(_core, m) {
   sgmc::bindings::bind_deep(m);
   sgmc::bindings::bind_simplex(m);
   sgmc::bindings::bind_sphere(m);
+  sgmc::bindings::bind_walk(m);
   sgmc::bindings::bind_elementary(m);
   sgmc::bindings::bind_output(m);
   sgmc::bindings::bind_testing(m);

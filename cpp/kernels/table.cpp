@@ -54,6 +54,12 @@ void sphere_proportions(ProportionsTask const&, ProportionsScratch const&, std::
                         std::int64_t) noexcept;
 void sphere_evidence(EvidenceTask const&, std::int64_t, std::int64_t, double*, double*) noexcept;
 void sphere_cosines(CosinesTask const&, std::int64_t, std::int64_t, double*) noexcept;
+void walk_step(float*, float*, WalkTask const&, WalkMove const&, std::int64_t, std::int64_t,
+               WalkScratch const&, double*) noexcept;
+void walk_accept(float*, WalkTask const&, std::int64_t, WalkScratch const&, double*,
+                 std::int64_t*) noexcept;
+void walk_phi(float const*, std::int32_t const*, std::int64_t, std::int64_t, float*,
+              WalkTask const&) noexcept;
 void permute(std::int64_t const*, std::int64_t, std::int64_t, Address const&, Purpose,
              std::int64_t*) noexcept;
 void uniforms(std::int64_t const*, std::int64_t const*, std::int64_t, Address const&, Purpose,
@@ -118,6 +124,12 @@ KernelTable const& table() noexcept {
               .proportions = sphere_proportions,
               .evidence = sphere_evidence,
               .cosines = sphere_cosines,
+          },
+      .walk =
+          {
+              .step = walk_step,
+              .accept = walk_accept,
+              .phi = walk_phi,
           },
       .random =
           {

@@ -12,17 +12,16 @@ import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.protocol import Chain, DocumentSampler, Visit
-from pysgrld.core import core, padded
+from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import NumericalError
 from pysgrld.options.option import Resolved
-from pysgrld.samplers import sampler_of
+from pysgrld.samplers import exact_for, sampler_of
 from pysgrld.samplers.seeds import with_seeds
 from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
 from pysgrld.types import (
     QUIET,
-    UNIT,
     Array,
     Block,
     Documents,
@@ -38,8 +37,6 @@ from pysgrld.types import (
 #: Iterations after which the prior of a block moves where the block moves by minibatches: all of its rows
 #: are brought up to date for it.
 PRIORS_EVERY = 20
-#: Step size of the warm-up that leaves nothing of what was there: exp(-64) of it.
-ALL_THE_WAY = 64.0
 
 
 class BlockChain(Chain):
@@ -109,9 +106,10 @@ class BlockChain(Chain):
                 f"about {wider(noise):.2g} times the posterior's"
             )
             if noise <= QUIET and not self._followed:
+                exact = exact_for(self.sampler.geometry).name
                 yield (
                     "warning: with as little minibatch noise as here means of topics may be off by more "
-                    "than the posterior's width: intervals are credible with --algo gibbs alone"
+                    f"than the posterior's width: intervals are credible with --algo {exact} alone"
                 )
         # Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most half
         # of V eta + N_k (Hsieh et al. 2018, section 3)
@@ -201,12 +199,8 @@ class BlockChain(Chain):
         tokens : (K,) float64
             Tokens of the corpus that each topic has.
         """
-        v, k = self.topics.shape
-        state = self.states[self.topics.name]
-        counts = np.zeros((v, padded(k)), np.int64)
-        counts[: len(topics), :k] = np.rint(topics[:, :k] * (tokens * UNIT))
-        found = Counts(np.arange(v, dtype=np.int32), counts, 1.0 / UNIT, level=float(tokens.mean()))
-        state.step(self.key, found, ALL_THE_WAY)
+        k = self.topics.shape[1]
+        self.states[self.topics.name].begin_from(self.key, topics[:, :k] * tokens)
         if self._whole is not None:
             draw = self._read(self.key, self._whole.words)
             self.documents.begin_from(self.key, draw, self._whole)

@@ -5,6 +5,6 @@ imported when used.
 """
 
 from pysgrld.samplers.sampler import Sampler, SamplerFacts, SamplerSettings
-from pysgrld.samplers.table import SAMPLERS, sampler_of
+from pysgrld.samplers.table import SAMPLERS, exact_for, sampler_of
 
-__all__ = ["SAMPLERS", "Sampler", "SamplerFacts", "SamplerSettings", "sampler_of"]
+__all__ = ["SAMPLERS", "Sampler", "SamplerFacts", "SamplerSettings", "exact_for", "sampler_of"]

@@ -6,10 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from pysgrld.core import core
+import numpy as np
+
+from pysgrld.core import core, padded
 from pysgrld.core.restore import put_back
 from pysgrld.errors import CheckpointError
-from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
+from pysgrld.types import UNIT, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
+
+#: Step size of the warm-up that leaves nothing of what was there: exp(-64) of it.
+ALL_THE_WAY = 64.0
 
 #: Sufficient statistics: what the documents of a minibatch say about a block.
 S = TypeVar("S", contravariant=True)
@@ -174,6 +179,14 @@ class BlockState(ABC, Generic[S]):
     @abstractmethod
     def step(self, key: Key, statistics: S, h: float) -> None:
         """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
+
+    def begin_from(self, key: Key, tokens: Doubles) -> None:
+        """Begin anew as if each topic had had so many tokens of the first words, (V' or less, K)."""
+        v, k = self.block.shape
+        counts = np.zeros((v, padded(k)), np.int64)
+        counts[: len(tokens), :k] = np.rint(tokens * UNIT)
+        statistics: Any = Counts(np.arange(v, dtype=np.int32), counts, 1.0 / UNIT)
+        self.step(key, statistics, ALL_THE_WAY)
 
     def pace(self, at: Pace, statistics: S) -> float:
         """Return the step size of this block where the topics' is ``at.h``: the same, for topics."""

@@ -250,6 +250,24 @@ SAMPLERS: dict[str, Sampler] = {
             draws=False,
             ignores=_NO_WALKS,
         ),
+        Sampler(
+            "sgld",
+            "words that walk through time, by preconditioned Langevin steps",
+            "pysgrld.samplers.walks",
+            "ByMinibatches",
+            geometry="walk",
+            inflates=True,
+            learns=_NOTHING,
+        ),
+        Sampler(
+            "mala",
+            "the same over the whole corpus, each step accepted or not: exact",
+            "pysgrld.samplers.walks",
+            "Accepted",
+            geometry="walk",
+            whole_corpus=True,
+            learns=_NOTHING,
+        ),
     )
 }
 
@@ -297,6 +315,11 @@ def sampler_of(algo: str, block: Block) -> Sampler:
     if block.geometry == "concentration":
         return COUNTED_CONCENTRATION if topics.whole_corpus else CONCENTRATION
     return CONJUGATE_SHAPES if topics.whole_corpus else SHAPES
+
+
+def exact_for(geometry: str) -> Sampler:
+    """Return the sampler whose draws of such a block are the posterior's, the whole corpus at a time."""
+    return next(s for s in SAMPLERS.values() if s.geometry == geometry and s.whole_corpus)
 
 
 def options_of_samplers(algorithms: Mapping[str, Any] | tuple[str, ...]) -> dict[str, Option]:

@@ -41,6 +41,8 @@ PURPOSES = {
     "sphere_accept": 34,
     "alpha_evidence": 35,
     "eta_slice": 36,
+    "walk_noise": 37,
+    "walk_accept": 38,
     "test": 255,
 }
 

@@ -207,6 +207,28 @@ void run_sphere_evidence(KernelTable const& k, EvidenceTask const& task, std::in
 void run_sphere_cosines(KernelTable const& k, CosinesTask task, std::int64_t documents,
                         Workspace& work, int threads);
 
+// ---- words that walk through slices of time
+// ------------------------------------------------------
+
+/// Standard deviations of a walk: from slice to slice, and where it begins.
+struct WalkPrior {
+  double drift, spread;
+};
+
+/// One step of b (words slices, stride) by minibatches; log_sums (slices, stride) are those of
+/// exp(b) before and after. What kernels derive of prior and log_sums comes from here.
+void run_walk_step(KernelTable const& k, float* b, float* curvature, WalkTask const& given,
+                   WalkPrior const& prior, WalkMove const& move, double* log_sums, Workspace& work,
+                   int threads);
+
+/// One step of b given counts of the whole corpus; accepted (stride): how many words were.
+void run_walk_accept(KernelTable const& k, float* b, WalkTask const& given, WalkPrior const& prior,
+                     double* log_sums, std::int64_t* accepted, Workspace& work, int threads);
+
+/// phi of `n` rows of b (rows null: all, in order) into out (n, stride).
+void run_walk_phi(KernelTable const& k, float const* b, std::int32_t const* rows, std::int64_t n,
+                  WalkTask const& given, double const* log_sums, float* out, int threads);
+
 /// Bytes that a number takes at most, as write_decimals writes it.
 inline constexpr std::size_t kDecimal = 16;
 

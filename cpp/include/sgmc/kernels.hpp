@@ -16,6 +16,7 @@
 #include "sgmc/mixture.hpp"
 #include "sgmc/purpose.hpp"
 #include "sgmc/sphere.hpp"
+#include "sgmc/walk.hpp"
 
 namespace sgmc {
 
@@ -335,6 +336,25 @@ struct SphereKernels {
                   double* scores) noexcept;
 };
 
+/// Kernels of words that walk through slices of time; see WalkTask.
+struct WalkKernels {
+  /// Words [begin, end): b += take M g + noise M^(1/2) z; `curvature` is m, brought up to date
+  /// after it was read. `sums` (slices, stride) receives those of exp(b - shift). Randomness:
+  /// Purpose walk_noise, entity = word.
+  void (*step)(float* b, float* curvature, WalkTask const&, WalkMove const&, std::int64_t begin,
+               std::int64_t end, WalkScratch const&, double* sums) noexcept;
+  /// Columns [k, k + 16), all words one after the other: b' = b + h M g + sqrt(2h) M^(1/2) z, m =
+  /// max(c, 1), accepted with the probability that leaves p(b | c) as it is (Roberts and Tweedie
+  /// 1996). `accepted` (stride) receives how many words were. Randomness: Purpose walk_noise and
+  /// walk_accept, entity = word times blocks of columns, plus the block.
+  void (*accept)(float* b, WalkTask const&, std::int64_t k, WalkScratch const&, double* sums,
+                 std::int64_t* accepted) noexcept;
+  /// out[i] = phi of row rows[i] (all rows where it is null), i in [begin, end), at least
+  /// kPhiFloor.
+  void (*phi)(float const* b, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
+              float* out, WalkTask const&) noexcept;
+};
+
 /// Random numbers by address.
 struct RandomKernels {
   /// out[i] = image of position[i] under a keyed bijection of [0, n): a permutation that needs no
@@ -387,6 +407,7 @@ struct KernelTable {
   DocumentKernels documents;
   SimplexKernels simplex;
   SphereKernels sphere;
+  WalkKernels walk;
   RandomKernels random;
   ElementaryKernels elementary;
   TestingKernels testing;

@@ -16,8 +16,8 @@ from pysgrld.core import core, padded
 from pysgrld.corpus.minibatches import compact
 from pysgrld.experiments.bench.timing import Timing, nanoseconds
 from pysgrld.models.dlda import documents as dlda
-from pysgrld.models.lda.documents import GibbsDocuments
-from pysgrld.models.lda.reader import EXPECTED_PASSES
+from pysgrld.models.token_reader import EXPECTED_PASSES
+from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.options.priors import usual_alpha
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts, EnergyGradient
@@ -62,6 +62,11 @@ def timings(quick: bool) -> Iterator[Timing]:
     if not quick:
         name = "SCIR, lazy, h=0.1, K=100, 5,000 of V=100,000"
         yield Timing("rows", name, "ns/element", partial(_lazy_steps, 0.1, 100, 100_000, 5000))
+
+        for algo in ("sgld", "mala"):
+            name = f"words that walk, {algo}, K=100, V={v // 10:,} in 10 slices {where}"
+            walks = partial(_walks, algo, 100, v // 10, 10, touched)
+            yield Timing("rows", name, "ns/element", walks)
 
     # proportions of documents, and a step of the topics, as the spherical admixture model has them
     for k in (20,) if quick else (20, 50, 100):
@@ -236,6 +241,16 @@ def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[fl
     for step in range(4):
         once(step)
     return nanoseconds(lambda step: once(step + 4), touched * k, repeats)
+
+
+def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: int) -> list[float]:
+    """Time steps of all words that walk through slices of time."""
+    found = _counts(k, words * slices, touched)
+    block = Block("phi", "walk", (words * slices, k), 0.0, 0, 0.0, hyper=(0.1, 3.0), copies=slices)
+    state = SAMPLERS[algo].start(Key(1, 0, 0), block, 1).after_warm_up()
+    return nanoseconds(
+        lambda t: state.step(Key(1, 0, t + 1), found, 0.1), words * slices * k, repeats
+    )
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:

@@ -1,0 +1,177 @@
+"""Words of topics that walk through slices of time, moved by Langevin steps.
+
+    b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
+
+for each word of each topic (Blei and Lafferty 2006). Row w T + t of the state ``b`` (V T, Kp) float32 is
+word w in slice t of T, and ``log_sums`` (T, Kp) float64 are the logarithms of the sums of exp(b_t). All
+slices of a word move in one step, preconditioned by the precision of the walk and of the counts together:
+
+- ``sgld`` by minibatches (Bhadury, Chen, Zhu and Liu 2016); the counts are a running mean, so that those
+  of a minibatch do not choose the length of their own step.
+- ``mala`` given the counts of the whole corpus, word after word, accepted by Metropolis and Hastings
+  (Roberts and Tweedie 1996): exact.
+
+Kernel: cpp/kernels/walk.cpp.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pysgrld.core import core, padded
+from pysgrld.core.arithmetic import log
+from pysgrld.options.option import Steps
+from pysgrld.samplers.log_rows import log_sums
+from pysgrld.samplers.rows import drawn
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.state import BlockState, Counts
+from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key
+
+#: Share of B/D that a step by minibatches is: their noise then widens draws by a quarter at most.
+SHARE = 0.5
+#: Longest step, and of steps that are accepted or not T^(-1/3) times the other number, for T slices.
+LONGEST, ACCEPTED = 0.5, 0.85
+#: Counts that a word is taken to have had in each slice where a chain begins with other topics.
+AT_FIRST = 0.5
+
+
+def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
+    """Return a constant step: half of B/D, so that a token of a minibatch moves no word far."""
+    del settings
+    return (min(LONGEST, SHARE * facts.minibatch / facts.documents), 1.0, 0.0)
+
+
+class WalkingRows(BlockState[Counts]):
+    """Rows of words in slices; samplers differ in `step`. ``hyper`` of the block is drift and spread."""
+
+    names: ClassVar[tuple[str, ...]] = ("b", "log_sums")
+    of_topics = "log_sums"
+    b: Floats
+    log_sums: Doubles
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
+        """Draw logarithms of Gamma(1) variates, the same in all slices of a word."""
+        return cls(block, threads, **begun(key, block, threads))
+
+    def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
+        """Return the arguments that both kernels have."""
+        drift, spread = self.block.hyper
+        return {
+            "b": self.b,
+            "log_sums": self.log_sums,
+            "topics": self.block.shape[1],
+            "rows": found.rows,
+            "counts": found.counts,
+            "factor": found.factor,
+            "drift": float(drift),
+            "spread": float(spread),
+            "work": self.work,
+            "threads": self.threads,
+            **key._asdict(),
+            "stream": self.block.stream,
+        }
+
+    def rows(self, words: Int32s | None = None) -> Floats:
+        """Return phi of these rows, floored so that no token lacks a topic."""
+        return core.walk_phi(
+            b=self.b,
+            log_sums=self.log_sums,
+            topics=self.block.shape[1],
+            rows=words,
+            work=None if words is None else self.work,
+            threads=self.threads,
+        )
+
+    def begin_from(self, key: Key, tokens: Doubles) -> None:
+        """Begin anew as if each topic had had so many tokens of the first words in every slice."""
+        del key  # nothing is drawn
+        v, k = self.block.shape
+        counts = np.full((v // self.block.copies, k), AT_FIRST)
+        counts[: len(tokens)] += tokens
+        logs = log(counts)
+        b = (logs - logs.mean(axis=0)).astype(np.float32)
+        for name, array in arrays_of(self.block, np.repeat(b, self.block.copies, axis=0)).items():
+            getattr(self, name)[:] = array
+
+    def summary(self) -> Doubles:
+        """Return the sum over slices of each topic's logarithms of sums, (K,)."""
+        found: Doubles = self.log_sums[:, : self.block.shape[1]].sum(axis=0)
+        return found
+
+
+def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
+    """Return the arrays of a walk at a chain's first iteration."""
+    (v, k), slices = block.shape, block.copies
+    g = drawn(key, block._replace(shape=(v // slices, k), mass=0.0), threads)["g"][:, :k]
+    logs = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
+    return arrays_of(block, np.repeat(logs.astype(np.float32), slices, axis=0))
+
+
+def arrays_of(block: Block, b: Floats) -> dict[str, Array]:
+    """Return the arrays of a walk whose rows are b, (V T, K)."""
+    (v, k), slices = block.shape, block.copies
+    rows, sums = core.zeros(v, padded(k), "float32"), np.zeros((slices, padded(k)))
+    rows[:, :k] = b
+    for t in range(slices):
+        sums[t, :k] = log_sums(b[t::slices].astype(np.float64))
+    return {"b": rows, "log_sums": sums}
+
+
+class ByMinibatches(WalkingRows):
+    """A walk that moves by minibatches; ``curvature`` (V T, Kp) is the running mean of the counts."""
+
+    names: ClassVar[tuple[str, ...]] = ("b", "log_sums", "curvature", "updates")
+    curvature: Floats
+    updates: Int64s
+    warm: ClassVar[bool] = False
+
+    @classmethod
+    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
+        """Draw rows, which move without noise until the warm-up is over."""
+        arrays = begun(key, block, threads)
+        arrays["curvature"] = core.zeros(len(arrays["b"]), arrays["b"].shape[1], "float32")
+        arrays["updates"] = np.zeros(1, np.int64)
+        return WalkingWarmUp(block, threads, cls, **arrays)
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Make the step b <- b + (1 - e^-h) M g + sqrt(1 - e^-2h) M^(1/2) z of the old state."""
+        updates = int(self.updates[0])
+        core.walk_step(
+            **self.arguments(key, statistics),
+            curvature=self.curvature,
+            h=h,
+            weight=RUNNING(updates) if updates else 1.0,
+            warm=self.warm,
+        )
+        self.updates += 1
+
+
+class WalkingWarmUp(ByMinibatches):
+    """A walk in the noise-free warm-up, which goes to where its density is greatest."""
+
+    warm: ClassVar[bool] = True
+
+
+ByMinibatches.warm_up = WalkingWarmUp
+
+
+class Accepted(WalkingRows):
+    """A walk given the counts of the whole corpus, by steps that are accepted or not.
+
+    Attributes
+    ----------
+    acceptance : (K,) float64
+        Share of the words whose last step was accepted.
+    """
+
+    acceptance: Doubles = np.zeros(0)
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Propose a step for each word in turn; ``h`` scales its usual length."""
+        (v, k), slices = self.block.shape, self.block.copies
+        own = h * min(LONGEST, ACCEPTED * slices ** (-1.0 / 3.0))
+        accepted = core.walk_accept(**self.arguments(key, statistics), h=own)
+        self.acceptance = accepted[:k].astype(np.float64) * (slices / v)
