@@ -33,7 +33,7 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.core.draws import at_words, weights_of
 from pysgrld.corpus.minibatches import compact
-from pysgrld.models.lda.reader import EXPECTED_PASSES
+from pysgrld.models.token_reader import EXPECTED_PASSES
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.infer import DOCUMENTS, infer
 from pysgrld.types import Documents, Minibatch

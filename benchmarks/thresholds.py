@@ -97,8 +97,8 @@ EXPLAINED = {
     "Steps of a layout of points, whose picture is looked at.": """
         report/geometry _STEPS _EXAGGERATED _FACTOR _PERPLEXITY""",
     "Sweeps, passes or trajectories, chosen by a benchmark: a fifth more shows in no test.": """
-        models/lda/mean_field PASSES; models/lda/reader PASSES EXPECTED_PASSES; models/sam/fitted
-        FIRST FURTHER; evaluate/reader FRESH_SWEEPS FURTHER_SWEEPS NEXT_DRAW_SWEEPS;
+        models/lda/mean_field PASSES; models/lda/reader PASSES; models/token_reader EXPECTED_PASSES;
+        models/sam/fitted FIRST FURTHER; evaluate/reader FRESH_SWEEPS FURTHER_SWEEPS NEXT_DRAW_SWEEPS;
         models/dpmm/births STEPS; models/sam/score DRAWS PROPOSALS SPARSE; samplers/ascent
         _HALVINGS; samplers/concentration _TRIES; models/lda/declared PASSES""",
 }

@@ -31,9 +31,9 @@ from pysgrld.evaluate import visits
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.evaluate.held_out import split
 from pysgrld.models.fitted import top_words
-from pysgrld.models.lda.declared import usual_topics
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
+from pysgrld.options.priors import usual_topics
 from pysgrld.reading.use import HARDLY
 from pysgrld.types import Key
 

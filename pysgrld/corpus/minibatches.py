@@ -43,7 +43,7 @@ class Feed(Protocol):
 
 
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
-    """Return documents as a minibatch: over their distinct words, which kernels work on.
+    """Return documents as a minibatch: over their distinct rows of topics, which kernels work on.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
     scale : float
         D / B: training documents to those of the minibatch.
     """
-    words, indices = core.renumber(documents.indices)
+    words, indices = core.renumber(documents.rows)
     return Minibatch(documents.indptr, indices, documents.counts, words, doc_ids, scale)
 
 

@@ -216,6 +216,14 @@ class CorpusOptions:
             keep_text="none",
         )
 
+    def keeping(self, field: str | None) -> CorpusOptions:
+        """Return the options with a field among the columns that are kept; as they are where None."""
+        asked = self.meta_field.split(",") if self.meta_field else []
+        everything = self.meta_field == parse.EVERYTHING or (self.metadata and not asked)
+        if field is None or everything or field in [parse.column(name)[0] for name in asked]:
+            return self
+        return replace(self, meta_field=",".join([*asked, field]))
+
     @property
     def cuts(self) -> str | None:
         """The language whose library cuts text into words; None: the tokeniser does."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.reading import AUTO, NAMED_WORDS, NUMBERED, NUMBERS, OF_WORDS, USUAL_TEXT_FIELD
+from pysgrld.corpus.slices import slices_of
 from pysgrld.corpus.sources import text_field_of
 from pysgrld.corpus.stored_files import (
     ARRAYS,
@@ -34,8 +36,9 @@ from pysgrld.corpus.stored_files import (
 )
 from pysgrld.corpus.vectors import Vector, changed, members
 from pysgrld.corpus.vocabulary import read_vocabulary
+from pysgrld.errors import CorpusError
 from pysgrld.run.files import open_regular
-from pysgrld.types import Documents, Int64s
+from pysgrld.types import Documents, Int32s, Int64s, Slicing
 
 #: Shares of documents up to whose length `describe` says.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
@@ -101,6 +104,8 @@ class Corpus:
         self._provenance: dict[str, Any] = meta["provenance"]
         self.parts: dict[str, Any] = meta.get("parts", {})
         self._totals_written = meta.get("totals")
+        self._slices: Int32s | None = None
+        self._copies = 1
         self._looked_through = self.nnz + self.documents <= LOOKED_THROUGH
 
     def __repr__(self) -> str:
@@ -270,10 +275,52 @@ class Corpus:
         np.cumsum(lengths, out=indptr[1:])
         starts = np.ascontiguousarray(spans[:, 0])
         indices, counts = (self._vectors[n].gather(starts, lengths) for n in ("indices", "counts"))
-        block = Documents(indptr, indices, counts)
+        block = self._in_slices(Documents(indptr, indices, counts), rows)
         if wrong := self._wrong(block):
             raise changed(self._vectors[wrong[0]].path)
         return block
+
+    def slice_by(self, slicing: Slicing | None) -> Self:
+        """Put the documents in slices of time from now on, and return the corpus itself.
+
+        Raises
+        ------
+        CorpusError
+            If there is no such column, or a document has no value in it.
+        """
+        if slicing is not None:
+            values = self.column(slicing.field)
+            self._slices = slices_of(slicing, values, lambda row: self.about.ids([row])[0])
+            self._copies = len(slicing.names)
+        return self
+
+    def column(self, name: str) -> list[Any]:
+        """Return a column's value of every document, None where there is none.
+
+        Raises
+        ------
+        CorpusError
+            If there is no such column.
+        """
+        names = [column.name for column in self.about.columns]
+        if name not in names:
+            there = f"its columns are {', '.join(names[:20])}" if names else "it has no columns"
+            raise CorpusError(
+                f"no column {name[:40]!r}: {there}; --meta-field and --metadata keep some",
+                str(self.path),
+            )
+        return self.about.values(name, np.arange(self.documents))
+
+    @property
+    def slices(self) -> Int32s | None:
+        """The slice of time of every document, (D,); None where they are in none."""
+        return self._slices
+
+    def _in_slices(self, block: Documents, rows: Int64s) -> Documents:
+        """Return documents at these positions with their slices, where they have some."""
+        if self._slices is None:
+            return block
+        return replace(block, slices=self._slices[rows], copies=self._copies)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
         """Yield all documents in order, about so many entries at a time; none is ever cut.
@@ -283,10 +330,12 @@ class Corpus:
         CorpusError
             If the folder was changed since it was opened.
         """
+        first = 0
         for block in cut(self._vectors, entries):
             if wrong := self._wrong(block):
                 raise changed(self._vectors[wrong[0]].path)
-            yield block
+            yield self._in_slices(block, np.arange(first, first + len(block)))
+            first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
         """Return which array has impossible numbers, and what is wrong; None if all are well."""

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,13 @@ from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.open import CorpusBuilder, Meter, check_inputs, numbered, say_left_out
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
+from pysgrld.corpus.slices import put_in_slices
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import Heading, Step, Wish, read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import work_folder
 from pysgrld.errors import Interrupted
-from pysgrld.types import Documents
+from pysgrld.types import Documents, Slicing
 
 
 def matched_documents(
@@ -71,6 +73,7 @@ def named_documents(
     log: Callable[[str], None],
     fields: Sequence[str] = (),
     wanted: Wish | None = None,
+    slicing: Slicing | None = None,
 ) -> NamedDocuments:
     """Read inputs over given words as `matched_documents` does, with the names of documents.
 
@@ -82,6 +85,8 @@ def named_documents(
         Fields of the documents that are wanted with their ids.
     wanted : callable (first, end) -> bool, optional
         Whether some of the documents [first, end) are wanted; others may be left out.
+    slicing : Slicing, optional
+        Slices of time that the documents are put in.
 
     Returns
     -------
@@ -95,7 +100,10 @@ def named_documents(
     check_inputs(inputs)
     if fields:
         options = replace(options, meta_field=",".join(fields))
-    return NamedDocuments(_matched(inputs, options, words, threads, notify, log, wanted), fields)
+    options = options.keeping(None if slicing is None else slicing.field)
+    blocks = _matched(inputs, options, words, threads, notify, log, wanted)
+    sliced = None if slicing is None else (slicing.field, partial(put_in_slices, slicing))
+    return NamedDocuments(blocks, fields, sliced)
 
 
 def _matched(

@@ -52,7 +52,7 @@ class Completion(Scorer):
     Attributes
     ----------
     words : (R,) int32
-        The words that occur in these documents: the rows of phi that a score needs.
+        The rows of phi that a score needs: words that occur in these documents.
     samples : int
         Posterior samples in the running average.
 
@@ -68,15 +68,13 @@ class Completion(Scorer):
         self.held_out = held_out
         observed, scored = held_out.observed, held_out.held_out
         check_lengths(observed.lengths, FRESH_SWEEPS // 2, "held-out document")
-        self.words: Int32s = np.union1d(observed.indices, scored.indices).astype(np.int32)
-        rows = np.searchsorted(self.words, observed.indices).astype(np.int32)
+        self.words: Int32s = np.union1d(observed.rows, scored.rows).astype(np.int32)
+        rows = np.searchsorted(self.words, observed.rows).astype(np.int32)
         self._reader = readers.make(
             Documents(observed.indptr, rows, observed.counts), held_out.doc_ids, threads
         )
         self._scored = Scored(
-            scored.indptr,
-            np.searchsorted(self.words, scored.indices).astype(np.int32),
-            scored.counts,
+            scored.indptr, np.searchsorted(self.words, scored.rows).astype(np.int32), scored.counts
         )
         self._mean: Doubles = np.zeros(len(scored.indices))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +74,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     parts = []
     for chosen in (~held, held):
         counts = np.bincount(token_entry[chosen], minlength=len(documents.indices))
-        part = Documents(documents.indptr, documents.indices, counts.astype(np.int32))
+        part = replace(documents, counts=counts.astype(np.int32))
         parts.append(_select(part, keep))
     return HeldOut(parts[0], parts[1], doc_ids[keep], int(n - keep.sum()))
 
@@ -111,9 +112,11 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
 def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
     """Hold documents out whole, nothing of them observed; empty ones are dropped and counted."""
     keep = np.diff(documents.indptr) > 0
-    n = int(keep.sum())
-    nothing = Documents(np.zeros(n + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    return HeldOut(nothing, _select(documents, keep), doc_ids[keep], len(documents) - n)
+    kept = _select(documents, keep)
+    nothing = replace(
+        kept, indptr=np.zeros_like(kept.indptr), indices=kept.indices[:0], counts=kept.counts[:0]
+    )
+    return HeldOut(nothing, kept, doc_ids[keep], len(documents) - len(kept))
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:
@@ -123,4 +126,6 @@ def _select(documents: Documents, keep: np.ndarray) -> Documents:
     per_doc = np.bincount(entry_doc[chosen], minlength=len(documents))[keep]
     indptr = np.concatenate(([0], np.cumsum(per_doc))).astype(np.int64)
     indices: Int32s = documents.indices[chosen].astype(np.int32)
-    return Documents(indptr, indices, documents.counts[chosen].astype(np.int32))
+    counts = documents.counts[chosen].astype(np.int32)
+    slices = None if documents.slices is None else documents.slices[keep]
+    return Documents(indptr, indices, counts, slices, documents.copies)

@@ -333,6 +333,21 @@ class Fitted(ABC):
         """Return the topics of a layer that are worth showing, ascending."""
         return np.arange(self.layers[at])
 
+    @property
+    def slices(self) -> tuple[str, ...]:
+        """Names of the slices of time, the earliest first; none where topics do not change."""
+        return ()
+
+    def in_slices(self, draw: Draw) -> Floats:
+        """Return the topics over the words in each slice of time, (T, K, V); no copy.
+
+        Raises
+        ------
+        UsageError
+            If topics do not change.
+        """
+        raise UsageError(f"topics of {self.kind} do not change with time")
+
     def counts(self) -> Int64s | None:
         """Count the training documents of each component; None where documents have several topics."""
         return None

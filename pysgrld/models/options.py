@@ -169,6 +169,9 @@ def check_usage(given: Mapping[str, Any]) -> None:
             else (f"--{typed[0]} means --model {model.name}, which is")
         )
         raise UsageError(f"{named} sampled by {', '.join(model.algorithms)}, not by {sampler.name}")
+    for name, what in model.needs.items():
+        if name not in given:
+            raise UsageError(f"--model {model.name} needs --{name}: {what}")
     _check_learned(given, sampler, model)
     if sampler.check:
         sampler.check(given)

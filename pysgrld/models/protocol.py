@@ -92,6 +92,8 @@ class Model(ABC, Generic[R]):
         Options and algorithms that mean this model where no ``--model`` is given.
     options : mapping
         Options of this model alone, by name.
+    needs : mapping
+        What options are for without which it cannot be trained, by name.
     refuses : mapping
         Why options that all models share have no meaning here, by name.
     shows : mapping
@@ -120,6 +122,7 @@ class Model(ABC, Generic[R]):
     algorithms: tuple[str, ...]
     implied_by: frozenset[str] = frozenset()
     options: ClassVar[Mapping[str, Option]] = {}
+    needs: ClassVar[Mapping[str, str]] = {}
     refuses: ClassVar[Mapping[str, str]] = {}
     shows: ClassVar[Mapping[str, str]] = {}
     presets: ClassVar[Mapping[str, Preset]] = {}
@@ -153,6 +156,14 @@ class Model(ABC, Generic[R]):
         UsageError
         """
         return  # nothing contradicts
+
+    def time(self, given: Mapping[str, Any]) -> tuple[str, str | int] | None:
+        """Return the column by which documents are put in slices of time, and what a slice is.
+
+        None where the model knows no time. A slice is as `pysgrld.corpus.slices.slicing_of` takes it.
+        """
+        del given
+        return None
 
     @abstractmethod
     def resolve(

@@ -96,7 +96,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
         value["step-size"] = sampler.default_step(known, settings)
     if value["sample-every"] in (None, "auto"):
         # where documents are scored whole, an iteration costs far more a cell than a sample does
-        cells = 0 if model.score.whole else k * facts.words
+        cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
         read = min(tokens, facts.words / 2)  # rows that wait are few of the words
         stepped = TOUCHED * k * read if settings.rows_wait else cells
@@ -105,7 +105,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
             sample = Work(AFRESH * facts.score_visits, 0)
         training = Work(tokens * value["sweeps"], stepped)
         value["sample-every"] = sample_spacing(sample, training, k, model.spacing)
-    kept = (1 << 30) // max(1, 4 * k * facts.words)
+    kept = (1 << 30) // max(1, 4 * k * facts.rows)
     asked = value["samples"] if sampler.draws else 0
     value["samples"] = min(asked, max(1, kept))
     few = value["samples"] < min(asked, FEW) and "top-word-samples" not in model.refuses

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MODELS = {
     "lda": "pysgrld.models.lda.declared",
     "dlda": "pysgrld.models.dlda.declared",
+    "dtm": "pysgrld.models.dtm.declared",
     "dpmm": "pysgrld.models.dpmm.declared",
     "sam": "pysgrld.models.sam.declared",
 }

@@ -28,6 +28,7 @@ from pysgrld.options.parse import (
     size,
 )
 from pysgrld.options.priors import LEARN
+from pysgrld.options.time import TIME
 from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 
 #: Signals that may be named as the one that stops a run.
@@ -190,7 +191,7 @@ SHARED: dict[str, Option] = {
 }  # fmt: skip
 
 
-_SPELL = {name: option.spell for name, option in (SHARED | SEEDS).items() if option.spell}
+_SPELL = {name: option.spell for name, option in (SHARED | SEEDS | TIME).items() if option.spell}
 
 
 def spelled(name: str, value: Any) -> Any:

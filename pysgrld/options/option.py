@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from pysgrld.types import Slicing
 
 
 class Option(NamedTuple):
@@ -70,6 +73,10 @@ class Facts(NamedTuple):
         Distinct words of the first minibatch, which stands for all of them.
     vocabulary : sequence of str, optional
         The words, where options may name some.
+    slicing : Slicing, optional
+        Slices of time, where the model knows some.
+    slice_tokens : tuple of int
+        Tokens of each.
     """
 
     documents: int
@@ -78,6 +85,13 @@ class Facts(NamedTuple):
     score_visits: int
     minibatch_words: Callable[[int, int], int]
     vocabulary: Sequence[str] | None = None
+    slicing: Slicing | None = None
+    slice_tokens: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Rows of the topics: words, in each slice of time."""
+        return self.words * (1 if self.slicing is None else len(self.slicing.names))
 
 
 #: Numbers A, B, C of a step size A (1 + t/B)^(-C).
@@ -181,6 +195,16 @@ class Resolved:
             if f.name != "settings"
         }
         return own if self.settings is None else own | self.settings.plain()
+
+    @property
+    def slicing(self) -> Slicing | None:
+        """The slices of time of a model that knows some."""
+        return None
+
+    @property
+    def copies(self) -> int:
+        """Rows of the topics that a word has: one for each slice of time, at least one."""
+        return 1 if self.slicing is None else max(1, len(self.slicing.names))
 
     @property
     def chain(self) -> int:

@@ -1,10 +1,11 @@
-"""Dirichlet priors as they are typed: numbers, one for each layer, or ``learn``ed along with the topics.
+"""Topics by default, and Dirichlet priors as they are typed: numbers, or ``learn``ed with the topics.
 
 No NumPy here: help must be instant.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,25 @@ LEARN = "learn"
 ETA = 0.05
 #: Names of the blocks that learned priors are.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
+
+#: Fewest and most topics where none are asked for.
+FEWEST_TOPICS, MOST_TOPICS = 5, 200
+
+
+def usual_topics(tokens: int) -> int:
+    """Return the number of topics where none is asked for: a tenth of the square root of the tokens.
+
+    In steps of five up to fifty and of ten above. Of the rules that were compared on twelve corpora it
+    has the fewest topics whose words do not go together (docs/internals/defaults.md).
+
+    Parameters
+    ----------
+    tokens : int
+        Of training.
+    """
+    k = min(max(math.sqrt(tokens) / 10, FEWEST_TOPICS), MOST_TOPICS)
+    step = 5 if k < 50 else 10
+    return step * round(k / step)
 
 
 def usual_alpha(topics: int) -> float:

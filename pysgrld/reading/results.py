@@ -426,7 +426,8 @@ class Results:
 
     def training_corpus(self) -> Corpus | None:
         """Open the stored corpus that the run was trained on; None if it is not where it was."""
-        return run_record.training_corpus(self.run)
+        corpus = run_record.training_corpus(self.run)
+        return None if corpus is None else corpus.slice_by(self.options.slicing)
 
     @property
     def gone(self) -> str:
@@ -470,13 +471,23 @@ class Results:
         stored = [Corpus.open(folder / name) for name in names]
         parts = [part.take(np.arange(part.documents)) for part in stored]
         ids = np.arange(len(parts[0]))
+        if (slicing := self.options.slicing) is not None:
+            slices = np.array(stored[0].provenance.get("slices", ()), np.int32)
+            copies = len(slicing.names)
+            if slices.shape != ids.shape or not 0 <= slices.min() <= slices.max() < copies:
+                raise CheckpointError(
+                    f"{folder}: has no slices of time of these documents; delete the folder, and "
+                    f"'sgmc train --resume {self.path}' writes it again"
+                )
+            parts = [replace(part, slices=slices, copies=copies) for part in parts]
         found = whole(parts[0], ids) if self.fitted.score.whole else pair(*parts)
         return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
-        options = self.reading_options()
-        return open_corpus(
+        slicing = self.options.slicing
+        options = self.reading_options().keeping(None if slicing is None else slicing.field)
+        corpus = open_corpus(
             [path],
             options,
             store=store,
@@ -485,6 +496,7 @@ class Results:
             notify=listener.reading,
             log=listener.note,
         )
+        return corpus.slice_by(slicing)
 
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None
@@ -509,6 +521,7 @@ class Results:
             log=listener.note,
             fields=fields,
             wanted=wanted,
+            slicing=self.options.slicing,
         )
 
     def reading_options(self) -> CorpusOptions:

@@ -17,7 +17,7 @@ from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
 from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
-from pysgrld.types import Key, Others
+from pysgrld.types import Key, Others, Slicing
 
 
 class Division(NamedTuple):
@@ -44,18 +44,21 @@ class Reading(NamedTuple):
         Folder that they are stored in meanwhile.
     threads : int
     listener : Listener
+    slicing : Slicing, optional
+        Slices of time that its documents are put in.
     """
 
     options: CorpusOptions
     scratch: Path
     threads: int
     listener: Listener
+    slicing: Slicing | None = None
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
         """Read another corpus over the words of this one; rows stay in order."""
         found = open_corpus(
             [path],
-            self.options,
+            self.options.keeping(None if self.slicing is None else self.slicing.field),
             store=self.scratch / name,
             match=corpus.vocabulary,
             threads=self.threads,
@@ -68,7 +71,7 @@ class Reading(NamedTuple):
                 f"warning: --{name} {path}: is trained on too, so its scores are not those of "
                 "new documents"
             )
-        return found
+        return found.slice_by(self.slicing)
 
 
 def divide(

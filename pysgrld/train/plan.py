@@ -17,6 +17,7 @@ from pysgrld.corpus.inputs import corpus_name
 from pysgrld.corpus.join import grown
 from pysgrld.corpus.minibatches import minibatch_words
 from pysgrld.corpus.reading import Listener
+from pysgrld.corpus.slices import slicing_of
 from pysgrld.corpus.sources import stands_for
 from pysgrld.corpus.store import count
 from pysgrld.corpus.streams import SinglePassCorpus
@@ -137,16 +138,28 @@ def _plan(
 ) -> Plan:
     """Read the corpus, or find it where it was stored before; then resolve everything else."""
     given, number = request.given, request.threads
-    reading = CorpusOptions.of(given)
-    corpus, once = _corpus(request, reading, candidate, scratch, listener)
     _, model = kind_of(given)
-    others = Reading(CorpusOptions.over(corpus.reading, given), scratch, number, listener)
+    field, by = model.time(given) or (None, 0)
+    reading = CorpusOptions.of(given).keeping(field)
+    corpus, once = _corpus(request, reading, candidate, scratch, listener)
+    slicing = None if field is None else slicing_of(field, by, corpus.column(field))
+    corpus.slice_by(slicing)
+    others = Reading(CorpusOptions.over(corpus.reading, given), scratch, number, listener, slicing)
     train, held_out = divide(corpus, given, model, others)
     totals, apart = corpus.totals, corpus.take(train.without)
     documents = given.get("corpus-size", len(train))
     tokens = (corpus.tokens - apart.tokens) * documents // len(train)
     seen = minibatch_words(corpus, train)
-    facts = Facts(documents, corpus.words, tokens, visits(held_out), seen, corpus.vocabulary)
+    facts = Facts(
+        documents,
+        corpus.words,
+        tokens,
+        visits(held_out),
+        seen,
+        corpus.vocabulary,
+        slicing,
+        _tokens_by_slice(corpus),
+    )
     options, defaults = resolve(given, facts)
     if line := unknown_seeds(given.get("seed-words"), corpus.vocabulary):
         listener.note(f"warning: {line}")
@@ -209,6 +222,16 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
         "versions": {"pysgrld": version(), "numpy": np.__version__, "compiler": core.compiler},
         "isa": core.isa(),
     }
+
+
+def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
+    """Return the tokens of the documents in each slice of time; none where there are none."""
+    total = np.zeros(0, np.int64)
+    for block in corpus.blocks() if corpus.slices is not None else ():
+        assert block.slices is not None
+        total = total if len(total) else np.zeros(block.copies, np.int64)
+        np.add.at(total, block.slices, block.lengths)
+    return tuple(total.tolist())
 
 
 # ---- the corpus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.build import copy_parts, store_documents
@@ -101,7 +101,10 @@ def prepare(
             for name, part in parts.items():
                 place = run.path / "holdout" / name
                 if part.tokens and not place.exists():  # whole documents have nothing observed
-                    store_documents(place, part, plan.corpus.vocabulary, {"part": name})
+                    about: dict[str, Any] = {"part": name}
+                    if part.slices is not None:
+                        about["slices"] = part.slices.tolist()
+                    store_documents(place, part, plan.corpus.vocabulary, about)
         store_word_counts(run.path, plan.word_counts)
         return Prepared(
             run,
@@ -149,7 +152,7 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
     """Return the minibatches: of the stored corpus, or of one that is read once."""
     options = plan.options
     if plan.once is None:
-        return Epochs.of(options, stored, plan.train, 0, ranks)
+        return Epochs.of(options, stored.slice_by(options.slicing), plan.train, 0, ranks)
     return OnePass(
         stored,
         plan.train,

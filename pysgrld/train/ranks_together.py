@@ -292,12 +292,13 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     if brief is None:  # finished already
         comm.leave()
         return
-    comm.words = brief.words
     model = model_of(brief.model)
     options = restored(brief.options)
+    comm.words = brief.words * options.copies
     corpus = Corpus.open(Path(brief.corpus))
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
+    corpus.slice_by(options.slicing)
     chain = model.chain(
         options,
         Epochs.of(options, corpus, brief.train, comm.rank, comm.size),

@@ -26,7 +26,7 @@ def fails_to_read(corpus):
 def fails_to_sample():
     """What a rank sees whose documents cannot be sampled."""
     from pysgrld.errors import NumericalError
-    from pysgrld.models.lda.documents import GibbsDocuments
+    from pysgrld.models.token_topics import GibbsDocuments
 
     def sampled(self, *arguments):
         raise NumericalError("weights of a document are no numbers")

@@ -78,6 +78,8 @@ RUNS = {
         for algo, noisy in (("sggmc", "on"), ("gsgnht", "off"))
     },
     "sam-gmc-bgibbs": f"--model sam --algo gmc-bgibbs --theta-parametrisation flat {_SPHERICAL}",
+    "dtm-sgld": f"--model dtm --time when --slices 4 -k 5 {_BASE}",
+    "dtm-mala": f"--time when --algo mala --drift 0.3 -k 5 {_WHOLE}",
     "preset-sgrld-2013": f"--preset sgrld-2013 -k 7 {_PRESET}",
     "preset-scir-2018": f"--preset scir-2018 -k 7 {_PRESET}",
     "preset-dlda-2017": f"--preset dlda-2017 --layers 9,5 {_PRESET}",
@@ -114,6 +116,17 @@ def write_corpus(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def write_dated(path: Path) -> None:
+    """Write the same documents as text in JSON lines, each with a number of six as its time."""
+    counted = path.with_suffix(".ldac")
+    write_corpus(counted)
+    with path.open("w") as file:
+        for d, line in enumerate(counted.read_text().splitlines()):
+            pairs = (pair.split(":") for pair in line.split()[1:])
+            words = " ".join(f"w{word}" for word, n in pairs for _ in range(int(n)))
+            file.write(json.dumps({"text": words, "when": d * 6 // 200}) + "\n")
+
+
 def sgmc(*arguments: str) -> str:
     """Run the command in this process and give what it printed."""
     from pysgrld.cli import main
@@ -144,9 +157,10 @@ def _chain(path: Path) -> str:
 
 def run_hashes(name: str, folder: Path) -> dict[str, str]:
     """Digests of all that a person can get out of a run: by what it is."""
-    corpus = folder / "corpus.ldac"
+    dated = name.startswith("dtm")
+    corpus = folder / ("corpus.jsonl" if dated else "corpus.ldac")
     if not corpus.exists():
-        write_corpus(corpus)
+        (write_dated if dated else write_corpus)(corpus)
     run, out = folder / name, folder / f"{name}-out"
     out.mkdir()
     sgmc("train", str(corpus), *RUNS[name].split(), "--out", str(run), "--threads", "1", "-q")

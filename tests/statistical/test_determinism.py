@@ -5,7 +5,7 @@ import pytest
 
 from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs
-from pysgrld.models.lda.documents import GibbsDocuments
+from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as _lazy
 from pysgrld.samplers.scir import ScirSettings

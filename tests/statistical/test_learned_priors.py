@@ -14,7 +14,7 @@ from scipy import special, stats
 from pysgrld import LDA
 from pysgrld.core import core, padded
 from pysgrld.models.lda.collapsed import CollapsedDocuments
-from pysgrld.models.lda.documents import GibbsDocuments
+from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.options.priors import ETA
 from pysgrld.samplers.concentration import GivenCounts, GivenTopics, sliced
 from pysgrld.samplers.gibbs import Conjugate, Mean

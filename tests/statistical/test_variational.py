@@ -14,7 +14,8 @@ from pysgrld.core.draws import WEIGHTS
 from pysgrld.evaluate import Visiting
 from pysgrld.models.lda import mean_field
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
-from pysgrld.models.lda.reader import GibbsReader, MeanFieldReader
+from pysgrld.models.lda.reader import MeanFieldReader
+from pysgrld.models.token_reader import GibbsReader
 from pysgrld.samplers.state import Counts
 from pysgrld.samplers.variational import Dirichlets
 from pysgrld.types import UNIT, Block, Documents, Key, Minibatch, Scored

@@ -19,10 +19,10 @@ from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.stopwords import likeliest, named, warned_of_letters, warned_of_script
 from pysgrld.corpus.vocabulary import Rules
 from pysgrld.errors import CorpusError, UsageError
-from pysgrld.models.lda.declared import usual_topics
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
 from pysgrld.options.parse import widths
+from pysgrld.options.priors import usual_topics
 from pysgrld.options.word_files import seed_words
 from pysgrld.reading import use
 from pysgrld.reading.labels import read_labels

@@ -5,8 +5,8 @@ import pytest
 
 from pysgrld import LDA
 from pysgrld.errors import ConvergenceWarning
-from pysgrld.models.lda.documents import GibbsDocuments
 from pysgrld.models.resolve import resolve
+from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.options.option import Facts
 from pysgrld.types import WARM_UP, Key, Minibatch
 

@@ -6,6 +6,7 @@ A new model, or a new sampler, is tested by having a row.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -25,7 +26,7 @@ from pysgrld.options.option import Facts, Resolved, option_name
 from pysgrld.run.tensors import required, violation
 from pysgrld.samplers import SAMPLERS
 from pysgrld.train.begin import begin
-from pysgrld.types import Documents, Key
+from pysgrld.types import Documents, Key, Slicing
 
 WORDS = 40
 PAIRS = [(m.name, algo) for m in all_models() for algo in m.algorithms]
@@ -66,9 +67,24 @@ TOKENS = int(CORPUS.lengths[TRAIN].sum())
 FACTS = Facts(len(TRAIN), WORDS, TOKENS, 100, lambda *_: WORDS)
 
 
+def facts_of(name, facts=FACTS):
+    """Facts of the corpus, which has slices of time for a model that needs some."""
+    if "time" not in model_of(name).needs:
+        return facts
+    slicing = Slicing("when", ("early", "middle", "late"), (0.0, 1.0, 2.0))
+    return facts._replace(slicing=slicing, slice_tokens=(1, 2, 3))
+
+
+def corpus_of(name, documents=CORPUS):
+    """The corpus, in slices of time for a model that needs some."""
+    if "time" not in model_of(name).needs:
+        return documents
+    return replace(documents, slices=np.arange(len(documents), dtype=np.int32) % 3, copies=3)
+
+
 def settings(name, algo, facts=FACTS):
     """Options of a small run of this pair: those of `SMALL` that it has a use for."""
-    kind = {"model": name, "algo": algo}
+    kind = {"model": name, "algo": algo} | dict.fromkeys(model_of(name).needs, "when")
     given = dict(kind)
     for option, value in SMALL.items():
         try:
@@ -76,13 +92,14 @@ def settings(name, algo, facts=FACTS):
         except UsageError:
             continue
         given[option] = value
-    return resolve(given, facts).options
+    return resolve(given, facts_of(name, facts)).options
 
 
 def started(name, algo, threads=1):
     options = settings(name, algo)
-    held_out = model_of(name).hold_out(CORPUS.take(HELD), HELD, 0.5, 0)
-    stream = Epochs.of(options, CORPUS, TRAIN)
+    documents = corpus_of(name)
+    held_out = model_of(name).hold_out(documents.take(HELD), HELD, 0.5, 0)
+    stream = Epochs.of(options, documents, TRAIN)
     return begin(options, stream, CorpusFacts(WORDS, TOKENS), RunOn(threads), held_out)
 
 
@@ -193,11 +210,11 @@ def test_the_memory_that_is_planned_covers_the_arrays_of_a_chain_of_long_documen
     long = Documents(CORPUS.indptr, CORPUS.indices, 100 * CORPUS.counts)
     facts = FACTS._replace(tokens=100 * TOKENS)
     options = settings(name, algo, facts)
-    stream = Epochs.of(options, long, TRAIN)
+    stream = Epochs.of(options, corpus_of(name, long), TRAIN)
     chain = begin(options, stream, CorpusFacts(WORDS, facts.tokens), RunOn(1)).chain
     chain.advance()
     extent = Extent(int(np.diff(long.indptr).max()), int(long.lengths.max()), 1, None)
-    planned = model_of(name).memory(options, facts, extent)
+    planned = model_of(name).memory(options, facts_of(name, facts), extent)
     assert all(isinstance(n, int) and n >= 0 for n in planned.values()), planned
     assert sum(planned.values()) >= sum(a.nbytes for a in chain.arrays().values())
 
@@ -231,7 +248,7 @@ def test_every_option_of_a_family_is_in_the_help_and_refused_by_the_others(name)
 def test_families_take_a_sampler_or_say_which_they_take(algo):
     for model in all_models():
         if algo in model.algorithms:
-            check_usage({"model": model.name, "algo": algo})
+            check_usage({"model": model.name, "algo": algo} | dict.fromkeys(model.needs, "when"))
         else:
             with pytest.raises(UsageError, match=f"--model {model.name} is sampled by"):
                 check_usage({"model": model.name, "algo": algo})
@@ -242,6 +259,13 @@ def test_resolved_options_survive_json(name, algo):
     options = settings(name, algo)
     assert restored(options.plain()) == options
     assert kind_of({"model": name, "algo": algo})[1] is model_of(name)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_cannot_be_trained_without_what_it_needs(name):
+    for option in model_of(name).needs:
+        with pytest.raises(UsageError, match=f"--model {name} needs --{option}: "):
+            check_usage({"model": name})
 
 
 @pytest.mark.parametrize("preset", PRESETS)

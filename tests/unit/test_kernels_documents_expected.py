@@ -6,7 +6,7 @@ from oracles import expected
 
 from pysgrld.core import core, padded
 from pysgrld.errors import NumericalError
-from pysgrld.models.lda.reader import EXPECTED_PASSES
+from pysgrld.models.token_reader import EXPECTED_PASSES
 
 WORDS = 11
 

@@ -5,7 +5,7 @@ import pytest
 from oracles.documents_gibbs import documents_gibbs as oracle
 
 from pysgrld.core import core, padded
-from pysgrld.models.lda import documents as lda
+from pysgrld.models import token_topics as lda
 from pysgrld.types import UNIT, Key, Minibatch
 
 

@@ -9,7 +9,8 @@ from pysgrld import LDA
 from pysgrld.core import core, padded
 from pysgrld.errors import UsageError
 from pysgrld.evaluate.reader import proportions_given
-from pysgrld.models.lda.documents import GibbsDocuments, blocks
+from pysgrld.models.lda.blocks import blocks
+from pysgrld.models.token_topics import GibbsDocuments
 from pysgrld.samplers.concentration import GivenTopics
 from pysgrld.samplers.shapes import ConjugateShapes, Shapes, ShapesSettings
 from pysgrld.samplers.state import Counts

@@ -1,5 +1,7 @@
 """What a run found, of every model: the same promises kept by each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,12 +11,13 @@ from pysgrld.models.fitted import top_words
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.option import Facts
-from pysgrld.types import Documents, Key
+from pysgrld.types import Documents, Key, Slicing
 
 V, LAYERS = 7, (5, 3)
 GIVEN = {
     "lda": {"topics": 5},
     "dlda": {"layers": LAYERS},
+    "dtm": {"model": "dtm", "topics": 5, "time": "when"},
     "dpmm": {"model": "dpmm"},
     "sam": {"model": "sam", "topics": 5},
 }
@@ -27,7 +30,11 @@ class Run:
     arrays = {"idf": np.ones(V), "theta.length": np.array([0.05])}
 
     def __init__(self, name):
-        self.options, _ = resolve(GIVEN[name], Facts(20, V, 300, 0, lambda *_: V))
+        facts = Facts(20, V, 300, 0, lambda *_: V)
+        if name == "dtm":
+            slicing = Slicing("when", ("early", "late"), (0.0, 1.0))
+            facts = facts._replace(slicing=slicing, slice_tokens=(100, 200))
+        self.options, _ = resolve(GIVEN[name], facts)
 
 
 def sample(name):
@@ -37,6 +44,9 @@ def sample(name):
     if name == "dlda":
         found["phi2"] = rng.dirichlet(np.ones(5), 3).astype(np.float32)
         found["r"] = np.array([[0.2, 0.5, 0.3]], np.float32)
+    if name == "dtm":
+        slices = rng.dirichlet(np.ones(V), (5, 2)).astype(np.float32)
+        found["phi"] = np.swapaxes(slices, 1, 2).reshape(5, 2 * V)
     if name == "dpmm":
         found["w"] = np.array([[0.4, 0.2, 0.2, 0.1, 0.05, 0.05]], np.float32)
     if name == "sam":
@@ -44,8 +54,11 @@ def sample(name):
     return found
 
 
-def documents():
-    return Documents(np.array([0, 2, 5]), np.array([1, 3, 0, 3, 6], np.int32), np.ones(5, np.int32))
+def documents(name):
+    some = Documents(np.array([0, 2, 5]), np.array([1, 3, 0, 3, 6], np.int32), np.ones(5, np.int32))
+    if name == "dtm":
+        return replace(some, slices=np.array([1, 0], np.int32), copies=2)
+    return some
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -67,7 +80,7 @@ def test_a_sample_is_read_alike_in_both_layouts(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_proportions_and_scores_of_documents(name):
     """Red with: proportions of another layer; a scorer of another model."""
-    run, some = model_of(name).fitted(Run(name), 1), documents()
+    run, some = model_of(name).fitted(Run(name), 1), documents(name)
     draw = run.draw_of(sample(name))
     for at in range(run.depth):
         theta = run.proportions(draw, some, np.arange(2), at)

@@ -367,6 +367,10 @@ class Named(NamedTuple):
     values: tuple[str | int | float | bool | None, ...]
 
 
+#: Returns documents in slices of time, of their values of a field and what they are called.
+_Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
+
+
 class NamedDocuments:
     """Documents of a stream; `names` returns what those that came are called, once and in order.
 
@@ -376,6 +380,8 @@ class NamedDocuments:
         With the place of the first of the documents.
     fields : sequence of str
         Names of the fields that are wanted.
+    sliced : (str, callable), optional
+        A field, and what puts documents in slices of time by their values of it.
 
     Attributes
     ----------
@@ -390,8 +396,9 @@ class NamedDocuments:
         self,
         blocks: Iterator[tuple[int, Documents, DocumentDetails | None]],
         fields: Sequence[str] = (),
+        sliced: tuple[str, _Slicer] | None = None,
     ) -> None:
-        self._blocks, self.fields = blocks, tuple(fields)
+        self._blocks, self.fields, self._sliced = blocks, tuple(fields), sliced
         self.absent = set(fields)
         self._waiting: deque[Named] = deque()
         self.first = 0
@@ -412,7 +419,12 @@ class NamedDocuments:
             }
             rows = zip(*columns, strict=True) if columns else ((),) * len(block)
             self._waiting.extend(map(Named, ids, rows))
-            yield block
+            if self._sliced is None:
+                yield block
+                continue
+            name, put = self._sliced
+            values = [_as_json(value) for value in found.get(name, [None] * len(block))]
+            yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
         """Return the names of the next so many documents that came."""

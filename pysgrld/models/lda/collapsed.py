@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
-from pysgrld.models.lda.documents import GibbsDocuments, TokenTopics, alpha_evidence, alpha_of
+from pysgrld.models.token_topics import GibbsDocuments, TokenTopics, alpha_evidence, alpha_of
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Documents, Doubles, Floats, Int32s, Key, Minibatch

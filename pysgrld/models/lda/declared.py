@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +18,7 @@ from pysgrld.options.priors import (
     lowest_eta,
     usual_alpha,
     usual_eta,
+    usual_topics,
 )
 from pysgrld.options.word_files import SEEDS, check_seeds
 from pysgrld.samplers import SAMPLERS
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
 
-#: Fewest and most topics where none are asked for.
-FEWEST_TOPICS, MOST_TOPICS = 5, 200
 #: Gibbs sweeps of a document at a visit; where alpha is learned, which few sweeps would lead astray.
 SWEEPS, LEARNING_SWEEPS = 10, 30
 #: Topics above which documents keep those in use only: what begins and ends a visit costs as much as ten
@@ -233,9 +231,10 @@ class LDAModel(Model[LDAOptions]):
     ) -> Chain:
         """Start the chain of the topics over words."""
         from pysgrld.chain.blocks import BlockChain
+        from pysgrld.models.lda.blocks import blocks
         from pysgrld.models.lda.collapsed import CollapsedDocuments
-        from pysgrld.models.lda.documents import GibbsDocuments, blocks
         from pysgrld.models.lda.mean_field import MeanFieldDocuments
+        from pysgrld.models.token_topics import GibbsDocuments
 
         parts = blocks(options, corpus.words, corpus.tokens)
         k, alpha, sweeps = options.topics, options.fixed_alpha, options.sweeps
@@ -288,22 +287,6 @@ class LDAModel(Model[LDAOptions]):
         k, fitted = options.topics, options.algo == "ovb"
         readers = lda_readers(k, options.fixed_alpha, mean_field=fitted)
         return Completion(held_out, readers, threads)
-
-
-def usual_topics(tokens: int) -> int:
-    """Return the number of topics where none is asked for: a tenth of the square root of the tokens.
-
-    In steps of five up to fifty and of ten above. Of the rules that were compared on twelve corpora it
-    has the fewest topics whose words do not go together (docs/internals/defaults.md).
-
-    Parameters
-    ----------
-    tokens : int
-        Of training.
-    """
-    k = min(max(math.sqrt(tokens) / 10, FEWEST_TOPICS), MOST_TOPICS)
-    step = 5 if k < 50 else 10
-    return step * round(k / step)
 
 
 def exact_bytes(topics: int, facts: Facts) -> int:

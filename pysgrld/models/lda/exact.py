@@ -13,8 +13,8 @@ from pysgrld.core.draws import Draw, at_words, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.corpus.minibatches import Epochs, WholeCorpus, compact
 from pysgrld.models.fitted import top_words
+from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.lda.collapsed import CollapsedDocuments
-from pysgrld.models.lda.documents import blocks
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts

@@ -20,6 +20,7 @@ from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.reported_run import diagnosed
 from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import best, names_of
+from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.files import whole_file
 from pysgrld.types import Doubles, Floats
 
@@ -51,6 +52,12 @@ _WORDS = (
     TableColumn("word", "string"),
     *(TableColumn(name, "figure") for name in ("p", "low", "high", "in_ten")),
 )
+_OVER_TIME = (
+    TableColumn("topic", "topic"),
+    TableColumn("word", "string"),
+    TableColumn("slice", "string"),
+    *(TableColumn(name, "figure") for name in ("p", "low", "high")),
+)
 
 
 def files(results: Results, asked: ExportRequest) -> list[str]:
@@ -65,6 +72,7 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
         require_pyarrow()
     names = ["topics", "topic-words"]
     names += [] if results.training_corpus() is None else ["documents"]
+    names += ["words-over-time"] if results.fitted.slices else []
     return [f"{name}.{asked.format}" for name in names]
 
 
@@ -91,6 +99,8 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
             low, high = (shares.low[:, 0], shares.high[:, 0]) if steps else (None, None)
     phi = results.phi(at, draw)
     steady = _write_words(results, asked, phi, follow=draw is None, tell=tell)
+    if results.fitted.slices:
+        _write_words_over_time(results, asked)
     coherence = results.coherence(TEN, at, draw)
     # what the two least similar chains, or the halves of one, have in common of each topic
     overlap = None
@@ -232,6 +242,26 @@ def _write_words(
             )
             tell("following words", int(ids[-1]) + 1, k)
     return steady
+
+
+def _write_words_over_time(results: Results, asked: ExportRequest) -> None:
+    """Write the table of words in slices of time: those of each topic that are most probable in some."""
+    names, topics = results.fitted.slices, results.fitted.shown(asked.at)
+    found = words_over_time(results, topics, asked.top)
+    n = found.words.shape[1]
+    path = asked.folder / f"words-over-time.{asked.format}"
+    with whole_table(path, asked.format, _OVER_TIME) as table:
+        for i, topic in enumerate(topics.tolist()):
+            words = [results.vocabulary[w] for w in found.words[i].tolist()]
+            parts = (getattr(found, part)[i].ravel() for part in ("mean", "low", "high"))
+            table.write(
+                [
+                    [topic] * (n * len(names)),
+                    [word for word in words for _ in names],
+                    [*names] * n,
+                    *parts,
+                ]
+            )
 
 
 # ---- tables that are written a block of rows at a time

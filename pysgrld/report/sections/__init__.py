@@ -11,6 +11,7 @@ from pysgrld.report.sections.map import TopicMap
 from pysgrld.report.sections.method import RunMethod
 from pysgrld.report.sections.overview import Overview
 from pysgrld.report.sections.predictions import PredictionsByLength
+from pysgrld.report.sections.slices import TopicsInSlices
 from pysgrld.report.sections.topics import TopicRecords
 from pysgrld.report.sections.words import WordList
 
@@ -24,6 +25,7 @@ SECTIONS: dict[str, type[Section]] = {
     "words": WordList,
     "documents": ShownDocuments,
     "groups": GroupShares,
+    "slices": TopicsInSlices,
     "effects": EffectsOfColumns,
     "predictions": PredictionsByLength,
     "agreement": Agreement,

@@ -1,0 +1,167 @@
+"""Documents in slices of time, by the numbers or dates of one of their columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pysgrld.corpus.about.details import iso, microseconds, real
+from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.options.time import MOST_SLICES
+from pysgrld.types import Documents, Doubles, Int32s, Slicing
+
+#: A month without a day.
+_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
+
+
+def put_in_slices(
+    slicing: Slicing, documents: Documents, values: Sequence[Any], ids: Callable[[int], str]
+) -> Documents:
+    """Return documents with the slice of each; those before the first or after the last are in these.
+
+    Parameters
+    ----------
+    slicing : Slicing
+    documents : Documents
+    values : sequence
+        Of their column: numbers, dates in ISO 8601, or None.
+    ids : callable
+        What a document is called, by its place among these.
+
+    Raises
+    ------
+    CorpusError
+        If a document has no value, or one that is no number or date.
+    """
+    found = slices_of(slicing, values, ids)
+    return replace(documents, slices=found, copies=len(slicing.names))
+
+
+def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]) -> Int32s:
+    """Return the slice of each value, (n,), as `put_in_slices` has them."""
+    dates = isinstance(slicing.begins[0], str)
+    found = numbers_of(values, dates=dates)
+    if (bad := np.flatnonzero(np.isnan(found))).size:
+        first = int(bad[0])
+        wanted = "date" if dates else "number"
+        said = "no value" if values[first] is None else repr(str(values[first])[:40])
+        raise CorpusError(
+            f"{plural(len(bad), 'document')} without a {wanted} in {slicing.field!r}, and so without a "
+            f"slice; the first is {ids(first)}, with {said}: give them one, or leave them out"
+        )
+    begins = numbers_of(slicing.begins, dates=dates)
+    places = np.searchsorted(begins, found, "right") - 1
+    return np.clip(places, 0, len(begins) - 1).astype(np.int32)
+
+
+def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
+    """Return values as numbers, dates as microseconds since 1970; NaN for what is none."""
+
+    def number(value: Any) -> float:
+        if value is None or isinstance(value, bool):
+            return np.nan
+        if not dates and isinstance(value, int | float):
+            return float(value)
+        text = str(value)
+        if dates and _MONTH.fullmatch(text):
+            text += "-01"
+        found = (microseconds if dates else real)(text.encode())
+        return np.nan if found is None else float(found)
+
+    return np.array([number(value) for value in values], np.float64)
+
+
+def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
+    """Return the slices that the values of a column make.
+
+    Parameters
+    ----------
+    field : str
+    by : {"year", "month", "decade"} or int
+        What a slice is, or how many there are, of about as many documents each.
+    values : sequence
+        Of all documents; None where one has none.
+
+    Raises
+    ------
+    CorpusError
+        If they are neither numbers nor dates.
+    UsageError
+        If there would be too many slices, or numbers have no months.
+    """
+    there = [value for value in values if value is not None]
+    for dates in (False, True):
+        found = numbers_of(there, dates=dates)
+        if there and not np.isnan(found).any():
+            break
+    else:
+        raise CorpusError(
+            f"--time {field}: its values are neither numbers nor dates such as 1987 or 1987-06-30"
+            + (f": {str(there[0])[:40]!r}" if there else ", or there is none")
+        )
+    if isinstance(by, int):
+        return _of_equal_size(field, by, np.sort(found), dates=dates)
+    return _by_unit(field, by, found, dates=dates)
+
+
+def _by_unit(field: str, unit: str, found: Doubles, *, dates: bool) -> Slicing:
+    """Return one slice for each year, month or decade from the first to the last, empty ones too."""
+    if not dates and unit == "month":
+        raise UsageError(
+            f"--slices month: {field!r} has numbers; months need dates such as 1987-06-30"
+        )
+    first, last = found.min(), found.max()
+    if dates:
+        months = found.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
+        size = {"year": 12, "month": 1, "decade": 120}[unit]
+        first, last = int(months.min()) // size, int(months.max()) // size
+    else:
+        size = 10 if unit == "decade" else 1
+        first, last = int(first // size), int(last // size)
+    number = last - first + 1
+    _check_number(field, number, f"of a {unit}")
+    places = range(first, last + 1)
+    if not dates:
+        names = [f"{n * size}s" if unit == "decade" else str(n) for n in places]
+        return Slicing(field, tuple(names), tuple(float(n * size) for n in places))
+    starts = [divmod(n * size, 12) for n in places]
+    begins = tuple(f"{year:04d}-{month + 1:02d}-01" for year, month in starts)
+    cut = {"year": 4, "month": 7, "decade": 4}[unit]
+    return Slicing(field, tuple(b[:cut] + "s" * (unit == "decade") for b in begins), begins)
+
+
+def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) -> Slicing:
+    """Return so many slices of about as many documents each; those of one value stay together."""
+    _check_number(field, number, "asked for")
+    values, counts = np.unique(ordered, return_counts=True)
+    if len(values) < number:
+        raise UsageError(
+            f"--slices {number}: {field!r} has {plural(len(values), 'different value')}: give "
+            f"{len(values)} or fewer"
+        )
+    before, first = np.cumsum(counts) - counts, [0]
+    for n in range(1, number):
+        place = int(np.searchsorted(before, n * len(ordered) / number))
+        first.append(min(max(place, first[-1] + 1), len(values) - number + n))
+    begins, ends = values[first], values[np.array([*first[1:], len(values)]) - 1]
+
+    def shown(value: float) -> str:
+        return iso(int(value)) if dates else f"{value:g}"
+
+    pairs = [(shown(a), shown(b)) for a, b in zip(begins, ends, strict=True)]
+    names = tuple(a if a == b else f"{a} to {b}" for a, b in pairs)
+    if dates:
+        return Slicing(field, names, tuple(a for a, _ in pairs))
+    return Slicing(field, names, tuple(float(a) for a in begins))
+
+
+def _check_number(field: str, number: int, what: str) -> None:
+    if number > MOST_SLICES:
+        raise UsageError(
+            f"--time {field}: {number:,} slices {what}, and {MOST_SLICES:,} is the most: give --slices a "
+            "longer unit, or a number of slices"
+        )

@@ -1,0 +1,182 @@
+"""Dynamic topics as a model: its options, defaults, and where its parts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pysgrld.errors import UsageError
+from pysgrld.models.dtm.resolved import DynamicOptions
+from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
+from pysgrld.options.common import ALPHA
+from pysgrld.options.option import Facts, Option
+from pysgrld.options.parse import real
+from pysgrld.options.priors import usual_alpha, usual_topics
+from pysgrld.options.time import TIME, FoundSlices, asked_for
+from pysgrld.samplers import SAMPLERS
+
+if TYPE_CHECKING:
+    from pysgrld.chain.protocol import Chain
+    from pysgrld.corpus.minibatches import Minibatches
+    from pysgrld.evaluate.held_out import HeldOut
+    from pysgrld.evaluate.score import Scorer
+
+#: Standard deviations of a word's logarithm: from slice to slice, and of where its walk begins.
+DRIFT, SPREAD = 0.1, 3.0
+#: Gibbs sweeps of a document at a visit.
+SWEEPS = 10
+#: Visits of tokens, in sweeps, for a cell of the topics that a minibatch is large enough for: a step
+#: moves all cells, whatever a minibatch has.
+VISITS_PER_CELL = 0.5
+#: Rows that topics may have: words times slices.
+MOST_ROWS = 2**31 - 1
+
+_GROUP = "Time (--model dtm)"
+_WALK = "words walk from slice to slice: --spread and --drift are their prior"
+_STORED = "the slices of documents are known when all have been read"
+
+
+class DynamicModel(Model[DynamicOptions]):
+    """Dynamic topics."""
+
+    name = "dtm"
+    summary = "dynamic topics: their words change from slice to slice of time"
+    algorithms = tuple(s.name for s in SAMPLERS.values() if s.geometry == "walk")
+    implied_by = frozenset({*algorithms, "time"})
+    options: ClassVar[Mapping[str, Option]] = {
+        "alpha": ALPHA,
+        **TIME,
+        "drift": Option(
+            real(0.0, 100.0),
+            "0.1",
+            "standard deviation of the change of a word's logarithm from slice to slice",
+            _GROUP,
+            metavar="S",
+            default=DRIFT,
+        ),
+        "spread": Option(
+            real(0.0, 1000.0),
+            "3",
+            "standard deviation of a word's logarithm in the first slice",
+            _GROUP,
+            metavar="S",
+            default=SPREAD,
+        ),
+    }
+    needs: ClassVar[Mapping[str, str]] = {"time": "the column that says when a document is from"}
+    refuses: ClassVar[Mapping[str, str]] = {
+        "eta": _WALK,
+        "corpus-size": _STORED,
+        "shuffle-buffer": _STORED,
+        "top-word-samples": "words of a topic are others in each slice",
+        "observed-corpus": "give --holdout-corpus",
+        "held-out-corpus": "give --holdout-corpus",
+    }
+    resolved = DynamicOptions
+    reads = "pysgrld.models.dtm.fitted.DynamicFitted"
+    minibatch = 400
+    adds_up = True
+
+    def time(self, given: Mapping[str, Any]) -> tuple[str, str | int] | None:
+        """Return the column, and what a slice is."""
+        return given["time"], asked_for(given.get("slices"))
+
+    def resolve(
+        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+    ) -> None:
+        """Resolve topics, the prior of documents, slices, and how many documents a step is worth."""
+        value["topics"] = value["topics"] or usual_topics(facts.tokens)
+        value["alpha"] = usual_alpha(value["topics"]) if value["alpha"] is None else value["alpha"]
+        value["sweeps"] = value["sweeps"] or (1 if whole_corpus else SWEEPS)
+        found = FoundSlices(asked_for(value["slices"]))
+        if facts.slicing is not None:
+            _, names, begins = facts.slicing
+            found = FoundSlices(found.by, names, begins, facts.slice_tokens)
+            if facts.rows > MOST_ROWS:
+                raise UsageError(
+                    f"{facts.words:,} words in {len(names):,} slices are more than {MOST_ROWS:,}: use a "
+                    "smaller --max-vocab, or fewer --slices"
+                )
+        value["slices"] = tuple(found)
+        if not whole_corpus and value["minibatch"] is None:
+            cells = facts.rows * value["topics"]
+            each = max(1.0, facts.tokens / facts.documents) * value["sweeps"]
+            worth = round(VISITS_PER_CELL * cells / each)
+            value["minibatch"] = max(1, min(max(self.minibatch, worth), -(-facts.documents // 4)))
+
+    def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[str]:
+        """Say what the slices are, and which of them have few tokens."""
+        _, names, _, tokens = options.found_slices
+        few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
+        line = (
+            f"{len(names)} slices of time, {names[0]} to {names[-1]}"
+            if len(names) > 1
+            else (f"one slice of time, {names[0]}: nothing can change")
+        )
+        if few:
+            line += f"; no document is from {', '.join(few[:5])}" + (
+                f" and {len(few) - 5} more" if len(few) > 5 else ""
+            )
+        yield line
+
+    def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
+        """Count topics in all slices, minibatches, and documents in hand."""
+        from pysgrld.core import padded
+
+        k, held_out = padded(options.topics), extent.held_out
+        cells = facts.rows * k
+        seen = facts.minibatch_words(options.minibatch, options.seed)
+        whole = SAMPLERS[options.algo].whole_corpus
+        blocks = -(-facts.words // 64) * facts.rows // facts.words
+        scored = 0
+        if held_out is not None:
+            scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * k
+        return {
+            "topics": (4 if whole else 8) * cells,
+            "sums of topics": 0 if whole else 8 * blocks * k,
+            "a minibatch's topics and counts": (4 + 8) * seen * k,
+            "counts of other ranks": 8 * seen * k if extent.shared else 0,
+            "topics of tokens": 8 * facts.tokens if whole else 0,
+            "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
+            "posterior mean": (8 + 4) * cells if options.samples else 0,
+            "held-out documents": scored,
+        }
+
+    def chain(
+        self, options: DynamicOptions, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start the chain of the topics in all slices."""
+        from pysgrld.chain.blocks import BlockChain
+        from pysgrld.models.dtm.blocks import blocks
+        from pysgrld.models.token_topics import GibbsDocuments
+
+        documents = GibbsDocuments(
+            topics=options.topics,
+            alpha=options.alpha,
+            sweeps=options.sweeps,
+            kept=options.kept_sweeps,
+            rao_blackwell=options.counts == "rao-blackwell",
+            threads=run_on.threads,
+        )
+        return BlockChain(
+            options,
+            blocks(options, corpus.words, corpus.tokens),
+            documents,
+            stream,
+            corpus.tokens,
+            run_on.threads,
+            run_on.waiting,
+            run_on.comm,
+        )
+
+    def scorer(
+        self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int
+    ) -> Scorer:
+        """Score by document completion, each document by the topics of its slice."""
+        from pysgrld.evaluate import Completion
+        from pysgrld.models.token_reader import gibbs_readers
+
+        return Completion(held_out, gibbs_readers(options.topics, options.alpha), threads)
+
+
+MODEL = DynamicModel()

@@ -1,0 +1,81 @@
+"""Runs of dynamic topics, read: topics in each slice of time, and over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.core.draws import Draw
+from pysgrld.models.admixture import AdmixtureFitted
+from pysgrld.models.dtm.blocks import blocks
+from pysgrld.models.dtm.resolved import DynamicOptions
+from pysgrld.models.fitted import Record
+from pysgrld.models.token_reader import gibbs_readers
+from pysgrld.types import Array, Condition, Doubles, Floats, Invariant
+
+
+class DynamicFitted(AdmixtureFitted):
+    """A trained run of dynamic topics, read.
+
+    A topic over the words is its mean over slices, each by its share of the tokens of training.
+
+    Parameters
+    ----------
+    record : Record
+    threads : int
+    """
+
+    sample_invariants: Mapping[str, Invariant] = {"phi": Invariant(Condition.NOT_NEGATIVE)}
+    remedy = "--algo mala"
+
+    def __init__(self, record: Record, threads: int) -> None:
+        options: DynamicOptions = record.options
+        parts = blocks(options, record.words, record.tokens)
+        readers = gibbs_readers(options.topics, options.alpha)
+        super().__init__(record, threads, parts, readers)
+
+    @property
+    def slices(self) -> tuple[str, ...]:
+        """Names of the slices of time, the earliest first."""
+        names: tuple[str, ...] = self.record.options.found_slices.names
+        return names
+
+    @property
+    def slice_shares(self) -> Doubles:
+        """Share of the tokens of training that each slice has, (T,)."""
+        tokens = np.array(self.record.options.found_slices.tokens, np.float64)
+        if not tokens.sum():
+            tokens = np.ones(len(self.slices))
+        shares: Doubles = tokens / tokens.sum()
+        return shares
+
+    def in_slices(self, draw: Draw) -> Floats:
+        """Return the topics over the words in each slice of time, (T, K, V); no copy."""
+        wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])  # by word
+        return wide.transpose(1, 2, 0)[:, : self.layers[0]]
+
+    def rows_of(self, sample: Mapping[str, Array], at: int) -> Floats:
+        """Return the topics over the words in a kept sample, (K, V), over all slices."""
+        del at  # there is one layer
+        phi, shares = sample["phi"], self.slice_shares
+        mean = np.zeros((len(phi), phi.shape[1] // len(shares)))
+        for t, share in enumerate(shares.tolist()):
+            mean += share * phi[:, t :: len(shares)]
+        return mean.astype(np.float32)
+
+    def over_words(self, draw: Draw, at: int) -> Floats:
+        """Return the topics over the words, (V, Kp) float32, over all slices."""
+        del at  # there is one layer
+        phi, shares = draw["phi"], self.slice_shares
+        mean = np.zeros((len(phi) // len(shares), phi.shape[1]))
+        for t, share in enumerate(shares.tolist()):
+            mean += share * phi[t :: len(shares)]
+        found: Floats = core.zeros(len(mean), phi.shape[1], "float32")
+        found[:] = mean
+        return found
+
+    def word_prior(self) -> float:
+        """Return 0: words have no Dirichlet prior."""
+        return 0.0

@@ -1,0 +1,36 @@
+"""Resolved options of dynamic topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pysgrld.options.option import Resolved
+from pysgrld.options.time import FoundSlices
+
+if TYPE_CHECKING:
+    from pysgrld.types import Slicing
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicOptions(Resolved):
+    """Resolved options of dynamic topics; ``slices`` are the values of `FoundSlices`."""
+
+    topics: int
+    alpha: float
+    time: str
+    slices: tuple[str | int, tuple[str, ...], tuple[float | str, ...], tuple[int, ...]]
+    drift: float
+    spread: float
+
+    @property
+    def found_slices(self) -> FoundSlices:
+        """The slices of time, with their tokens."""
+        return FoundSlices(*self.slices)
+
+    @property
+    def slicing(self) -> Slicing:
+        """The slices of time, by which documents are put in one."""
+        from pysgrld.types import Slicing
+
+        return Slicing(self.time, self.found_slices.names, self.found_slices.begins)

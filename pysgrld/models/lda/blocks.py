@@ -1,0 +1,56 @@
+"""The blocks of latent Dirichlet allocation.
+
+phi_k ~ Dirichlet(eta),  theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
+"""
+
+from __future__ import annotations
+
+from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.models.seeds import seeds_of
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, usual_alpha
+from pysgrld.samplers.shapes import ShapesSettings
+from pysgrld.types import Block
+
+#: Shape of the gamma prior of a learned alpha_k: an exponential law.
+ALPHA_SHAPE = 1.0
+#: Longest step of a learned alpha: Euler steps of 1/4 widen its law by a seventh.
+MOST_ALPHA = 0.25
+
+
+def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
+    """Return the blocks of the model: topics over words, and the priors that are learned.
+
+    A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
+    Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
+    """
+    k, eta = options.topics, lowest_eta(options.eta)
+    mass = 0.0 if options.preset else float(tokens)
+    parts = [
+        Block(
+            name="phi",
+            geometry="simplex",
+            shape=(v, k),
+            prior=eta,
+            stream=0,
+            mass=mass,
+            seeds=seeds_of(options, tokens),
+            sparse=True,
+            settings=options.settings,
+        )
+    ]
+    if options.alpha == LEARN:
+        alpha = Block(
+            name=ALPHA_BLOCK,
+            geometry="positive",
+            shape=(1, k),
+            prior=ALPHA_SHAPE * k,
+            stream=4,
+            mass=mass,
+            hyper=(ALPHA_SHAPE / usual_alpha(k),),
+            settings=ShapesSettings(longest=MOST_ALPHA),
+        )
+        parts.append(alpha)
+    if options.eta == LEARN:
+        sizes = (float(v), float(k))
+        parts.append(Block(ETA_BLOCK, "concentration", (1, 1), eta, 8, mass, sizes))
+    return tuple(parts)

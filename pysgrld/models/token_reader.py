@@ -1,0 +1,179 @@
+"""Documents whose tokens have topics, read given topics: LDA's, whatever has moved the topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from pysgrld.core import core
+from pysgrld.core.draws import Draw, weights_of
+from pysgrld.core.restore import check_topics, put_back
+from pysgrld.evaluate.reader import (
+    DocumentDraw,
+    Reader,
+    Readers,
+    Sweeps,
+    Visiting,
+    proportions_given,
+    sweeps_of,
+    sweeps_of_draw,
+)
+from pysgrld.models.token_topics import alpha_of, token_places
+from pysgrld.types import UNIT, Array, Documents, Doubles, Int32s, Int64s, Key, Scored
+
+#: Passes of collapsed variational inference over a new document: with more, the shares of its words
+#: become surer than the posterior is (docs/internals/mathematics.md, "New documents").
+EXPECTED_PASSES = 8
+
+
+def gibbs_readers(topics: int, alpha: float | None) -> Readers:
+    """Return the maker of readers of documents whose tokens' topics are sampled.
+
+    Parameters
+    ----------
+    topics : int
+        K.
+    alpha : float or None
+        Symmetric Dirichlet prior per topic of a document; None where draws have one for each.
+    """
+    return Readers((topics,), core.MAX_COLLECTED, partial(GibbsReader, topics, alpha))
+
+
+class GibbsReader(Reader):
+    """Documents read by collapsed Gibbs of their tokens' topics, phi fixed.
+
+    Parameters
+    ----------
+    topics : int
+    alpha : float or None
+        None where draws have one for each topic.
+    documents : Documents
+        Observed tokens, over the rows of phi that are given later.
+    doc_ids : (n,) int64
+    threads : int
+    """
+
+    def __init__(
+        self, topics: int, alpha: float | None, documents: Documents, doc_ids: Int64s, threads: int
+    ) -> None:
+        self.topics, self.alpha = topics, alpha
+        self.documents, self.doc_ids, self.threads = documents, doc_ids, threads
+        self._lengths = documents.lengths
+        self._token_ptr = token_places(documents)
+        self._z: Int32s = np.full(self._token_ptr[-1], -1, np.int32)
+        self._work = core.Workspace()
+
+    @property
+    def _fresh(self) -> bool:
+        """Whether the documents' kept chains have not begun yet."""
+        return bool((self._z < 0).any())
+
+    def counts(self, key: Key, parts: Draw, sweeps: Sweeps, *, expected: bool = True) -> Int64s:
+        """Sum each topic's tokens over the kept sweeps, (n, Kp): expected ones in units of 2^-24."""
+        _, counts = core.documents_gibbs(
+            phi=weights_of(parts),
+            topics=self.topics,
+            indptr=self.documents.indptr,
+            indices=self.documents.indices,
+            counts=self.documents.counts,
+            doc_ids=self.doc_ids,
+            alpha=alpha_of(parts, self.alpha),
+            sweeps=sweeps.number,
+            kept=sweeps.kept,
+            rao_blackwell=expected,
+            seed=key.seed,
+            chain=key.chain,
+            step=key.step,
+            purpose=sweeps.purpose,
+            z=self._z if sweeps.go_on else None,
+            token_ptr=self._token_ptr if sweeps.go_on else None,
+            want_words=False,
+            want_documents=True,
+            work=self._work,
+            threads=self.threads,
+        )
+        assert counts is not None
+        return counts
+
+    def predict(self, key: Key, parts: Draw, scored: Scored, how: Visiting) -> Doubles:
+        """Return the probability of every scored entry (Patterson and Teh 2013, eq. 12 to 15)."""
+        sweeps = sweeps_of(how, fresh=self._fresh)
+        return core.predictive(
+            phi=parts["phi"],
+            topics=self.topics,
+            indptr=scored.indptr,
+            indices=scored.indices,
+            doc_counts=self.counts(key, parts, sweeps),
+            tokens=self._lengths,
+            alpha=alpha_of(parts, self.alpha),
+            factor=1.0 / (UNIT * sweeps.kept),
+            threads=self.threads,
+        )
+
+    def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
+        """Return (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15).
+
+        The expectation is that of collapsed variational inference, zeroth order (Asuncion et al. 2009,
+        eq. 8): nothing is random, and it is nearer to the posterior's than a mean of fifty sweeps.
+        """
+        del key, how, at  # every visit is the same, and there is one layer
+        alpha = alpha_of(parts, self.alpha)
+        counts = core.documents_expected(
+            phi=weights_of(parts),
+            topics=self.topics,
+            indptr=self.documents.indptr,
+            indices=self.documents.indices,
+            counts=self.documents.counts,
+            alpha=alpha,
+            passes=EXPECTED_PASSES,
+            work=self._work,
+            threads=self.threads,
+        )
+        theta: Doubles = counts[:, : self.topics].astype(np.float64)
+        theta += alpha[: self.topics] if isinstance(alpha, np.ndarray) else alpha
+        theta /= theta.sum(axis=1, keepdims=True)
+        return theta
+
+    def draw(self, key: Key, parts: Draw, at: int = 0) -> DocumentDraw:
+        """Go on with the documents' chains: the last sweep's tokens, and theta given these alone."""
+        del at  # there is one layer
+        counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
+        theta = proportions_given(
+            counts,
+            self.topics,
+            alpha_of(parts, self.alpha),
+            key,
+            self.doc_ids,
+            self._work,
+            self.threads,
+        )
+        return DocumentDraw(theta, counts[:, : self.topics].astype(np.float32))
+
+    def token_topics(self, key: Key, parts: Draw, at: int = 0) -> Int32s:
+        """Go on with the documents' chains, and give the topic of every token in the last sweep."""
+        del at  # there is one layer
+        self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
+        return self._z
+
+    def shares(self, at: int = 0) -> Doubles:
+        """Return the share of the tokens that each topic has as the documents' chains stand, (K,)."""
+        del at  # there is one layer
+        counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
+        return counts
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the state of the documents' chains, from which they go on exactly."""
+        return {"z": self._z}
+
+    def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
+        """Go on from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not those of these documents.
+        """
+        put_back(self.arrays(), arrays, prefix)
+        check_topics(f"{prefix}z", self._z, self.topics)

@@ -1,0 +1,64 @@
+"""Options of slices of time, and the slices that they come to mean for a corpus.
+
+No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pysgrld.options.option import Option
+from pysgrld.options.parse import integer, or_word
+
+#: What a slice may be, beside a number of slices; more than so many are refused, as each has a row of the
+#: topics for every word.
+UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
+_GROUP = "Time (--model dtm)"
+
+
+class FoundSlices(NamedTuple):
+    """The slices of time that ``--slices`` means for a corpus: the option's value in a run.
+
+    Attributes
+    ----------
+    by : str or int
+        What a slice is, or how many there are.
+    names : tuple of str
+        The name of each, the earliest first.
+    begins : tuple of float or str
+        Where each begins: numbers, or dates in ISO 8601.
+    tokens : tuple of int
+        Tokens of the corpus in each.
+    """
+
+    by: str | int
+    names: tuple[str, ...] = ()
+    begins: tuple[float | str, ...] = ()
+    tokens: tuple[int, ...] = ()
+
+
+def asked_for(value: Any) -> str | int:
+    """Return what a slice is, or how many there are, of a value as it was typed or as a run has it."""
+    if value is None:
+        return UNITS[0]
+    by: str | int = value[0] if isinstance(value, tuple | list) else value
+    return by
+
+
+TIME: dict[str, Option] = {
+    "time": Option(
+        str,
+        "none",
+        "column that says when a document is from: numbers, as years, or dates",
+        _GROUP,
+        metavar="COLUMN",
+    ),
+    "slices": Option(
+        or_word(integer(1, MOST_SLICES), *UNITS),
+        UNITS[0],
+        "what a slice of time is: year, month, decade; or how many there are, of equal size",
+        _GROUP,
+        metavar="year|month|decade|N",
+        spell=lambda value: str(asked_for(value)),
+    ),
+}

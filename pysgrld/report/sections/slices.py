@@ -1,0 +1,134 @@
+"""Slices of time: the share of each topic in every slice, and how its words change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pysgrld.report.page_file import Packed, finite, log16, steps
+from pysgrld.report.population import GroupOfEach, PopulationShares
+from pysgrld.report.reported_run import Definition, ReportedRun, Section
+from pysgrld.report.words_over_time import Span, spans, words_over_time
+
+#: Words of each topic that are followed.
+WORDS = 10
+
+
+class TopicsInSlices(Section):
+    """Topics through slices of time, of models whose topics change; the first chain tells."""
+
+    always = False
+
+    def __init__(self, run: ReportedRun) -> None:
+        super().__init__(run)
+        self._names = run.chains[0].fitted.slices
+        slicing = run.chains[0].options.slicing
+        self._column = "" if slicing is None else slicing.field
+        self._visitor: PopulationShares | None = None
+        if self._names and run.corpus is not None and run.corpus.slices is not None:
+            of = run.corpus.slices[run.rows].astype(np.int64)
+            self._documents = np.bincount(of, minlength=len(self._names)).tolist()
+            self._visitor = run.visit_documents(PopulationShares(GroupOfEach(of, len(self._names))))
+
+    def main(self) -> dict[str, Any]:
+        """Return the slices, and the documents of each; None where topics do not change."""
+        if not self._names:
+            return {"slices": None}
+        topics = np.array(self.run.shown, np.int64)
+        self._words = words_over_time(self.run.chains[0], topics, WORDS)
+        self._place = {int(k): i for i, k in enumerate(topics)}
+        self._shares = None if self._visitor is None else self._visitor.shares.documents
+        self._spans: list[Span] = []
+        if self._shares is not None:
+            mean, high = (getattr(self._shares, part)[:, :-1] for part in ("mean", "high"))
+            self._spans = spans(mean, high, self._documents)
+        return {
+            "slices": {
+                "column": self._column,
+                "names": list(self._names),
+                "documents": None if self._visitor is None else self._documents,
+            }
+        }
+
+    def of_topic(self, k: int) -> dict[str, Any]:
+        """Return the words that are followed, how they change, and between which slices the topic is."""
+        if not self._names:
+            return {}
+        at, vocabulary, found = self._place[k], self.run.results.vocabulary, self._words
+        changes = (found.change[at], found.change_low[at], found.change_high[at])
+        return {
+            "over_time": {
+                "words": [vocabulary[w] for w in found.words[at].tolist()],
+                "change": [
+                    [finite(x, 4) for x in each]
+                    for each in zip(*(part.tolist() for part in changes), strict=True)
+                ],
+                "span": list(self._spans[k]) if self._spans else None,
+            }
+        }
+
+    def blocks(self) -> dict[str, Packed]:
+        """Return probabilities of words and shares of topics in each slice, with their intervals."""
+        if not self._names:
+            return {}
+        packed = Packed()
+        for part in ("mean", "low", "high"):
+            values = getattr(self._words, part)
+            known = self._words.mean if np.isnan(values).any() else values
+            packed.add(f"words-{part}", "u16", log16(known))
+            if self._shares is not None:
+                shown = getattr(self._shares, part)[self.run.shown, :-1]
+                packed.add(part, "u16", steps(shown, "u16"))
+        return {"slices": packed}
+
+    def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the slices with the shares of topics, and the probabilities of their words."""
+        if not self._names:
+            return {}
+        found = dict(main["slices"])
+        for at, k in enumerate(self.run.shown):
+            words = {
+                part: _numbers(getattr(self._words, part)[at]) for part in ("mean", "low", "high")
+            }
+            each: dict[str, Any] = {"topic": k, "words": words}
+            if self._shares is not None:
+                each["shares"] = {
+                    part: _numbers(getattr(self._shares, part)[k, :-1])
+                    for part in ("mean", "low", "high")
+                }
+            found.setdefault("topics", []).append(each)
+        return {"slices": found}
+
+    def definitions(self) -> list[Definition]:
+        """Define topics in slices of time, their change, and where they begin and end."""
+        if not self._names:
+            return []
+        noun, many = self.run.noun
+        return [
+            Definition(
+                "Slices of time",
+                f"Each {noun} is in a slice, by its {self._column}. Words of a topic walk from slice to "
+                "slice: the logarithm of each changes by a normal step, whose standard deviation is "
+                "--drift. A topic over all slices is their mean, each by its words. The share of a topic "
+                f"in a slice is that of the average of its {many}.",
+                "Blei & Lafferty 2006, Proceedings of ICML",
+            ),
+            Definition(
+                "Times as probable",
+                "The probability of a word in the topic in the last slice over that in the first.",
+            ),
+            Definition(
+                "Begins, ends",
+                "A topic is there where its share is a tenth of its greatest; it begins or ends where "
+                "its share is surely below that in a slice before or after.",
+            ),
+        ]
+
+
+def _numbers(values: Any) -> Any:
+    """Return an array as lists, rounded, None for NaN."""
+    if np.ndim(values) > 1:
+        return [_numbers(row) for row in values]
+    return [finite(x, 7) for x in values.tolist()]

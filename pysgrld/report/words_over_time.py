@@ -1,0 +1,121 @@
+"""Topics that change with time: how probable words are in every slice, and when a topic is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.reading.intervals import ENOUGH, bounds
+from pysgrld.reading.results import Results
+from pysgrld.types import Doubles, Floats, Int64s
+
+#: Numbers of draws that are held together: topics are followed in blocks of that size.
+_VALUES = 8_000_000
+
+
+class WordsOverTime(NamedTuple):
+    """Some words of some topics in every slice of time.
+
+    Attributes
+    ----------
+    words : (K, n) int64
+        Ids of the words of each topic that are most probable in some slice, the most probable first.
+    mean, low, high : (K, n, T) float64
+        Probability in the topic, and the ends of the 90 % interval; NaN where samples are too few.
+    change, change_low, change_high : (K, n) float64
+        How many times as probable a word is in the last slice as in the first, and its 90 % interval.
+    """
+
+    words: Int64s
+    mean: Doubles
+    low: Doubles
+    high: Doubles
+    change: Doubles
+    change_low: Doubles
+    change_high: Doubles
+
+
+def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTime:
+    """Follow the words of topics through the slices of time, over the kept samples.
+
+    Parameters
+    ----------
+    results : Results
+        Of a model whose topics change with time.
+    topics : (K,) int64
+    most : int
+        Words of each topic, n at most.
+    """
+    fitted, slices = results.fitted, len(results.fitted.slices)
+    phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]  # (T, K, V)
+    n = min(most, phi.shape[2])
+    peak = phi.max(axis=0)
+    order = np.argsort(-peak, axis=1, kind="stable")[:, :n]
+    mean = np.moveaxis(np.take_along_axis(phi, order[None], axis=2), 0, 2).astype(np.float64)
+    nothing = np.full(mean.shape, np.nan)
+    change = mean[:, :, -1] / mean[:, :, 0]
+    found = WordsOverTime(order, mean, nothing, nothing, change, nothing[:, :, 0], nothing[:, :, 0])
+    steps = results.kept() if fitted.draws else []
+    if len(steps) < ENOUGH:
+        return found
+    low, high, ends = nothing.copy(), nothing.copy(), np.full((2, len(topics), n), np.nan)
+    size = max(1, _VALUES // (len(steps) * n * slices))
+    for begin in range(0, len(topics), size):
+        here = slice(begin, begin + size)
+        drawn = np.stack([_looked_up(results, step, topics[here], order[here]) for step in steps])
+        low[here], high[here] = bounds(drawn)
+        ends[:, here] = bounds(drawn[:, :, :, -1] / drawn[:, :, :, 0])
+    return found._replace(low=low, high=high, change_low=ends[0], change_high=ends[1])
+
+
+def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
+    """Return the probabilities of words of topics, (K, n) each, in all slices of a kept sample."""
+    sample = results.read_sample(step)
+    found = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
+    rows: Floats = np.moveaxis(found[:, topics[:, None], words], 0, 2)
+    return rows
+
+
+class Span(NamedTuple):
+    """The slices between which a topic is there.
+
+    Attributes
+    ----------
+    first, last : int
+        The first and the last slice in which it is.
+    begins, ends : bool
+        Whether there is a slice before, or after, in which it surely is not.
+    """
+
+    first: int
+    last: int
+    begins: bool
+    ends: bool
+
+
+#: Share of its greatest share below which a topic is not there.
+THERE = 0.1
+
+
+def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
+    """Return between which slices each topic is there, by its shares of the documents in each.
+
+    It is there where its share is a tenth of its greatest, and surely not where the upper end of the
+    interval is below that, in slices that have documents.
+
+    Parameters
+    ----------
+    mean, high : (K, T) float64
+    documents : sequence of int
+        In each slice.
+    """
+    has, found = np.array(documents) > 0, []
+    for share, upper in zip(mean, high, strict=True):
+        least = THERE * share[has].max(initial=0.0)
+        there = np.flatnonzero(has & (share >= least))
+        first, last = (int(there[0]), int(there[-1])) if len(there) else (0, len(share) - 1)
+        gone = has & (upper < least)
+        found.append(Span(first, last, bool(gone[:first].any()), bool(gone[last + 1 :].any())))
+    return found
