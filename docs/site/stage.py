@@ -38,8 +38,8 @@ API = {
 PARTS = {
     "Start": "getting-started faq coming-from corpora documents python",
     "Use": "questions growing choosing-k report compare effect exports",
-    "Understand": "evaluation diagnose calibration choosing-a-sampler models guided-topics deep-lda "
-    "mixture spherical performance",
+    "Understand": "evaluation diagnose calibration choosing-a-sampler models guided-topics over-time "
+    "deep-lda mixture spherical performance",
     "At scale": "run-directory reliability parallel streams",
     "Python": " ".join(f"api/{name}" for name in API),
     "Project": "stability CHANGELOG SECURITY CONTRIBUTING CODE_OF_CONDUCT internals/README",

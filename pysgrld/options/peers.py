@@ -55,6 +55,8 @@ PEERS = (
     Peer("beta", "MALLET, lda", "--eta"),
     Peer("topic_word_prior", "scikit-learn", "--eta"),
     Peer("seed_topic_list", "BERTopic", "--seed-words"),
+    Peer("time_slice", "gensim", "--time", "a column says when each document is from"),
+    Peer("chain_variance", "gensim", "--drift", "its square root"),
     Peer("min_topic_size", "BERTopic", "", "topics have no least size; --topics is their number"),
     Peer("embedding_model", "BERTopic", "", _COUNTED),
     Peer("umap_model", "BERTopic", "", _COUNTED),
