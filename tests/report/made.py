@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from report.made_effects import effects
+from report.made_slices import over_time
 
 THEMES = """ship sea wind sail harbour captain voyage wave anchor storm deck crew
 king crown throne queen palace court royal prince realm reign noble heir
@@ -551,20 +552,29 @@ def bare() -> Made:
 
 
 def slim() -> Made:
-    """A short run, measured once, with samples of words alone, and two topics that are hardly used."""
+    """A short run, measured once, with samples of words alone, and two topics that are hardly used.
+
+    Its topics change with time.
+    """
     made_up = made(8, 400, 40, seed=13, texts="words")
     topics = [
         {**t, "weight": [t["weight"][0], None, None], "hardly": t["id"] in (3, 5)}
         for t in made_up.report["topics"]
     ]
+    main, records, parts = over_time(topics)
+    topics = [{**t, "over_time": found} for t, found in zip(topics, records, strict=True)]
+    listed, block = packed(parts)
     curve = {**made_up.report["curve"], "average": [[7.6, 765.2]], "point": [[7.6, 812.4]]}
     changed = {
         "topics": topics,
         "curve": curve,
         "effects": effects(8),
+        "slices": main,
+        "blocks": {**made_up.report["blocks"], "slices": listed},
         "hardly_used": "2 topics of 8 are hardly used: -k 6",
     }
-    return made_up._replace(report={**made_up.report, **changed})
+    report = {**made_up.report, **changed}
+    return made_up._replace(report=report, blocks={**made_up.blocks, "slices": block})
 
 
 KINDS = {

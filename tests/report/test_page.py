@@ -23,6 +23,7 @@ def addresses(made: Made) -> list[str]:
     some += ["chains"] * bool(report["chains"])
     some += ["predictions"] * bool(report["predictions"])
     some += ["effects", "effects/1"] * bool(report.get("effects"))
+    some += ["time", "time/2"] * bool(report.get("slices"))
     return some + [f"groups/{i}" for i in range(len(report["columns"]))]
 
 
@@ -33,7 +34,7 @@ def test_every_page_opens_from_a_file_in_silence(opened, kind):
     names = it.page.locator("nav.pages a").evaluate_all(
         "(links) => links.map((a) => a.dataset.page)"
     )
-    some = {"map", "layers", "components", "chains", "predictions", "effects"}
+    some = {"map", "layers", "components", "chains", "predictions", "effects", "time"}
     asked = some & {a.split("/")[0] for a in addresses(it.made)}
     assert asked == set(names) & some
     for width in (1440, 400):
@@ -185,6 +186,36 @@ def test_effects_are_in_order_of_how_sure_and_how_great_they_are(opened):
     assert "year: 2001.5 beside 1990" in it.text()
     it.page.get_by_role("combobox", name="topic", exact=True).select_option(label[4])
     it.page.wait_for_selector(f"svg[aria-label='{label[4]} along year']")
+
+
+def test_words_rise_and_fall_as_the_report_has_it(opened):
+    """Red with: a word's change under another's name; rows of one topic's block for another's."""
+    it = opened("slim")
+    topics = it.made.report["topics"]
+    it.go("time")
+    rows = it.page.locator("table.over-time tbody tr").all()
+    assert len(rows) == len(topics)
+    for row, topic in zip(rows, topics, strict=True):
+        name, _, rising, falling = row.locator("td").all()
+        assert topic["label"] in name.inner_text()
+        known = topic is not topics[-1]
+        first, *_, third, fourth = topic["over_time"]["words"]
+        assert rising.inner_text().split() == ([fourth, third] if known else [])
+        assert falling.inner_text().split() == ([first] if known else [])
+        assert ("begins in 1991" in name.inner_text()) == (topic is topics[2])
+    it.go(f"time/{topics[1]['id']}")
+    rows = it.page.locator("table.effects tbody tr").all()
+    order = topics[1]["over_time"]["words"][::-1]
+    for row, word, i in zip(rows, order, (3, 2, 1, 0), strict=True):
+        cells = row.locator("th, td").all_inner_texts()
+        assert cells[0] == word
+        assert cells[2].replace("\u00a0", " ") == "2.0 %"
+        assert cells[3].replace("\u00a0", " ") == f"{2 * (i + 0.4):.1f} %"
+        assert cells[4] == f"{i + 0.4:.1f}×"
+        assert cells[6] == {0: "falls", 1: ""}.get(i, "rises")
+    it.page.get_by_role("combobox", name="topic", exact=True).select_option(topics[4]["label"])
+    it.page.wait_for_selector(f"svg[aria-label='Words of {topics[4]['label']} over time']")
+    assert "<b>" in it.page.locator("svg text", has_text="1990").first.text_content()
 
 
 def test_predictions_are_the_report_s_and_a_loss_is_hollow(opened):
