@@ -16,7 +16,7 @@ from pysgrld.options.option import Facts, Option, Resolved
 if TYPE_CHECKING:
     from pysgrld.chain.exact import ExactChain
     from pysgrld.chain.protocol import Chain
-    from pysgrld.corpus.minibatches import Minibatches
+    from pysgrld.corpus.minibatches import Epochs, Minibatches
     from pysgrld.evaluate import HeldOut, Scorer
     from pysgrld.evaluate.score import Score
     from pysgrld.models.fitted import Fitted
@@ -203,6 +203,28 @@ class Model(ABC, Generic[R]):
     @abstractmethod
     def chain(self, options: R, stream: Minibatches, corpus: CorpusFacts, run_on: RunOn) -> Chain:
         """Start a Markov chain of the model."""
+
+    def short_chain(self, options: R, stream: Epochs, corpus: CorpusFacts, run_on: RunOn) -> Chain:
+        """Start one of the short chains in clusters of whose topics training begins (``--starts``).
+
+        Parameters
+        ----------
+        options : Resolved
+            With a seed of its own.
+        stream : Epochs
+            Of training.
+        corpus : CorpusFacts
+        run_on : RunOn
+
+        Returns
+        -------
+        Chain
+            Whose draws have ``phi`` over the words, (V, K or more).
+        """
+        from pysgrld.corpus.minibatches import Epochs
+
+        own = Epochs.of(options, stream.source, stream.train)
+        return self.chain(options, own, corpus, run_on)
 
     def exact_chains(
         self, options: R, chain: Chain, threads: int, *, start: bool

@@ -45,6 +45,12 @@ SEGMENTED = (
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn")  # fmt: skip
+#: Of models that may begin with clusters of the topics of short chains.
+STARTS = Option(integer(1, 64),
+                "16; 1 of large corpora, with seed words, and of presets, gibbs, cgs, ovb, hsvg",
+                "short chains, of a warm-up each, whose topics in clusters training begins with: chains "
+                "then find more of the same topics",
+                "Sampling", metavar="N")  # fmt: skip
 _AUTO_NONE: dict[str, Any] = {"auto": "auto", "none": 0}
 SHARED: dict[str, Option] = {
     # model

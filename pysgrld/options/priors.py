@@ -1,4 +1,4 @@
-"""Topics by default, and Dirichlet priors as they are typed: numbers, or ``learn``ed with the topics.
+"""Topics and starts by default, and Dirichlet priors as they are typed: numbers, or ``learn``ed.
 
 No NumPy here: help must be instant.
 """
@@ -36,6 +36,15 @@ def usual_topics(tokens: int) -> int:
     k = min(max(math.sqrt(tokens) / 10, FEWEST_TOPICS), MOST_TOPICS)
     step = 5 if k < 50 else 10
     return step * round(k / step)
+
+
+#: Short chains that training begins with the topics of, and the tokens and cells up to which it does.
+STARTS, STARTS_TOKENS, STARTS_CELLS = 16, 2_000_000, 1_000_000
+
+
+def usual_starts(topics: int, words: int, tokens: int) -> int:
+    """Return the number of short chains that training begins with, where nobody says: 1 if it is long."""
+    return STARTS if tokens <= STARTS_TOKENS and topics * words <= STARTS_CELLS else 1
 
 
 def usual_alpha(topics: int) -> float:

@@ -115,9 +115,8 @@ def begin_by_clusters(
     for number in range(starts):
         seed = _OTHERS + (starts * options.seed + number) % _OTHERS
         own = replace(options, seed=seed, starts=1)
-        minibatches = Epochs.of(own, stream.source, stream.train)
-        chain = model_of(options.model).chain(
-            own, minibatches, corpus, RunOn(run_on.threads, run_on.waiting)
+        chain = model_of(options.model).short_chain(
+            own, stream, corpus, RunOn(run_on.threads, run_on.waiting)
         )
         try:
             iterations, phi = short_iterations(own), np.zeros((k, corpus.words))

@@ -1,4 +1,4 @@
-"""The block of dynamic topics: words that walk, in every slice of time.
+"""The block of dynamic topics: words that walk, in every slice of time; and what they begin with.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
@@ -8,8 +8,16 @@ of the topics for word w.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NamedTuple
+
+from pysgrld.chain.blocks import BlockChain
+from pysgrld.corpus.minibatches import Epochs, Source
 from pysgrld.models.dtm.resolved import DynamicOptions
-from pysgrld.types import Block
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.token_topics import GibbsDocuments
+from pysgrld.samplers.scir import ScirSettings
+from pysgrld.types import Block, Documents, Int64s
 
 
 def blocks(options: DynamicOptions, words: int, tokens: float) -> tuple[Block, ...]:
@@ -28,3 +36,55 @@ def blocks(options: DynamicOptions, words: int, tokens: float) -> tuple[Block, .
             copies=options.copies,
         ),
     )
+
+
+#: Settings of the short chains: what LDA has by default.
+_SWEEPS, _MINIBATCH, _WARM_UP, _ETA = 10, 400, 50, 0.05
+
+
+def steady_chain(
+    options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
+) -> BlockChain:
+    """Start a chain of LDA over the same documents, as if they had no time."""
+    documents = len(stream.train)
+    own = replace(
+        options,
+        algo="scir",
+        settings=ScirSettings(),
+        minibatch=min(_MINIBATCH, -(-documents // 4)),
+        warm_up=options.warm_up or _WARM_UP,
+        counts="rao-blackwell",
+        step_size=(0.1, 1.0, 0.0),
+    )
+    topics = Block(
+        "phi",
+        "simplex",
+        (corpus.words, options.topics),
+        _ETA,
+        0,
+        float(corpus.tokens),
+        sparse=True,
+        settings=own.settings,
+    )
+    tokens = GibbsDocuments(
+        topics=options.topics,
+        alpha=options.alpha,
+        sweeps=_SWEEPS,
+        kept=_SWEEPS // 2,
+        rao_blackwell=True,
+        threads=run_on.threads,
+    )
+    batches = Epochs.of(own, WithoutSlices(stream.source), stream.train)
+    return BlockChain(
+        own, (topics,), tokens, batches, corpus.tokens, run_on.threads, run_on.waiting
+    )
+
+
+class WithoutSlices(NamedTuple):
+    """A source of documents that tells nothing of their slices of time."""
+
+    source: Source
+
+    def take(self, ids: Int64s) -> Documents:
+        """Gather documents, in this order."""
+        return replace(self.source.take(ids), slices=None, copies=1)

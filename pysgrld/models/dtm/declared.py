@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pysgrld.errors import UsageError
 from pysgrld.models.dtm.resolved import DynamicOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
-from pysgrld.options.common import ALPHA
+from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
-from pysgrld.options.priors import usual_alpha, usual_topics
+from pysgrld.options.priors import usual_alpha, usual_starts, usual_topics
 from pysgrld.options.time import TIME, FoundSlices, asked_for
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
     from pysgrld.chain.protocol import Chain
-    from pysgrld.corpus.minibatches import Minibatches
+    from pysgrld.corpus.minibatches import Epochs, Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
 
@@ -46,6 +46,7 @@ class DynamicModel(Model[DynamicOptions]):
     options: ClassVar[Mapping[str, Option]] = {
         "alpha": ALPHA,
         **TIME,
+        "starts": STARTS,
         "drift": Option(
             real(0.0, 100.0),
             "0.1",
@@ -98,6 +99,8 @@ class DynamicModel(Model[DynamicOptions]):
                     "smaller --max-vocab, or fewer --slices"
                 )
         value["slices"] = tuple(found)
+        if value["starts"] is None:
+            value["starts"] = usual_starts(value["topics"], facts.words, facts.tokens)
         if not whole_corpus and value["minibatch"] is None:
             cells = facts.rows * value["topics"]
             each = max(1.0, facts.tokens / facts.documents) * value["sweeps"]
@@ -128,7 +131,7 @@ class DynamicModel(Model[DynamicOptions]):
         seen = facts.minibatch_words(options.minibatch, options.seed)
         whole = SAMPLERS[options.algo].whole_corpus
         blocks = -(-facts.words // 64) * facts.rows // facts.words
-        scored = 0
+        scored, starts = 0, options.starts or 1
         if held_out is not None:
             scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * k
         return {
@@ -137,6 +140,7 @@ class DynamicModel(Model[DynamicOptions]):
             "a minibatch's topics and counts": (4 + 8) * seen * k,
             "counts of other ranks": 8 * seen * k if extent.shared else 0,
             "topics of tokens": 8 * facts.tokens if whole else 0,
+            "short chains": 16 * starts * facts.words * k if starts > 1 else 0,
             "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
             "posterior mean": (8 + 4) * cells if options.samples else 0,
             "held-out documents": scored,
@@ -168,6 +172,14 @@ class DynamicModel(Model[DynamicOptions]):
             run_on.waiting,
             run_on.comm,
         )
+
+    def short_chain(
+        self, options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start a short chain of topics that do not change: all slices begin with the same ones."""
+        from pysgrld.models.dtm.blocks import steady_chain
+
+        return steady_chain(options, stream, corpus, run_on)
 
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int

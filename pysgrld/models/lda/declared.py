@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pysgrld.errors import UsageError
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
-from pysgrld.options.common import ALPHA
+from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, integer
 from pysgrld.options.priors import (
@@ -18,6 +18,7 @@ from pysgrld.options.priors import (
     lowest_eta,
     usual_alpha,
     usual_eta,
+    usual_starts,
     usual_topics,
 )
 from pysgrld.options.word_files import SEEDS, check_seeds
@@ -39,8 +40,6 @@ MANY, MANY_SWEEPS = 128, 20
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
 _ALL_DOCUMENTS = 2**53
-#: Short chains that training begins with the topics of, and the tokens and cells up to which it does.
-STARTS, STARTS_TOKENS, STARTS_CELLS = 16, 2_000_000, 1_000_000
 #: Bytes up to which exact chains follow training where nobody asked for them.
 EXACT_BYTES = 2 << 30
 
@@ -62,14 +61,7 @@ class LDAModel(Model[LDAOptions]):
             "Sampling",
             metavar="on|off",
         ),
-        "starts": Option(
-            integer(1, 64),
-            "16; 1 of large corpora, with seed words, and of presets, gibbs, cgs, ovb, hsvg",
-            "short chains, of a warm-up each, whose topics in clusters training begins with: chains then "
-            "find more of the same topics",
-            "Sampling",
-            metavar="N",
-        ),
+        "starts": STARTS,
         "exact-sweeps": Option(
             integer(0, auto="auto"),
             "auto; presets, gibbs, cgs, ovb, hsvg: 0",
@@ -183,7 +175,9 @@ class LDAModel(Model[LDAOptions]):
             if whole_corpus or not sampler.draws or never or large:
                 value["exact-sweeps"] = 0
         if value["starts"] is None:
-            value["starts"] = STARTS if self._starts_by_clusters(value, facts, whole_corpus) else 1
+            may = self._may_start_by_clusters(value, whole_corpus)
+            usual = usual_starts(value["topics"], facts.words, facts.tokens)
+            value["starts"] = usual if may else 1
         # none where they are not kept: the identity of a run has no options that are none
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
@@ -193,18 +187,15 @@ class LDAModel(Model[LDAOptions]):
             ].draws:  # expected counts, or means of several, vary too little
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
-    def _starts_by_clusters(
-        self, value: Mapping[str, Any], facts: Facts, whole_corpus: bool
-    ) -> bool:
-        """Return whether training begins with clusters of topics where nobody says: where it is short."""
+    def _may_start_by_clusters(self, value: Mapping[str, Any], whole_corpus: bool) -> bool:
+        """Return whether training may begin with clusters of topics where nobody says."""
         never = (
             value["preset"]
             or value["corpus-size"]
             or value["seed-words"]
             or value["keep-documents"]
         )
-        short = facts.tokens <= STARTS_TOKENS and value["topics"] * facts.words <= STARTS_CELLS
-        return short and SAMPLERS[value["algo"]].draws and not (whole_corpus or never)
+        return SAMPLERS[value["algo"]].draws and not (whole_corpus or never)
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""
