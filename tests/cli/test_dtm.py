@@ -13,7 +13,18 @@ pytestmark = pytest.mark.cli
 SLICES, K, V = 4, 3, 30
 FAST = (
     *("-k", "3", "--max-df", "1.0", "--min-df", "1", "--holdout", "40", "--minibatch", "100", "-q"),
-    *("--sweeps", "4", "--warm-up", "30", "--burn-in", "40", "--sample-every", "2"),
+    *(
+        "--starts",
+        "1",
+        "--sweeps",
+        "4",
+        "--warm-up",
+        "30",
+        "--burn-in",
+        "40",
+        "--sample-every",
+        "2",
+    ),
 )
 
 
