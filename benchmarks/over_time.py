@@ -39,6 +39,7 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.corpus.reading import ReadingProgress
+from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.matching import DISTRIBUTIONS, assign
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.intervals import bounds
@@ -278,12 +279,7 @@ def nips(arguments: argparse.Namespace) -> None:
         runs["LDA, the last year"] = trained(recent, place / "recent", *plain, "--holdout", 15)
         found: dict[str, dict[str, Any]] = {}
         for name, (results, _) in runs.items():
-            found[name] = {}
-            for what in ("held", "next"):
-                path = _with_years(place, what)
-                with tempfile.TemporaryDirectory() as scratch:
-                    parts = held_out_of(results, str(path), 0.8, 0, Path(scratch), Quiet())
-                    found[name][what] = score(results, parts).average
+            found[name] = {what: _scored(results, place, what) for what in ("held", "next")}
         for name, (_, seconds) in runs.items():
             line = f"{name}: {seconds:.0f} s"
             for what, figure in found[name].items():
@@ -292,6 +288,24 @@ def nips(arguments: argparse.Namespace) -> None:
                     gap = figure.minus(found["LDA, all years"][what])
                     line += f" ({float(gap):+.1f} ± {gap.error:.1f})"
             print(line, flush=True)
+        print("held-out papers by year, and LDA trained on that year alone")
+        held = years[(years < last) & out]
+        for year in np.unique(held).tolist():
+            of = np.flatnonzero(held == year)
+            told = [f"{name} {figures['held'].among(of):.0f}" for name, figures in found.items()]
+            own = part(f"in{year}", (years == year) & ~out)
+            results, _ = trained(own, place / f"own{year}", *plain, "--holdout", 15)
+            alone = _scored(results, place, "held").among(of)
+            told.append(f"LDA, its own year {alone:.0f}")
+            print(f"{year}, {len(of)} papers: {', '.join(told)}", flush=True)
+
+
+def _scored(results: Results, place: Path, what: str) -> Estimate:
+    """Score some of the papers under a run; all runs split them alike."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = _with_years(place, what)
+        parts = held_out_of(results, str(path), 0.8, 0, Path(scratch), Quiet())
+        return score(results, parts).average
 
 
 def _with_years(place: Path, name: str) -> Path:

@@ -58,6 +58,7 @@ Examples:
   sgmc topics --word king         the topics that a word is used in
   sgmc topics --by group          the groups in which each surely is more
   sgmc topics --along year        how each goes along a column, or the corpus
+  sgmc topics --over-time         words in slices of time (train --time)
   sgmc topics --json | jq '.topics[0].words[].word'""",
 )
 @run_argument
@@ -94,6 +95,7 @@ Examples:
     parse=str,
     metavar="COLUMN|corpus",
 )
+@flag("--over-time", "words of each topic in slices of time, and those that rise and fall")
 @plain(
     "--cluster",
     "each document alone",
@@ -117,6 +119,7 @@ def command(
     word: str | None,
     by: str | None,
     along: str | None,
+    over_time: bool,
     cluster: str | None,
     **values: Any,
 ) -> None:
@@ -136,10 +139,11 @@ def command(
     from pysgrld.run.machine import threads as count
 
     from .answers import answer, check_alone
+    from .over_time import show_over_time
     from .progress import Screen
 
     asked = {"--documents": documents, "--word": word, "--by": by, "--along": along}
-    alone = asked | {"--tree": tree, "--name-with": name_with}
+    alone = asked | {"--tree": tree, "--name-with": name_with, "--over-time": over_time}
     check_alone(alone, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(run, count(values["threads"]).number, missing=screen.warn)
@@ -153,6 +157,9 @@ def command(
             if results.at(layer) > 0:
                 raise UsageError("--name-with names topics of layer 1: leave --layer out")
             _name(results, name_with, screen, replace=force, as_json=values["json"])
+            return
+        if over_time:
+            show_over_time(results, as_json=values["json"])
             return
         if any(value is not None for value in asked.values()):
             answer(results, results.at(layer), asked, cluster, as_json=values["json"])

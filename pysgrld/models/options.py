@@ -40,7 +40,7 @@ def _kind() -> dict[str, Option]:
         "algo": Option(
             choice(*SAMPLERS),
             first.algorithms[0],
-            "how it is trained: one of the samplers that --help-all lists",
+            "one of the samplers that --help-all lists",
             "Model",
             metavar="NAME",
             default=first.algorithms[0],

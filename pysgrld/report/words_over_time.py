@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.models.fitted import top_words
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s
@@ -76,6 +77,22 @@ def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Fl
     found = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
     rows: Floats = np.moveaxis(found[:, topics[:, None], words], 0, 2)
     return rows
+
+
+def top_by_slice(results: Results, topics: Int64s, n: int) -> Int64s:
+    """Return the ids of the n most probable words of topics in each slice of time, (K, T, n).
+
+    Parameters
+    ----------
+    results : Results
+        Of a model whose topics change with time.
+    topics : (K,) int64
+    n : int
+        All words where there are fewer.
+    """
+    fitted = results.fitted
+    phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]
+    return np.stack([top_words(slice_of.T, n) for slice_of in phi], axis=1)
 
 
 class Span(NamedTuple):

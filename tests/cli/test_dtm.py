@@ -81,6 +81,25 @@ def test_words_rise_and_fall_as_they_were_made_to(dated):
         assert max(values) > 2 * min(values)
 
 
+def test_words_in_slices_on_a_terminal(dated):
+    """Red with: a slice's words under another one's name; a word that rises among those that fall."""
+    found = json.loads(dated("topics", "run", "--over-time", "--json").stdout)
+    assert found["names"] == ["1990", "1991", "1992", "1993"]
+    topic = next(t for t in found["topics"] if "w00" in t["slices"][-1])
+    assert topic["slices"][0][0] == "w01"
+    assert topic["slices"][-1][0] == "w00"
+    change = {c["word"]: c for c in topic["changes"]}
+    assert 1 < change["w00"]["low"] < change["w00"]["times"] < change["w00"]["high"]
+    assert change["w01"]["high"] < 1
+    shown = dated("topics", "run", "--over-time").stdout
+    assert "        1990  w01 " in shown
+    assert "       rises  w00 " in shown
+    assert "       falls  w01 " in shown
+    dated("train", "news.csv", *FAST, "--iterations", "40", "--out", "plain")
+    said = dated("topics", "plain", "--over-time", code=2).stderr
+    assert "do not change with time; train with --time COLUMN" in said
+
+
 def test_a_document_is_scored_by_the_topics_of_its_slice(dated):
     """As if it were of another year it is predicted worse."""
     own = json.loads(dated("eval", "run", "--json").stdout)

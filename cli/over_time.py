@@ -1,0 +1,108 @@
+"""The answer of ``sgmc topics --over-time``: the words of each topic in slices of time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pysgrld.errors import UsageError
+
+from .options import show_json
+from .terminal import echo, fill, room, shown, wrap
+
+if TYPE_CHECKING:
+    from pysgrld.reading.results import Results
+
+#: Slices that are printed of each topic, words of each, words that are followed, and told of.
+SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
+
+
+def show_over_time(results: Results, *, as_json: bool) -> None:
+    """Print the most probable words of each topic in some slices, and the words that rise and fall.
+
+    Raises
+    ------
+    UsageError
+        If topics do not change with time.
+    """
+    slicing, names = results.options.slicing, results.fitted.slices
+    if slicing is None:
+        raise UsageError(
+            f"--over-time: {results.fitted.noun}s of {results.path} do not change with time; train with "
+            "--time COLUMN"
+        )
+    topics = _topics(results)
+    if as_json:
+        show_json({"run": results.place, "column": slicing.field, "names": names, "topics": topics})
+        return
+    last, spread = len(names) - 1, results.spread()
+    places = sorted({round(i * last / (SLICES - 1)) for i in range(SLICES)})
+    wide = max(5, *(len(names[t]) for t in places))
+    echo(f"{results.place}, words of each topic by {shown(slicing.field)}, {len(names)} slices")
+    for topic in topics:
+        weight = "" if topic["weight"] is None else f"  {100 * topic['weight']:.1f} %"
+        echo(f"\n{topic['id']:>5}{weight}  {shown(topic['label'] or '')}".rstrip())
+        for t in places:
+            _line(names[t], wide, topic["slices"][t])
+        known = [c for c in topic["changes"] if c["low"] is not None]
+        known.sort(key=lambda c: -c["times"])
+        for name, sure in (
+            ("rises", [c for c in known if c["low"] > 1]),
+            ("falls", [c for c in reversed(known) if c["high"] < 1]),
+        ):
+            if sure:
+                _line(name, wide, [_change(c) for c in sure[:TOLD]])
+    title = spread.title if (remark := spread.remark()) is None else f"{spread.title}: {remark}"
+    echo()
+    echo(
+        fill(
+            f"Rises, falls: how many times as probable in {names[-1]} as in {names[0]}, where the "
+            f"interval leaves 1 out. {title}"
+        )
+    )
+
+
+def _topics(results: Results) -> list[dict[str, Any]]:
+    """Return the topics by weight: their words in each slice, and how these have changed."""
+    import numpy as np
+
+    from pysgrld.reading.topics import topics_of
+    from pysgrld.report.words_over_time import top_by_slice, words_over_time
+
+    topics = topics_of(results, 3, intervals=False, coherences=False)
+    ids, vocabulary = np.array([topic.id for topic in topics]), results.vocabulary
+    top, found = top_by_slice(results, ids, WORDS), words_over_time(results, ids, FOLLOWED)
+    record = []
+    for i, topic in enumerate(topics):
+        parts = (found.change[i], found.change_low[i], found.change_high[i])
+        numbers = ([None if np.isnan(x) else x for x in part.tolist()] for part in parts)
+        changes = [
+            {"word": vocabulary[w], "times": times, "low": low, "high": high}
+            for w, times, low, high in zip(found.words[i].tolist(), *numbers, strict=True)
+        ]
+        slices = [[vocabulary[w] for w in row] for row in top[i].tolist()]
+        record.append(
+            {
+                "id": topic.id,
+                "label": topic.label,
+                "weight": topic.weight,
+                "slices": slices,
+                "changes": changes,
+            }
+        )
+    return record
+
+
+def _line(name: str, wide: int, words: list[str]) -> None:
+    """Print words after a name, in as many lines as they need."""
+    indent = 9 + wide
+    for i, line in enumerate(wrap([shown(word) for word in words], room() - indent)):
+        echo(f"       {name if i == 0 else '':>{wide}}  {line}")
+
+
+def _change(change: dict[str, Any]) -> str:
+    """Return a word with how many times as probable it has become."""
+    times, low, high = (
+        f"{x:.1f}x" if x >= 0.95 else f"{x:.2g}x"
+        for x in (change["times"], change["low"], change["high"])
+    )
+    return f"{change['word']} {times} ({low} to {high})"
