@@ -305,7 +305,7 @@ def _scored(results: Results, place: Path, what: str) -> Estimate:
     with tempfile.TemporaryDirectory() as scratch:
         path = _with_years(place, what)
         parts = held_out_of(results, str(path), 0.8, 0, Path(scratch), Quiet())
-        return score(results, parts).average
+        return score(results, parts, 0.8, 0).average
 
 
 def _with_years(place: Path, name: str) -> Path:

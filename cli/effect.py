@@ -120,6 +120,11 @@ def command(
                 f"{plural(effects.design.missing, 'document')} without a value in "
                 f"{' or '.join(effects.design.columns)} left out"
             )
+        if results.fitted.slices:
+            screen.warn(
+                "words are sorted by what topics are on average over time: an effect of time is also how "
+                "their words have changed"
+            )
         if effects.draws == 1:
             screen.note(
                 "fewer than 20 full samples are kept: intervals leave out how unsure the topics are"

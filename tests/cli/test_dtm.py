@@ -100,6 +100,10 @@ def test_words_in_slices_on_a_terminal(dated):
     assert "do not change with time; train with --time COLUMN" in said
 
 
+def test_an_effect_of_time_is_told_to_be_of_words_too(dated):
+    assert "how their words have changed" in dated("effect", "run", "~ year").stderr
+
+
 def test_a_document_is_scored_by_the_topics_of_its_slice(dated):
     """As if it were of another year it is predicted worse."""
     own = json.loads(dated("eval", "run", "--json").stdout)
