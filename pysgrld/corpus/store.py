@@ -304,11 +304,8 @@ class Corpus:
         """
         names = [column.name for column in self.about.columns]
         if name not in names:
-            there = f"its columns are {', '.join(names[:20])}" if names else "it has no columns"
-            raise CorpusError(
-                f"no column {name[:40]!r}: {there}; --meta-field and --metadata keep some",
-                str(self.path),
-            )
+            there = f"its columns are {', '.join(names[:20])}" if names else "it kept none"
+            raise CorpusError(f"no column {name[:40]!r}; {there}", self.path)
         return self.about.values(name, np.arange(self.documents))
 
     @property

@@ -16,8 +16,9 @@ from pysgrld.errors import CorpusError
 pytestmark = pytest.mark.cli
 
 FOLDER = Path(pysgrld.corpus.__file__).parent
-#: Modules that say something only where a corpus is built: in shards, with rows of metadata.
-OF_BUILDING = ("shards.py", "metadata.py")
+#: Modules that say something only where a corpus is built: in shards, with rows of metadata, or
+#: trained on in slices of time.
+OF_BUILDING = ("shards.py", "metadata.py", "slices.py")
 #: Modules that say something only where a vocabulary is made.
 CHOOSING = ("lexicon.py", "open.py", "phrases.py", "reading.py", "stopwords.py", "vocabulary.py")
 
