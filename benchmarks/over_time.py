@@ -353,11 +353,13 @@ def large(arguments: argparse.Namespace) -> None:
     subprocess.run([*command, *map(str, given)], check=False)
     lines = (place / "run" / "metrics.jsonl").read_text().splitlines()
     last = json.loads(lines[-1])
+    # there is no average before the first posterior sample
+    scores = [last[name] for name in ("perplexity", "point_perplexity", "unigram_perplexity")]
+    told = ", ".join("none yet" if score is None else f"{score:.0f}" for score in scores)
     print(
         f"{last['iteration']} iterations, {last['epoch']:.2f} epochs in {last['train_seconds']:.0f} s of "
         f"training, {last['train_seconds'] / max(1, last['iteration']):.2f} s each; memory "
-        f"{last['rss_bytes'] / 2**30:.1f} GB; perplexity {last['perplexity']:.0f}, of one draw "
-        f"{last['point_perplexity']:.0f}, of word frequencies {last['unigram_perplexity']:.0f}"
+        f"{last['rss_bytes'] / 2**30:.1f} GB; perplexity, of one draw, of word frequencies: {told}"
     )
 
 
