@@ -153,7 +153,11 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
         return iso(int(value)) if dates else f"{value:g}"
 
     pairs = [(shown(a), shown(b)) for a, b in zip(begins, ends, strict=True)]
-    names = tuple(a if a == b else f"{a} to {b}" for a, b in pairs)
+    # days tell slices apart, unless two begin on the same one
+    called = [(a[:10], b[:10]) for a, b in pairs] if dates else pairs
+    if len({a for a, _ in called}) < number:
+        called = pairs
+    names = tuple(a if a == b else f"{a} to {b}" for a, b in called)
     if dates:
         return Slicing(field, names, tuple(a for a, _ in pairs))
     return Slicing(field, names, tuple(float(a) for a in begins))

@@ -187,23 +187,29 @@ def test_phi_is_what_rows_say_in_each_slice():
     np.testing.assert_array_equal(topics.state.rows(rows), topics.state.rows()[rows])
 
 
+def stepped(base, times, h, *, topics, steps, seed):
+    """Logits under counts that are always ``base``, (T, V), and under noisy ones of that mean.
+
+    Noisy counts are ``times`` Poisson counts: of so many times the variance of Poisson ones.
+    """
+    rng, found = np.random.default_rng(seed), []
+    for noisy in (False, True):
+        some = Topics("sgld", topics=topics)
+        for stage in range(steps):
+            if stage == 60:
+                some.state = some.state.after_warm_up()
+            counts = base.T[:, :, None] + np.zeros((2, 3, some.k), np.int64)
+            some.step(times * rng.poisson(counts / times) if noisy else counts, h)
+        found.append(logits(some))
+    return found
+
+
 def test_noise_of_minibatches_widens_draws_as_the_rule_says():
     """Counts that vary about their mean widen draws by 1 + tanh(h/2) times their variance over mean."""
-    rng = np.random.default_rng(8)
-    base, times, h = np.array([[40, 60]] * 3), 20, 0.1
-    widths = []
-    for noisy in (False, True):
-        topics = Topics("sgld", topics=1_000)
-        for stage in range(260):
-            if stage == 60:
-                topics.state = topics.state.after_warm_up()
-            counts = base.T[:, :, None] + np.zeros((2, 3, topics.k), np.int64)
-            if noisy:
-                counts = times * rng.poisson(counts / times)
-            topics.step(counts, h)
-        widths.append(logits(topics).var())
+    times, h = 20, 0.1
+    plain, noisy = stepped(np.array([[40, 60]] * 3), times, h, topics=1_000, steps=260, seed=8)
     bound = 1.0 + np.tanh(h / 2) * times
-    assert 1.1 < widths[1] / widths[0] < bound * (1 + Z * np.sqrt(4 / 3_000))
+    assert 1.1 < noisy.var() / plain.var() < bound * (1 + Z * np.sqrt(4 / 3_000))
 
 
 def test_counts_of_a_minibatch_do_not_choose_the_length_of_their_own_step():
@@ -211,21 +217,9 @@ def test_counts_of_a_minibatch_do_not_choose_the_length_of_their_own_step():
 
     Red with: the running mean brought up to date before it is used, which moves them by .1.
     """
-    rng = np.random.default_rng(9)
-    base, times, h = np.array([[10, 90]] * 3), 20, 0.02
-    means, widths = [], []
-    for noisy in (False, True):
-        topics = Topics("sgld", topics=1_500)
-        for stage in range(360):
-            if stage == 60:
-                topics.state = topics.state.after_warm_up()
-            counts = base.T[:, :, None] + np.zeros((2, 3, topics.k), np.int64)
-            if noisy:
-                counts = times * rng.poisson(counts / times)
-            topics.step(counts, h)
-        means.append(logits(topics).mean())
-        widths.append(logits(topics).mean(axis=0).std() / np.sqrt(topics.k))
-    assert abs(means[1] - means[0]) < 0.03 + Z * np.hypot(*widths)
+    both = stepped(np.array([[10, 90]] * 3), 20, 0.02, topics=1_500, steps=360, seed=9)
+    errors = [x.mean(axis=0).std() / np.sqrt(x.shape[1]) for x in both]
+    assert abs(both[1].mean() - both[0].mean()) < 0.03 + Z * np.hypot(*errors)
 
 
 @pytest.mark.parametrize("algo", ["sgld", "mala"])

@@ -55,6 +55,15 @@ def test_so_many_slices_have_about_as_many_documents_each():
     assert dates.names == ("2001-01-01 to 2001-05-01", "2002-01-01 to 2003-01-01")
 
 
+def test_slices_are_called_by_days_unless_two_begin_on_the_same_one():
+    """Where they begin is kept to the second all the same."""
+    days = slicing_of("d", 2, ["2001-01-01T08:00:00", "2001-02-01T09:30:00", "2001-03-01T10:00:00"])
+    assert days.names == ("2001-01-01 to 2001-02-01", "2001-03-01")
+    assert days.begins[1] == "2001-03-01T10:00:00"
+    hours = slicing_of("d", 2, ["2001-01-01T08:00:00", "2001-01-01T09:30:00"])
+    assert hours.names == ("2001-01-01T08:00:00", "2001-01-01T09:30:00")
+
+
 def test_what_comes_before_the_first_or_after_the_last_slice_is_in_these():
     found = slicing_of("year", "year", [1990, 1992])
     assert places(found, [1980, 2030]) == [0, 2]
