@@ -471,15 +471,8 @@ class Results:
         stored = [Corpus.open(folder / name) for name in names]
         parts = [part.take(np.arange(part.documents)) for part in stored]
         ids = np.arange(len(parts[0]))
-        if (slicing := self.options.slicing) is not None:
-            slices = np.array(stored[0].provenance.get("slices", ()), np.int32)
-            copies = len(slicing.names)
-            if slices.shape != ids.shape or not 0 <= slices.min() <= slices.max() < copies:
-                raise CheckpointError(
-                    f"{folder}: has no slices of time of these documents; delete the folder, and "
-                    f"'sgmc train --resume {self.path}' writes it again"
-                )
-            parts = [replace(part, slices=slices, copies=copies) for part in parts]
+        if self.options.slicing is not None:
+            parts = run_record.in_slices(self.run, parts, stored[0], self.options.copies)
         found = whole(parts[0], ids) if self.fitted.score.whole else pair(*parts)
         return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
 
@@ -487,7 +480,7 @@ class Results:
         """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
         slicing = self.options.slicing
         options = self.reading_options().keeping(None if slicing is None else slicing.field)
-        corpus = open_corpus(
+        return open_corpus(
             [path],
             options,
             store=store,
@@ -495,8 +488,7 @@ class Results:
             threads=self.threads,
             notify=listener.reading,
             log=listener.note,
-        )
-        return corpus.slice_by(slicing)
+        ).slice_by(slicing)
 
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None

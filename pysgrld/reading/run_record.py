@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from pysgrld.chain.exact import plan_in
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
@@ -15,7 +18,7 @@ from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
-from pysgrld.types import Array
+from pysgrld.types import Array, Documents
 
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
@@ -154,6 +157,25 @@ def corpus_gone(run: RunDirectory) -> str:
         return f"{run.path}: its training corpus cannot be used: {problems[0]}"
     place = run.config.get("command", {}).get("corpus") or run.path / "corpus"
     return f"{run.path}: its training corpus is not at {place}, or was changed"
+
+
+def in_slices(
+    run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
+) -> list[Documents]:
+    """Return the parts of held-out documents in the slices of time that were stored with them.
+
+    Raises
+    ------
+    CheckpointError
+        If they are not slices of these documents, of so many.
+    """
+    slices = np.array(stored.provenance.get("slices", ()), np.int32)
+    if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:
+        raise CheckpointError(
+            f"{run.path / 'holdout'}: has no slices of time of these documents; delete the folder, and "
+            f"'sgmc train --resume {run.path}' writes it again"
+        )
+    return [replace(part, slices=slices, copies=copies) for part in parts]
 
 
 def _fits(value: Any, hint: Any) -> bool:
