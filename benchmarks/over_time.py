@@ -1,7 +1,7 @@
 """Topics over time (`--model dtm`) measured: coverage, beside gensim, NIPS by year, a million documents.
 
     python benchmarks/over_time.py coverage [--corpora 20] [--algo mala]
-    python benchmarks/over_time.py gensim [--python PYTHON] [--documents 2000]
+    python benchmarks/over_time.py gensim [--python PYTHON] [--documents 2000] [-k 5]
     python benchmarks/over_time.py nips DOCWORD NAMES [-k 20] [--algo sgld]
     python benchmarks/over_time.py large FOLDER [--documents 1000000] [--minutes 60]
 
@@ -182,11 +182,12 @@ print(seconds)
 
 def gensim(arguments: argparse.Namespace) -> None:
     """Train both on the same documents, and score both on the same others."""
+    k = arguments.topics
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        corpus = made(1, arguments.documents, 10, 500, 10, 80)
+        corpus = made(1, arguments.documents, 10, arguments.words, k, 80)
         write_lines(place / "made.jsonl", corpus)
-        given = ["--time", "year", "-k", 10, *ALL_WORDS, "--eval-every", "1"]
+        given = ["--time", "year", "-k", k, *ALL_WORDS, "--eval-every", "1", "--exact-sweeps", 0]
         given += ["--drift", DRIFT, "--spread", SPREAD]
         results, seconds = trained(place / "made.jsonl", place / "run", *given)
         stored = results.training_corpus()
@@ -203,11 +204,11 @@ def gensim(arguments: argparse.Namespace) -> None:
         sizes = np.bincount(taken.slices, minlength=10).tolist()
         record = {"bags": bags, "sizes": sizes, "words": stored.words, "variance": DRIFT**2}
         (place / "docs.json").write_text(json.dumps(record))
-        command = [arguments.python, "-c", GENSIM, str(place), "10"]
+        command = [arguments.python, "-c", GENSIM, str(place), str(k)]
         theirs = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         phi = np.load(place / "phi.npy")  # (K, V, T)
-        rows = core.zeros(stored.words * 10, padded(10), "float32")
-        rows[:, :10] = np.moveaxis(phi, 0, 2).reshape(-1, 10)
+        rows = core.zeros(stored.words * 10, padded(k), "float32")
+        rows[:, :k] = np.moveaxis(phi, 0, 2).reshape(-1, k)
         scorer = results.fitted.scorer(results.held_out())
         figure = float(scorer.point(Key(0, 0, 1), {"phi": np.maximum(rows[scorer.words], 1e-12)}))
         lines = (place / "run" / "metrics.jsonl").read_text().splitlines()
@@ -216,16 +217,14 @@ def gensim(arguments: argparse.Namespace) -> None:
         own = float(score_own(results).average)
         truth = np.moveaxis(corpus.phi, 0, 2)  # (K, V, T)
         places = np.array([int(word[1:]) for word in results.vocabulary])
-        rows[:, :10] = np.moveaxis(truth[:, places], 0, 2).reshape(-1, 10)
+        rows[:, :k] = np.moveaxis(truth[:, places], 0, 2).reshape(-1, k)
         best = float(scorer.point(Key(0, 0, 1), {"phi": np.maximum(rows[scorer.words], 1e-12)}))
         print(f"gensim LdaSeqModel: {theirs:.0f} s, perplexity {figure:.1f}")
         when = "never" if reached is None else f"after {reached['train_seconds']:.2f} s of training"
         print(f"sgmc: that figure {when}; the whole command {seconds:.1f} s, perplexity {own:.1f}")
         print(f"the topics that were planted: {best:.1f}")
-        if reached is not None:
-            print(
-                f"{theirs / max(reached['train_seconds'], 1e-3):.0f} times sooner to the same figure"
-            )
+        if figure >= own:  # its own time to that figure is no longer than that of the command
+            print(f"{theirs / seconds:.0f} times sooner to that figure, at least")
 
 
 # ---- NIPS
@@ -393,6 +392,8 @@ def main() -> None:
     part = which.add_parser("gensim")
     part.add_argument("--python", default=sys.executable)
     part.add_argument("--documents", type=int, default=2000)
+    part.add_argument("--words", type=int, default=500)
+    part.add_argument("-k", "--topics", type=int, default=5)
     part = which.add_parser("nips")
     part.add_argument("docword")
     part.add_argument("names")

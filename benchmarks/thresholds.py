@@ -61,7 +61,7 @@ EXPLAINED = {
     "A mark of a format, or the number of a stream of random numbers: any would do as well.": """
         chain/mpi _ALL; corpus/about/details NONE WHOLE; corpus/bzip2 _BLOCK _END _MARK _WORD
         _POLYNOMIAL; effects/composition _SEED; evaluate/reader _STREAM _BITS _LAYER;
-        models/lda/exact _NUMBER; models/dpmm/slice_sampling _STICKS _COMPONENTS _CONCENTRATION
+        models/exact_tokens _NUMBER; models/dpmm/slice_sampling _STICKS _COMPONENTS _CONCENTRATION
         _BETA _FRESH _CHOICE _SWAPS _UNIFORMS _BIRTHS; models/sam/score _PRIOR _PROPOSAL;
         report/page_file VERSION; report/population _SEED; samplers/points _START _PACE;
         search/rungs _KEY; train/begin _OTHERS; experiments/bench/timing SCHEMA; report/page_file

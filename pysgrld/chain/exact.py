@@ -1,4 +1,4 @@
-"""The exact stage: draws of the whole corpus by collapsed Gibbs chains, from where training has ended.
+"""The exact stage: draws of the whole corpus by exact chains, from where training has ended.
 
 Draws of samplers that see minibatches vary more than the posterior, and the means of topics lie beside
 its own. So training is followed by a few chains of an exact sampler, from its last state. The first half
@@ -106,7 +106,15 @@ def follows(chain: Chain, options: Resolved) -> bool:
 
 
 class ExactChain(BlockChain, ABC):
-    """A chain of an exact sampler over the whole corpus, one of several from the same state."""
+    """A chain of an exact sampler over the whole corpus, one of several from the same state.
+
+    Attributes
+    ----------
+    method : str
+        What it samples by, as a person reads it.
+    """
+
+    method: str
 
     @abstractmethod
     def sweep(self, sweeps: int, others: Sequence[Any] = ()) -> None:

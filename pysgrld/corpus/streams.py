@@ -100,7 +100,7 @@ def named_documents(
     check_inputs(inputs)
     if fields:
         options = replace(options, meta_field=",".join(fields))
-    options = options.keeping(None if slicing is None else slicing.field)
+    options = options.keeping(slicing and slicing.field)
     blocks = _matched(inputs, options, words, threads, notify, log, wanted)
     sliced = None if slicing is None else (slicing.field, partial(put_in_slices, slicing))
     return NamedDocuments(blocks, fields, sliced)

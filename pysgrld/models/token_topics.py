@@ -45,6 +45,10 @@ def token_places(documents: Documents) -> Int64s:
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
+#: Sweeps by which tokens get their first topics, given topics over words.
+FIRST_SWEEPS = 10
+
+
 class TokenTopics(DocumentSampler):
     """Documents whose tokens have topics, which may be kept between visits.
 
@@ -52,6 +56,8 @@ class TokenTopics(DocumentSampler):
     ----------
     topics : int
         K.
+    alpha : float or None
+        Symmetric Dirichlet parameter per topic of a document; None where it is learned, one for each.
     z : (N,) int32 or None
         Topics of all tokens that are kept, -1 of one that has none yet; None where none are kept.
     token_ptr : (n + 1,) int64 or None
@@ -59,6 +65,7 @@ class TokenTopics(DocumentSampler):
     """
 
     topics: int
+    alpha: float | None
     z: Int32s | None = None
     token_ptr: Int64s | None = None
 
@@ -66,6 +73,22 @@ class TokenTopics(DocumentSampler):
         """Keep the topics of all tokens between visits; none has one yet."""
         self.token_ptr = token_places(documents)
         self.z = np.full(self.token_ptr[-1], -1, np.int32)
+
+    def sample_first(self, key: Key, draw: Draw, batch: Minibatch, threads: int) -> None:
+        """Give the tokens that are kept their first topics, by some sweeps given topics over words."""
+        documents = GibbsDocuments(
+            topics=self.topics,
+            alpha=self.alpha,
+            sweeps=FIRST_SWEEPS,
+            kept=1,
+            rao_blackwell=False,
+            threads=threads,
+        )
+        documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
+        documents.visit(key, draw, batch)
+        assert self.z is not None
+        assert documents.z is not None
+        self.z[:] = documents.z
 
     def arrays(self) -> dict[str, Array]:
         """Return the topics of all tokens, ``z``, where they are kept."""

@@ -479,7 +479,7 @@ class Results:
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
         slicing = self.options.slicing
-        options = self.reading_options().keeping(None if slicing is None else slicing.field)
+        options = self.reading_options().keeping(slicing and slicing.field)
         return open_corpus(
             [path],
             options,

@@ -58,7 +58,7 @@ class Reading(NamedTuple):
         """Read another corpus over the words of this one; rows stay in order."""
         found = open_corpus(
             [path],
-            self.options.keeping(None if self.slicing is None else self.slicing.field),
+            self.options.keeping(self.slicing and self.slicing.field),
             store=self.scratch / name,
             match=corpus.vocabulary,
             threads=self.threads,

@@ -301,7 +301,7 @@ class Training:
         self._save(last=False)
         stage = self._made_stage(sweeps, start=True)
         self.reporter.note(
-            f"draws exactly: {len(stage.chains)} chains of collapsed Gibbs sampling over all documents, "
+            f"draws exactly: {len(stage.chains)} chains of {stage.chains[0].method} over all documents, "
             f"{plural(stage.sweeps, 'sweep')} each"
         )
         return stage

@@ -72,9 +72,9 @@ class Sgmc:
         self("export", run, "--to", "npy", "-o", out, "--force")
         return hashlib.sha256((self.folder / out / "topics.npy").read_bytes()).hexdigest()
 
-    def stop_midway(self, number, *args, out="run", base=SMALL, word="perplexity"):
+    def stop_midway(self, number, *args, out="run", base=SMALL, word="perplexity", corpus=BIBLE):
         """Send a signal when the first evaluation is shown; give exit code and what was said."""
-        arguments = ("train", BIBLE, *base, "--out", out, "--eval-every", "15", *args)
+        arguments = ("train", corpus, *base, "--out", out, "--eval-every", "15", *args)
         said = []
         with self.start(*arguments) as process:
             for line in process.stderr:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -155,6 +156,28 @@ def test_a_killed_run_and_one_on_other_threads_have_the_same_bits(dated):
     ).read_bytes()
 
 
+def test_exact_draws_killed_and_on_other_threads_have_the_same_bits(dated):
+    """Red with: chains that go on from where training ended; all chains with the same randomness."""
+    base = [option for option in FAST if option != "-q"]
+    given = ("--time", "year", "--iterations", "60", "--exact-sweeps", "60", "--samples", "8")
+    dated("train", "news.csv", *base, *given, "--threads", "1", "--out", "all")
+    code, said = dated.stop_midway(
+        *(signal.SIGKILL, *given, "--checkpoint-every", "1", "--threads", "2"),
+        **{"base": base, "corpus": "news.csv", "out": "killed", "word": "draws exactly"},
+    )
+    assert code == -signal.SIGKILL
+    assert "4 chains of Gibbs sampling and steps that are accepted or not over all" in said
+    dated("train", "news.csv", *base, *given, "--threads", "3", "--out", "killed")
+    for name in ("all", "killed"):
+        dated("export", name, "--to", "npy", "-o", f"exact-{name}", "--force")
+    a, b = (np.load(dated.folder / f"exact-{name}" / "topics.npy") for name in ("all", "killed"))
+    np.testing.assert_array_equal(a, b)
+    samples = sorted((dated.folder / "all" / "samples").iterdir())
+    assert len({p.read_bytes() for p in samples}) == len(samples) == 8
+    shown = " ".join(dated("diagnose", "all").stdout.split())
+    assert "--exact-sweeps 1000" in shown  # sixty are too few
+
+
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="no launcher of ranks")
 def test_ranks_have_the_bits_of_one_process(dated):
     given = (*("train", "news.csv", "--time", "year", *FAST), *("--iterations", "200", "--mpi"))
@@ -191,6 +214,11 @@ def test_a_corpus_that_has_grown_by_a_year_has_one_slice_more(dated):
         (("--time", "year", "--slices", "month"), 2, "months need dates"),
         (("--time", "year", "--slices", "9"), 2, "4 different values: give 4 or fewer"),
         (("--time", "year", "--eta", "0.1"), 2, "--eta has no meaning for --model dtm: words walk"),
+        (
+            ("--time", "year", "--algo", "mala", "--exact-sweeps", "9"),
+            2,
+            "--exact-sweeps has no meaning",
+        ),
         (("--time", "year", "--algo", "scir"), 2, "is sampled by sgld, mala, not by scir"),
         (("--slices", "4"), 2, "--slices has no meaning for --model lda"),
     ],

@@ -79,6 +79,7 @@ RUNS = {
     },
     "sam-gmc-bgibbs": f"--model sam --algo gmc-bgibbs --theta-parametrisation flat {_SPHERICAL}",
     "dtm-sgld": f"--model dtm --time when --slices 4 --starts 1 -k 5 {_BASE}",
+    "dtm-exact": f"--time when --slices 4 --starts 1 --exact-sweeps 24 -k 5 {_BASE}",
     "dtm-mala": f"--time when --algo mala --drift 0.3 --starts 3 -k 5 {_WHOLE}",
     "preset-sgrld-2013": f"--preset sgrld-2013 -k 7 {_PRESET}",
     "preset-scir-2018": f"--preset scir-2018 -k 7 {_PRESET}",

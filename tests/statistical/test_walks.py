@@ -3,15 +3,22 @@
 Blei and Lafferty (2006); docs/internals/mathematics.md, "Words that walk".
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
-from oracles.judge import Z, z_two
+from oracles.judge import P, Z, uniform_p, z_two
 from scipy import stats
 
 from pysgrld.core import core, padded
+from pysgrld.corpus.minibatches import Epochs
+from pysgrld.models.dtm.declared import MODEL
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.resolve import resolve
+from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Block, Key
+from pysgrld.types import Block, Documents, Key, Slicing
 
 pytestmark = pytest.mark.statistical
 
@@ -237,3 +244,54 @@ def test_bits_do_not_depend_on_threads_or_instruction_sets(algo):
             found.append({n: a.tobytes() for n, a in topics.state.arrays().items()})
     core.use_isa(before)
     assert all(f == found[0] for f in found)
+
+
+def made(rng, alpha):
+    """Topics of three slices drawn from the model, and 24 documents of 6 tokens: 8 of each slice."""
+    scales = np.array([SPREAD, DRIFT, DRIFT])[:, None, None]
+    weights = np.exp(np.cumsum(rng.standard_normal((3, 2, 5)) * scales, axis=0))
+    phi = weights / weights.sum(axis=2, keepdims=True)
+    slices = np.repeat(np.arange(3), 8)
+    counts = np.zeros((24, 5), np.int64)
+    for d, theta in enumerate(rng.dirichlet(np.full(2, alpha), 24)):
+        for topic, n in enumerate(rng.multinomial(6, theta)):
+            counts[d] += rng.multinomial(n, phi[slices[d], topic])
+    of, words = counts.nonzero()
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=24))))
+    n = counts[of, words].astype(np.int32)
+    return phi, Documents(indptr, words.astype(np.int32), n, slices.astype(np.int32), 3)
+
+
+class InMemory(NamedTuple):
+    """Documents as a source of minibatches."""
+
+    documents: Documents
+
+    def take(self, ids):
+        return self.documents.take(ids)
+
+
+def test_the_truth_is_one_of_the_draws_of_exact_chains():
+    """Ranks of how uneven true topics are among draws of the stage are uniform, on corpora of the prior.
+
+    Red with: alpha a quarter; drift for spread; chains that do not move.
+    """
+    rng, alpha, ranks = np.random.default_rng(23), 0.5, []
+    slicing = Slicing("when", ("a", "b", "c"), (0.0, 1.0, 2.0))
+    facts = Facts(24, 5, 144, 0, lambda *_: 5)
+    facts = facts._replace(slicing=slicing, slice_tokens=(48, 48, 48))
+    given = {"time": "when", "topics": 2, "alpha": alpha, "drift": DRIFT, "spread": SPREAD}
+    for n in range(200):
+        phi, documents = made(rng, alpha)
+        options, _ = resolve(given | {"seed": n, "warm-up": 5, "minibatch": 8}, facts)
+        stream = Epochs(InMemory(documents), np.arange(24), 8, n, 0)
+        chain = MODEL.chain(options, stream, CorpusFacts(5, 144), RunOn(1))
+        for _ in range(15):
+            chain.advance()
+        first = MODEL.exact_chains(options, chain, 1, start=True)[n % 4]
+        draws = []
+        for _ in range(4):
+            first.sweep(60)
+            draws.append(np.square(first.draw()["phi"][:, :2]).sum())
+        ranks.append(np.sum(np.array(draws) < np.square(phi).sum()))
+    assert uniform_p(np.array(ranks), 5) > P

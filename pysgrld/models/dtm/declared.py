@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
 from pysgrld.models.dtm.resolved import DynamicOptions
+from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
 from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
@@ -16,6 +17,7 @@ from pysgrld.options.time import TIME, FoundSlices, asked_for
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
+    from pysgrld.chain.exact import ExactChain
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Epochs, Minibatches
     from pysgrld.evaluate.held_out import HeldOut
@@ -47,6 +49,7 @@ class DynamicModel(Model[DynamicOptions]):
         "alpha": ALPHA,
         **TIME,
         "starts": STARTS,
+        "exact-sweeps": EXACT_SWEEPS,
         "drift": Option(
             real(0.0, 100.0),
             "0.1",
@@ -78,6 +81,10 @@ class DynamicModel(Model[DynamicOptions]):
     minibatch = 400
     adds_up = True
 
+    def check(self, given: Mapping[str, Any], algo: str) -> None:
+        """Refuse exact sweeps after training that is exact."""
+        check_exact(given, algo)
+
     def time(self, given: Mapping[str, Any]) -> tuple[str, str | int] | None:
         """Return the column, and what a slice is."""
         return given["time"], asked_for(given.get("slices"))
@@ -101,6 +108,9 @@ class DynamicModel(Model[DynamicOptions]):
         value["slices"] = tuple(found)
         if value["starts"] is None:
             value["starts"] = usual_starts(value["topics"], facts.words, facts.tokens)
+        if value["exact-sweeps"] is None:
+            need = exact_bytes(facts, _topics_bytes(value["topics"], facts))
+            value["exact-sweeps"] = usual_exact(value, need, whole_corpus=whole_corpus)
         if not whole_corpus and value["minibatch"] is None:
             cells = facts.rows * value["topics"]
             each = max(1.0, facts.tokens / facts.documents) * value["sweeps"]
@@ -134,6 +144,7 @@ class DynamicModel(Model[DynamicOptions]):
         scored, starts = 0, options.starts or 1
         if held_out is not None:
             scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * k
+        each = _topics_bytes(options.topics, facts)
         return {
             "topics": (4 if whole else 8) * cells,
             "sums of topics": 0 if whole else 8 * blocks * k,
@@ -142,6 +153,7 @@ class DynamicModel(Model[DynamicOptions]):
             "topics of tokens": 8 * facts.tokens if whole else 0,
             "short chains": 16 * starts * facts.words * k if starts > 1 else 0,
             "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
+            "exact chains": exact_bytes(facts, each) if options.exact_sweeps else 0,
             "posterior mean": (8 + 4) * cells if options.samples else 0,
             "held-out documents": scored,
         }
@@ -181,6 +193,16 @@ class DynamicModel(Model[DynamicOptions]):
 
         return steady_chain(options, stream, corpus, run_on)
 
+    def exact_chains(
+        self, options: DynamicOptions, chain: Chain, threads: int, *, start: bool
+    ) -> tuple[ExactChain, ...]:
+        """Return chains whose steps are accepted or not, from the topics of a chain by minibatches."""
+        from pysgrld.chain.blocks import BlockChain
+        from pysgrld.models.dtm.exact import exact_chains
+
+        assert isinstance(chain, BlockChain)
+        return exact_chains(options, chain, threads, start=start)
+
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int
     ) -> Scorer:
@@ -189,6 +211,13 @@ class DynamicModel(Model[DynamicOptions]):
         from pysgrld.models.token_reader import gibbs_readers
 
         return Completion(held_out, gibbs_readers(options.topics, options.alpha), threads)
+
+
+def _topics_bytes(topics: int, facts: Facts) -> int:
+    """Return the bytes that one exact chain needs for topics: them, phi, and counts."""
+    from pysgrld.core import padded
+
+    return 16 * facts.rows * padded(topics)
 
 
 MODEL = DynamicModel()

@@ -28,7 +28,7 @@ class DynamicFitted(AdmixtureFitted):
     """
 
     sample_invariants: Mapping[str, Invariant] = {"phi": Invariant(Condition.NOT_NEGATIVE)}
-    remedy = "--algo mala"
+    remedy = "--exact-sweeps 1000"
 
     def __init__(self, record: Record, threads: int) -> None:
         options: DynamicOptions = record.options

@@ -13,13 +13,10 @@ import numpy as np
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core import core, padded
 from pysgrld.core.draws import Draw
-from pysgrld.models.token_topics import GibbsDocuments, TokenTopics, alpha_evidence, alpha_of
+from pysgrld.models.token_topics import TokenTopics, alpha_evidence, alpha_of
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Block, Documents, Doubles, Floats, Int32s, Key, Minibatch
-
-#: Sweeps by which tokens get their first topics, given topics over words.
-FIRST_SWEEPS = 10
+from pysgrld.types import Block, Doubles, Floats, Int32s, Key, Minibatch
 
 
 class CollapsedDocuments(TokenTopics):
@@ -42,23 +39,9 @@ class CollapsedDocuments(TokenTopics):
         self.topics = block.shape[1]
         self._work, self._threads = core.Workspace(), threads
 
-    def begin_from(
-        self, key: Key, draw: Draw, batch: Minibatch, threads: int | None = None
-    ) -> None:
-        """Give all tokens topics by some sweeps given the topics over words, on so many threads."""
-        documents = GibbsDocuments(
-            topics=self.topics,
-            alpha=self.alpha,
-            sweeps=FIRST_SWEEPS,
-            kept=1,
-            rao_blackwell=False,
-            threads=threads or self._threads,
-        )
-        documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
-        documents.visit(key, draw, batch)
-        assert self.z is not None
-        assert documents.z is not None
-        self.z[:] = documents.z
+    def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
+        """Give all tokens topics by some sweeps given the topics over words."""
+        self.sample_first(key, draw, batch, self._threads)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
+from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
-from pysgrld.options.parse import choice, integer
+from pysgrld.options.parse import choice
 from pysgrld.options.priors import (
     ETA_BLOCK,
     LEARN,
@@ -40,8 +41,6 @@ MANY, MANY_SWEEPS = 128, 20
 PASSES = 100
 #: A minibatch of the whole corpus, whatever its size.
 _ALL_DOCUMENTS = 2**53
-#: Bytes up to which exact chains follow training where nobody asked for them.
-EXACT_BYTES = 2 << 30
 
 
 class LDAModel(Model[LDAOptions]):
@@ -62,15 +61,7 @@ class LDAModel(Model[LDAOptions]):
             metavar="on|off",
         ),
         "starts": STARTS,
-        "exact-sweeps": Option(
-            integer(0, auto="auto"),
-            "auto; presets, gibbs, cgs, ovb, hsvg: 0",
-            "sweeps of four chains of collapsed Gibbs after training, whose draws are the posterior's "
-            "(auto: as long as training takes)",
-            "Budget",
-            free=True,
-            metavar="auto|N",
-        ),
+        "exact-sweeps": EXACT_SWEEPS,
     }
     presets: ClassVar[Mapping[str, Preset]] = {
         "sgrld-2013": {
@@ -141,13 +132,7 @@ class LDAModel(Model[LDAOptions]):
                     )
         elif "keep-documents" in given and SAMPLERS[algo].whole_corpus:
             raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
-        if given.get("exact-sweeps"):
-            if SAMPLERS[algo].whole_corpus or not SAMPLERS[algo].draws:
-                raise UsageError(f"--exact-sweeps has no meaning for --algo {algo}: leave it out")
-            if "corpus-size" in given:
-                raise UsageError(
-                    "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"
-                )
+        check_exact(given, algo)
 
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
@@ -169,11 +154,8 @@ class LDAModel(Model[LDAOptions]):
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
         if value["exact-sweeps"] is None:
-            value["exact-sweeps"] = "auto"
-            sampler, never = SAMPLERS[value["algo"]], value["preset"] or value["corpus-size"]
-            large = exact_bytes(value["topics"], facts) > EXACT_BYTES
-            if whole_corpus or not sampler.draws or never or large:
-                value["exact-sweeps"] = 0
+            need = exact_bytes(facts, _topics_bytes(value["topics"], facts))
+            value["exact-sweeps"] = usual_exact(value, need, whole_corpus=whole_corpus)
         if value["starts"] is None:
             may = self._may_start_by_clusters(value, whole_corpus)
             usual = usual_starts(value["topics"], facts.words, facts.tokens)
@@ -214,7 +196,7 @@ class LDAModel(Model[LDAOptions]):
         if (options.starts or 1) > 1:
             need["short chains"] = 16 * (options.starts or 1) * facts.words * padded(options.topics)
         if options.exact_sweeps:
-            need["exact chains"] = exact_bytes(options.topics, facts)
+            need["exact chains"] = exact_bytes(facts, _topics_bytes(options.topics, facts))
         return need
 
     def chain(
@@ -280,12 +262,11 @@ class LDAModel(Model[LDAOptions]):
         return Completion(held_out, readers, threads)
 
 
-def exact_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes of exact chains: all documents, topics of their tokens, and counts of words."""
-    from pysgrld.chain.exact import CHAINS
+def _topics_bytes(topics: int, facts: Facts) -> int:
+    """Return the bytes that one exact chain needs for topics: them, and counts of words."""
     from pysgrld.core import padded
 
-    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + 20 * facts.words * padded(topics))
+    return 20 * facts.words * padded(topics)
 
 
 MODEL = LDAModel()

@@ -1,0 +1,67 @@
+"""The option --exact-sweeps of models that have an exact stage: what it refuses, and its default.
+
+No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pysgrld.errors import UsageError
+from pysgrld.options.option import Facts, Option
+from pysgrld.options.parse import integer
+from pysgrld.samplers import SAMPLERS
+
+#: Bytes up to which exact chains follow training where nobody asked for them.
+EXACT_BYTES = 2 << 30
+
+EXACT_SWEEPS = Option(
+    integer(0, auto="auto"),
+    "auto; presets, gibbs, cgs, mala, ovb, hsvg: 0",
+    "sweeps of four exact chains over all documents after training, whose draws are the posterior's "
+    "(auto: as long as training takes)",
+    "Budget",
+    free=True,
+    metavar="auto|N",
+)
+
+
+def check_exact(given: Mapping[str, Any], algo: str) -> None:
+    """Refuse exact sweeps after samplers that are exact or draw nothing, and of documents read once.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not given.get("exact-sweeps"):
+        return
+    if SAMPLERS[algo].whole_corpus or not SAMPLERS[algo].draws:
+        raise UsageError(f"--exact-sweeps has no meaning for --algo {algo}: leave it out")
+    if "corpus-size" in given:
+        raise UsageError(
+            "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"
+        )
+
+
+def usual_exact(value: Mapping[str, Any], need: int, *, whole_corpus: bool) -> int | str:
+    """Return the exact sweeps where nobody says: none where they cannot be, or would need much memory.
+
+    Parameters
+    ----------
+    value : mapping
+        Options, by name.
+    need : int
+        Bytes of the exact chains.
+    whole_corpus : bool
+        Whether training sees all documents in each iteration.
+    """
+    never = value["preset"] or value["corpus-size"] or not SAMPLERS[value["algo"]].draws
+    return 0 if whole_corpus or never or need > EXACT_BYTES else "auto"
+
+
+def exact_bytes(facts: Facts, each: int) -> int:
+    """Return the bytes of exact chains: all documents, topics of their tokens, and ``each`` of topics."""
+    from pysgrld.chain.exact import CHAINS
+
+    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + each)

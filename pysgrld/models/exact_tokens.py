@@ -1,0 +1,228 @@
+"""Chains of the exact stage over documents whose tokens have topics, whatever moves phi."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from pysgrld.chain.blocks import BlockChain, arrays_of, take_priors
+from pysgrld.chain.exact import CHAINS, ExactChain
+from pysgrld.core.draws import Draw, at_words, weights_of
+from pysgrld.core.restore import check_topics, put_back
+from pysgrld.corpus.minibatches import Epochs, WholeCorpus, compact
+from pysgrld.models.fitted import top_words
+from pysgrld.models.token_topics import TokenTopics
+from pysgrld.options.option import Resolved
+from pysgrld.samplers import SAMPLERS
+from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
+
+#: Top words of each topic, and documents, whose effective sizes are told.
+WORDS, DOCUMENTS = 10, 100
+#: Bit of the iteration in random keys from which on it has the number of the exact chain.
+_NUMBER = 56
+
+
+class Watched:
+    """Figures that are watched: each topic's share, its top words, and a topic of some documents.
+
+    Parameters
+    ----------
+    draw : Draw
+        Of all words, at the end of training.
+    batch : Minibatch
+        All documents.
+    block : Block
+        The topics over words. Where these have rows in several slices, a word is watched where it is
+        most probable.
+
+    Attributes
+    ----------
+    rows : (K * n,) int32
+        Rows of the top words, topic by topic.
+    topics : (K * n,) int64
+        The topic of each.
+    documents : (m,) int64
+        Documents of the batch.
+    topic : (m,) int64
+        The topic of each that is watched.
+    """
+
+    def __init__(self, draw: Draw, batch: Minibatch, block: Block) -> None:
+        phi = weights_of(draw)[:, : block.shape[1]]
+        by_word = phi.reshape(-1, block.copies, phi.shape[1])
+        words = top_words(by_word.max(axis=1), WORDS)
+        self.topics: Int64s = np.repeat(np.arange(len(words)), words.shape[1])
+        at = words.ravel() * block.copies + by_word.argmax(axis=1)[words.ravel(), self.topics]
+        self.rows: Int32s = at.astype(np.int32)
+        lengths = np.diff(batch.indptr)
+        some = np.flatnonzero(lengths > 0)
+        self.documents: Int64s = some
+        if len(some) >= DOCUMENTS:
+            self.documents = some[np.arange(DOCUMENTS) * len(some) // DOCUMENTS]
+        self.topic = np.empty(len(self.documents), np.int64)
+        for i, d in enumerate(self.documents):
+            here = slice(batch.indptr[d], batch.indptr[d + 1])
+            each = batch.counts[here, None] * phi[batch.words[batch.indices[here]]]
+            self.topic[i] = int(each.sum(axis=0).argmax())
+
+
+class ExactTokens(ExactChain):
+    """One chain of the exact stage; a model says how it sweeps, and how a watched word is drawn.
+
+    Parameters
+    ----------
+    options : Resolved
+        Of the exact sampler.
+    blocks : tuple of Block
+    tokens : TokenTopics
+        Documents under that sampler, of one thread.
+    batch : Minibatch
+        All documents.
+    watched : Watched
+    chain : BlockChain
+        The chain of training that it goes on from.
+    number : int
+        Among the chains of the stage, from 0.
+    """
+
+    #: Whether the topics over words follow from those of tokens, so that no checkpoint need have them.
+    follow: bool = False
+
+    def __init__(
+        self,
+        options: Resolved,
+        blocks: tuple[Block, ...],
+        tokens: TokenTopics,
+        batch: Minibatch,
+        watched: Watched,
+        chain: BlockChain,
+        number: int,
+    ) -> None:
+        self._tokens, self._batch = tokens, batch
+        self._number, self._watched = number, watched
+        super().__init__(
+            options,
+            blocks,
+            tokens,
+            WholeCorpus(batch, chain.seed, chain.chain),
+            chain.tokens,
+            1,
+            priors=chain.priors,
+        )
+        self._end_warm_up()
+
+    @property
+    def key(self) -> Key:
+        """The address of the next iteration's random numbers: no other chain's, nor training's."""
+        return Key(self.seed, self.chain, self.step + (self._number + 1 << _NUMBER))
+
+    def start(self, draw: Draw, threads: int) -> None:
+        """Give all tokens their first topics, given a draw of training."""
+        draw = at_words(draw, self._batch.words)
+        self._tokens.sample_first(self.key, draw, self._batch, threads)
+        self.step = 1  # whose random numbers are used up
+
+    @abstractmethod
+    def watched_words(self) -> Doubles:
+        """Return a draw of the probabilities of the top words that are watched, (K * n,)."""
+
+    def watched(self) -> dict[str, Doubles]:
+        """Return shares of topics, probabilities of their top words, and shares in some documents."""
+        k, at, z, ptr = self.topics.shape[1], self._watched, self._tokens.z, self._tokens.token_ptr
+        assert z is not None
+        assert ptr is not None
+        documents = [
+            np.mean(z[ptr[d] : ptr[d + 1]] == topic)
+            for d, topic in zip(at.documents, at.topic, strict=True)
+        ]
+        return {
+            "words": self.watched_words(),
+            "shares": np.bincount(z, minlength=k) / max(1, len(z)),
+            "documents": np.array(documents),
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the topics of all tokens, in as few bytes as they need, and the blocks"""
+        assert self._tokens.z is not None
+        arrays = super().arrays()
+        left_out = f"{self.topics.name}." if self.follow else "z"
+        own = {n: a for n, a in arrays.items() if not n.startswith(left_out)}
+        return own | {
+            "z": self._tokens.z.astype(np.min_scalar_type(self.topics.shape[1])),
+            "visits": np.array([self.step]),
+        }
+
+    def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
+        """Go on from `arrays`; the number of visits is among them.
+
+        Raises
+        ------
+        CheckpointError
+            If they are no state of this chain.
+        """
+        del step
+        own = self.arrays()
+        put_back(own, arrays)
+        assert self._tokens.z is not None
+        self._tokens.z[:] = own["z"]
+        check_topics("z", self._tokens.z, self.topics.shape[1])
+        for b in self.upper if self.follow else self.blocks:
+            self.states[b.name].restore(arrays_of(b.name, arrays))
+        take_priors(self.priors, self.states)
+        self.step = int(own["visits"][0])
+
+
+R = TypeVar("R", bound=Resolved)
+E = TypeVar("E", bound=ExactTokens)
+
+
+def chains_from(
+    chain: BlockChain,
+    options: R,
+    algo: str,
+    make: Callable[[R, Minibatch, Watched, int], E],
+    threads: int,
+    *,
+    start: bool,
+) -> tuple[E, ...]:
+    """Return the chains of the exact stage of a run.
+
+    Parameters
+    ----------
+    chain : BlockChain
+        The chain of training, whose documents are of a stored corpus.
+    options : Resolved
+        Of training.
+    algo : str
+        The exact sampler.
+    make : callable
+        Makes a chain of the options under that sampler, all documents, what is watched, and its number.
+    threads : int
+    start : bool
+        Whether tokens get their first topics; else the chains are restored.
+    """
+    stream = chain.stream
+    assert isinstance(stream, Epochs)
+    ids = stream.train[:]
+    batch, draw = compact(stream.source.take(ids), ids, 1.0), chain.draw()
+    own = replace(
+        options,
+        algo=algo,
+        settings=SAMPLERS[algo].settings_class(),
+        warm_up=0,
+        step_size=None,
+        counts="sampled",
+        kept_sweeps=1,
+        sweeps=1,
+        minibatch=len(ids),
+    )
+    watched = Watched(draw, batch, chain.topics)
+    chains = tuple(make(own, batch, watched, number) for number in range(CHAINS))
+    if start:
+        for one in chains:
+            one.start(draw, threads)
+    return chains
