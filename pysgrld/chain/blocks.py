@@ -14,6 +14,7 @@ from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.protocol import Chain, DocumentSampler, Visit
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic
+from pysgrld.core.restore import Within
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import NumericalError
 from pysgrld.options.option import Resolved
@@ -292,7 +293,6 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 
-def arrays_of(block: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+def arrays_of(block: str, arrays: Mapping[str, Array]) -> Within:
     """Return the arrays that a checkpoint has of a block's state, by the names that the state has."""
-    prefix = f"{block}."
-    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+    return Within(arrays, f"{block}.")

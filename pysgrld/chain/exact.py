@@ -21,6 +21,7 @@ from pysgrld.chain.blocks import BlockChain
 from pysgrld.chain.posterior import PREFIX, Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import at_words, by_word
+from pysgrld.core.restore import Within
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.convergence import convergence
@@ -275,17 +276,13 @@ class ExactStage:
         self.sweep, self.sweeps, self.burn_in, self.every = plan[1:]
         for r, chain in enumerate(self.chains):
             own = f"{_PREFIX}{r}."
-            chain.restore(
-                self.sweep, {n.removeprefix(own): a for n, a in arrays.items() if n.startswith(own)}
-            )
+            chain.restore(self.sweep, Within(arrays, own))
         if sweeps > self.sweeps:
             self._lay_out(sweeps)
             return
         if self.draws:
-            self.posterior.restore(_own(arrays))
-        self._trace = {
-            n.removeprefix(_TRACE): list(a) for n, a in arrays.items() if n.startswith(_TRACE)
-        }
+            self.posterior.restore(Within(arrays, _PREFIX))
+        self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
 
     def go_on(self, posterior: Posterior, sweeps: int) -> None:
         """Plan more sweeps, of which those that are done are burn-in.
@@ -361,12 +358,12 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     They have the names that those of training have.
     """
     plan = plan_in(arrays)
-    return _own(arrays) if plan and plan.drawn else arrays
+    return Within(arrays, _PREFIX) if plan and plan.drawn else arrays
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return the last exact draw that a checkpoint has, in the form of a kept sample."""
-    return {n.removeprefix(_LAST): a for n, a in arrays.items() if n.startswith(_LAST)}
+    return dict(Within(arrays, _LAST))
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
@@ -390,7 +387,3 @@ def by_chain(draws: Array) -> Doubles:
     rounds = len(draws) // CHAINS
     shaped = draws[: rounds * CHAINS].reshape(rounds, CHAINS, *draws.shape[1:])
     return np.moveaxis(shaped, 1, 0).astype(np.float64)
-
-
-def _own(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    return {n.removeprefix(_PREFIX): a for n, a in arrays.items() if n.startswith(_PREFIX)}

@@ -11,7 +11,7 @@ import numpy as np
 
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import put_back
+from pysgrld.core.restore import Within, put_back
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles
@@ -35,20 +35,20 @@ class Averages(NamedTuple):
         Posterior samples that they are averages of.
     history : (n,) float64
         Averaged score after each posterior sample.
-    sums : dict of array
+    sums : mapping of array
         Sums of the samples by block; empty where no mean is kept.
     """
 
     samples: int
     history: Doubles
-    sums: dict[str, Array]
+    sums: Mapping[str, Array]
 
 
 def averages_in(arrays: Mapping[str, Array]) -> Averages:
     """Return the running averages among the arrays of a checkpoint."""
     samples = int(arrays[_SAMPLES][0]) if _SAMPLES in arrays else 0
     history = arrays.get(HISTORY, np.empty(0)).astype(np.float64)
-    sums = {n.removeprefix(_SUM): total for n, total in arrays.items() if n.startswith(_SUM)}
+    sums = Within(arrays, _SUM)
     return Averages(samples, history, sums)
 
 
@@ -220,9 +220,7 @@ class Posterior:
         self.score = self._history[-1] if self._history else math.nan
         if self.scorer is not None:
             prefix = self.scorer.prefix
-            self.scorer.restore(
-                {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
-            )
+            self.scorer.restore(Within(arrays, prefix))
 
 
 def thinned(samples: int, limit: int) -> range:

@@ -6,13 +6,41 @@ here, before anything is changed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int32s
+
+
+class Within(Mapping[str, Array]):
+    """The arrays of a mapping whose names begin in one way, by the rest of their names.
+
+    None is read but those that are asked for.
+
+    Parameters
+    ----------
+    arrays : mapping
+    prefix : str
+    """
+
+    def __init__(self, arrays: Mapping[str, Array], prefix: str) -> None:
+        self._arrays, self._prefix = arrays, prefix
+        self._names = {n.removeprefix(prefix): None for n in arrays if n.startswith(prefix)}
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[self._prefix + name]
+
+    def __contains__(self, name: object) -> bool:  # else it would be read
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:

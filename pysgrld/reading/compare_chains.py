@@ -166,6 +166,17 @@ def diagnose(
         path = find_folder(None if name is None else str(name), chains=True)
         paths += chains_of(path) or [path]
     chains = [open_run(path, allowed_threads(threads).number) for path in paths]
+    return compared(chains, top, layer, burn_in, tell)
+
+
+def compared(
+    chains: Sequence[Results],
+    top: int = TOP,
+    layer: int = 1,
+    burn_in: int = 0,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Diagnosis:
+    """Compare chains that are open already; `diagnose` has what is given, returned and raised."""
     _check_same(chains)
     at = chains[0].at(layer)
     while True:

@@ -248,9 +248,10 @@ def inference_record(
     """
     topics = hashlib.sha256()
     for chain in results.chains:
-        for name, array in sorted(chain.checkpoint.arrays.items()):
+        arrays = chain.checkpoint.arrays
+        for name in sorted(arrays):
             topics.update(name.encode())
-            topics.update(np.ascontiguousarray(array).data)
+            topics.update(np.ascontiguousarray(arrays[name]).data)
     source = look(path)
     looks = [
         [file["name"], file.get("size"), file.get("stamp", [None])[0]]

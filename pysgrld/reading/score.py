@@ -11,6 +11,7 @@ import numpy as np
 
 from pysgrld.chain.exact import averaged
 from pysgrld.core.draws import at_words
+from pysgrld.core.restore import Within
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
@@ -198,7 +199,7 @@ def own_scorer(results: Results) -> Scorer:
     held_out, arrays = results.held_out(), averaged(results.checkpoint.arrays)
     scorer = results.fitted.scorer(held_out)
     prefix = scorer.prefix
-    kept = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+    kept = Within(arrays, prefix)
     if kept:
         try:
             scorer.restore(kept)

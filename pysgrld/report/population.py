@@ -157,19 +157,36 @@ class _Sums:
         Variance of `drawn` from the draws of single documents alone.
     """
 
-    def __init__(self, draws: int, weightings: int, groups: int, topics: int) -> None:
+    def __init__(
+        self, draws: int, weightings: int, groups: int, topics: int, *, clustered: bool
+    ) -> None:
         self.drawn = np.zeros((draws, groups + 1, topics))
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
+        # of each unit its group, mean, size and number where some have several documents; else sums over
+        # documents of mean^i size^j, by power i + j: all that is needed of them, in little memory
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
+        self._powers: dict[tuple[int, int], Doubles] = {}
+        if weightings and not clustered:
+            self._powers = {
+                (i, total - i): np.zeros((groups + 1, topics))
+                for total in (2, 4)
+                for i in range(total + 1)
+            }
+        self._clustered, self._units = clustered and weightings > 0, np.zeros(groups + 1)
 
     def add(self, group: int, values: Array, sizes: Doubles, weights: Array, units: Int64s) -> None:
         """Add documents of a group: of each values (S, n, K), size, weights (R, n) and unit."""
         mean = values.mean(axis=0)
         self.drawn[:, group] += values.sum(axis=1, dtype=np.float64)
         self.weighted[:, group] += weights @ mean
-        self._terms.append((group, mean, sizes, units))
+        if self._clustered:
+            self._terms.append((group, mean, sizes, units))
+        exactly = mean.astype(np.float64)
+        for (i, j), total in self._powers.items():
+            total[group] += (sizes**j) @ exactly**i
+        self._units[group] += len(sizes)
         self.size[group] += sizes.sum()
         self.weighted_size[:, group] += weights @ sizes
         if len(values) > 1:
@@ -186,7 +203,7 @@ class _Sums:
         # weights of Exp(1) vary a mean by (n - 1) / (n + 1) of what the estimate without bias does
         unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
         freedom = np.zeros(drawn.shape[1])
-        if n >= 2:
+        if n >= 2 and len(weighted):
             freedom = np.minimum(n - 1, self._freedom(inside, drawn.mean(axis=0)))
         return Sampled(
             drawn,
@@ -201,18 +218,29 @@ class _Sums:
         A variance to which a few units e contribute most is as unsure as that of so few: its own variance
         makes 2 / (sum e^4 / (sum e^2)^2 - 1 / n) degrees, which is n of normal deviates.
         """
-        some = [terms for terms in self._terms if inside[terms[0]]]
-        units = np.concatenate([units for *_, units in some])
-        apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in some])
-        order = np.argsort(units, kind="stable")
-        begins = np.flatnonzero(np.diff(units[order], prepend=-1))
-        if len(begins) < len(units):  # documents that came together
-            apart = np.add.reduceat(apart[order], begins, axis=0)
-        squares = apart**2
-        of_all = np.maximum(squares.sum(axis=0), 1e-300)
-        fourth = ((squares / of_all) ** 2).sum(axis=0)
-        found: Doubles = 2.0 / np.maximum(fourth - 1.0 / len(apart), 1e-9)
+        if self._clustered:
+            some = [terms for terms in self._terms if inside[terms[0]]]
+            units = np.concatenate([units for *_, units in some])
+            apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in some])
+            order = np.argsort(units, kind="stable")
+            begins = np.flatnonzero(np.diff(units[order], prepend=-1))
+            if len(begins) < len(units):  # documents that came together
+                apart = np.add.reduceat(apart[order], begins, axis=0)
+            number, second, fourth = float(len(apart)), *((apart**i).sum(axis=0) for i in (2, 4))
+        else:
+            number = max(1.0, float(inside @ self._units))
+            second, fourth = (self._central(inside, share, power) for power in (2, 4))
+        uneven = np.maximum(fourth, 0.0) / np.maximum(second, 1e-150) ** 2
+        found: Doubles = 2.0 / np.maximum(uneven - 1.0 / number, 1e-9)
         return np.maximum(1.0, found)
+
+    def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
+        """Return the sums of (mean - size share)^power over the documents of some groups, (K,)."""
+        total = np.zeros(len(share))
+        for (i, j), sums in self._powers.items():
+            if i + j == power:
+                total += math.comb(power, i) * (-share) ** j * (inside @ sums)
+        return total
 
 
 @lru_cache(maxsize=1)
@@ -248,7 +276,9 @@ class PopulationShares(DocumentVisitor):
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
         units = int(self._units.max(initial=-1)) + 1
         shape = draws, number, self._groups.size, topics
-        self._documents, self._words = _Sums(*shape), _Sums(*shape)
+        clustered = self._groups.cluster is not None
+        self._documents = _Sums(*shape, clustered=clustered)
+        self._words = _Sums(*shape, clustered=clustered)
         self._weights = _weights_of(units, number)
         self._lengths = np.zeros(documents)
 

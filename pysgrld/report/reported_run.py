@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
-from pysgrld.reading.compare_chains import diagnose
+from pysgrld.reading.compare_chains import compared
 from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.intervals import ENOUGH
@@ -312,7 +312,7 @@ class ReportedRun:
 def diagnosed(chains: Sequence[Results], at: int, missing: list[str]) -> Diagnosis | None:
     """Compare chains, or the halves of one; None where too few samples are kept, which is noted."""
     try:
-        return diagnose(*(r.path for r in chains), layer=at + 1, threads=chains[0].threads)
+        return compared(chains, layer=at + 1)
     except (UsageError, MissingInputError):
         missing.append(
             "fewer than four samples that all chains have kept: nothing is told of how sure "

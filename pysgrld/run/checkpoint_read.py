@@ -51,10 +51,10 @@ REPLACED = ".replaced-"
 
 
 class Checkpoint(NamedTuple):
-    """A verified checkpoint, in memory."""
+    """A verified checkpoint, whose large arrays are read when they are asked for."""
 
     step: int
-    arrays: dict[str, Array]
+    arrays: Mapping[str, Array]
     meta: dict[str, Any]
     path: Path
 
@@ -145,15 +145,14 @@ def read_checkpoint(
     manifest = read_manifest(folder)
     path = folder / STATE
     try:
-        header, arrays = load(path, digests(manifest, "files")[STATE])
+        arrays = load(
+            path,
+            digests(manifest, "files")[STATE],
+            manifest["tensors"],
+            lambda name, array: violation(name, array, invariants, finite=True),
+        )
     except OSError as error:
         raise damage(path, error) from error
-    described = {t.name: {"dtype": t.dtype, "shape": list(t.shape)} for t in header.tensors}
-    if described != manifest["tensors"]:
-        raise DamagedError(f"{path}: names, types or shapes differ from the manifest's")
-    for name, array in arrays.items():
-        if problem := violation(name, array, invariants, finite=True):
-            raise DamagedError(f"{path}: {problem}")
     if own is not None and (
         manifest["identity"] != own.digest or Identity(manifest["config"]).digest != own.digest
     ):

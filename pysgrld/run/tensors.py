@@ -15,8 +15,9 @@ import hashlib
 import json
 import math
 import mmap
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -24,14 +25,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.errors import CheckpointError
 from pysgrld.run import jsonio
-from pysgrld.run.files import PIECE, Written, open_regular, read_into
+from pysgrld.run.files import PIECE, Buffer, Written, open_regular, read_into
 from pysgrld.types import Array, Condition, Invariant
 
 MAX_HEADER = 16 << 20
 MAX_TENSORS = 4096
 MAX_AXES = 8
 NAME = re.compile(r"[a-z0-9_.]{1,64}")
+
+#: Bytes up to which arrays of a verified file stay in memory.
+_KEPT = 1 << 20
 
 #: Loaded arrays start at multiples of this, as the kernels want theirs.
 ALIGNMENT = 64
@@ -200,41 +205,138 @@ def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
     return check_header(path, bytes(head), size), bytes(prefix + head)
 
 
-def load(path: Path, expected: Written) -> tuple[TensorHeader, dict[str, Array]]:
-    """Read all arrays into memory, hashing every byte on the way.
+class StoredArrays(Mapping[str, Array]):
+    """The arrays of a file that was verified: small ones in memory, others read when they are asked for.
 
-    What is checked is what is returned: the file is read once.
+    A large array is read anew each time, and whoever asks owns what is read.
+
+    Parameters
+    ----------
+    path : Path
+    fd : int
+        The open file; the mapping keeps it open for itself, so that it may be deleted meanwhile.
+    header : TensorHeader
+
+    Attributes
+    ----------
+    described : dict
+        dtype and shape of each array.
+    """
+
+    def __init__(self, path: Path, fd: int, header: TensorHeader) -> None:
+        self._path, self._offset = path, header.offset
+        self._tensors = {tensor.name: tensor for tensor in header.tensors}
+        self._small: dict[str, Array] = {}
+        self._digests: dict[str, bytes] = {}
+        self.described = {
+            t.name: {"dtype": t.dtype, "shape": list(t.shape)} for t in header.tensors
+        }
+        self._fd = os.dup(fd)
+
+    def __del__(self) -> None:
+        os.close(self._fd)
+
+    def __contains__(self, name: object) -> bool:  # else it would be read
+        return name in self._tensors
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    def __getitem__(self, name: str) -> Array:
+        """Read an array.
+
+        Raises
+        ------
+        CheckpointError
+            If the file has been changed since it was verified, or cannot be read any more.
+        """
+        if name in self._small:
+            return self._small[name]
+        tensor, digest = self._tensors[name], hashlib.sha256()
+        try:
+            array = self._read(tensor, digest.update)
+        except (OSError, EOFError) as error:
+            raise CheckpointError(
+                f"{self._path}: cannot be read any more ({error}); run the command again"
+            ) from None
+        if digest.digest() != self._digests[name]:
+            raise CheckpointError(f"{self._path}: changed while it was read; run the command again")
+        return array
+
+    def verify(self, tensor: Tensor, update: Callable[[Buffer], None]) -> Array:
+        """Read an array for the first time: small ones are kept, of others what they must be again."""
+        digest = hashlib.sha256()
+
+        def told(piece: Buffer) -> None:
+            update(piece)
+            digest.update(piece)
+
+        array = self._read(tensor, told)
+        self._digests[tensor.name] = digest.digest()
+        if array.nbytes <= _KEPT:
+            self._small[tensor.name] = array
+        return array
+
+    def _read(self, tensor: Tensor, tell: Callable[[Buffer], None]) -> Array:
+        count = tensor.stop - tensor.start
+        raw = np.empty(count + ALIGNMENT, dtype=np.uint8)
+        skip = -raw.ctypes.data % ALIGNMENT
+        raw = raw[skip : skip + count]
+        os.lseek(self._fd, self._offset + tensor.start, os.SEEK_SET)
+        for start in range(0, count, PIECE):
+            piece = raw[start : start + PIECE].data
+            read_into(self._fd, piece)
+            tell(piece)
+        return raw.view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
+
+
+def load(
+    path: Path,
+    expected: Written,
+    described: Mapping[str, Any] | None = None,
+    violation_of: Callable[[str, Array], str | None] = lambda name, array: None,
+) -> StoredArrays:
+    """Verify a file: every byte is hashed, and every array is checked.
+
+    Parameters
+    ----------
+    path : Path
+    expected : Written
+    described : mapping, optional
+        dtype and shape that each array must have.
+    violation_of : callable, optional
+        Says what is wrong with an array, by its name; None of one that may be.
 
     Raises
     ------
     DamagedError
-        If size, header or SHA-256 are not as expected.
+        If size, header, arrays or SHA-256 are not as expected.
     OSError
         If the file cannot be opened or read.
     """
     with open_regular(path) as (fd, size):
         if size != expected.size:
             raise DamagedError(f"{path}: size {size}, was written with {expected.size}")
-        digest = hashlib.sha256()
+        digest, problem = hashlib.sha256(), None
         try:
             header, head = _read_header(path, fd, size)
             digest.update(head)
-            arrays = {}
+            arrays = StoredArrays(path, fd, header)
             for tensor in header.tensors:
-                count = tensor.stop - tensor.start
-                raw = np.empty(count + ALIGNMENT, dtype=np.uint8)
-                skip = -raw.ctypes.data % ALIGNMENT
-                raw = raw[skip : skip + count]
-                for start in range(0, count, PIECE):
-                    piece = raw[start : start + PIECE].data
-                    read_into(fd, piece)
-                    digest.update(piece)
-                arrays[tensor.name] = raw.view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
+                array = arrays.verify(tensor, digest.update)
+                problem = problem or violation_of(tensor.name, array)
         except EOFError as error:
             raise DamagedError(f"{path}: {error}") from None
         if digest.hexdigest() != expected.sha256:
             raise DamagedError(f"{path}: SHA-256 differs from what was written")
-    return header, arrays
+    if described is not None and arrays.described != described:
+        raise DamagedError(f"{path}: names, types or shapes differ from the manifest's")
+    if problem:
+        raise DamagedError(f"{path}: {problem}")
+    return arrays
 
 
 def view(path: Path) -> dict[str, Array]:

@@ -312,7 +312,7 @@ def test_a_whole_checkpoint_that_is_no_state_of_this_run_is_76(copied, trials, n
     """Red with: arrays put back without looking (a traceback, or a cast that nobody notices)."""
     newest = checkpoints(copied)[0]
     content = read_manifest(newest)
-    _, arrays = load(newest / STATE, digest_of(newest / STATE))
+    arrays = dict(load(newest / STATE, digest_of(newest / STATE)))
     if value is None:
         del arrays[name]
     elif value.ndim == 0:
@@ -342,7 +342,7 @@ def test_a_bad_value_under_a_valid_digest(copied, trials, value):
     newest, *others = checkpoints(copied)
     for path in others:
         shutil.rmtree(path)
-    _, arrays = load(newest / STATE, digest_of(newest / STATE))
+    arrays = dict(load(newest / STATE, digest_of(newest / STATE)))
     arrays["phi.g"][1, 2] = value
     (newest / STATE).write_bytes(b"".join(encode(arrays)))
     sign_again(newest)

@@ -165,6 +165,18 @@ def test_a_variance_is_as_unsure_as_that_of_the_clusters_that_make_it():
             assert bounds[0] <= freedom[0] <= min(bounds[1], units - 1)
 
 
+def test_documents_that_are_clusters_of_their_own_are_as_without_clusters():
+    """Sums of powers and all documents. Red with: a wrong binomial coefficient; a share of other sign."""
+    rng = np.random.default_rng(8)
+    of, lengths = rng.integers(0, 3, 120), rng.integers(5, 300, 120)
+    theta = rng.dirichlet([0.1, 0.5, 2.0], 120)
+    found = [seen(theta, GroupOfEach(of, 3, c), lengths) for c in (None, np.arange(120))]
+    for how in ("documents", "words"):
+        without, clustered = (getattr(one, how) for one in found)
+        for part, other in zip(without, clustered, strict=True):
+            np.testing.assert_allclose(part, other, rtol=1e-6, atol=1e-12)
+
+
 def test_a_group_of_one_document_tells_nothing_of_others():
     theta = np.random.default_rng(6).dirichlet(np.ones(3), 50)
     found = seen(theta, GroupOfEach((np.arange(50) > 0).astype(np.int64), 2)).documents

@@ -22,12 +22,14 @@ from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import best, names_of
 from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.files import whole_file
-from pysgrld.types import Doubles, Floats
+from pysgrld.types import Array, Doubles, Floats
 
 #: Share from which on a document lists a topic, where it does not list them all.
 LISTED = 0.01
 #: Bytes of rows that wait until a row group of Parquet is written: smaller ones make large files.
 _WAITING = 1 << 25
+#: Values of a table of CSV that are written together.
+_CELLS = 200_000
 #: Values of draws of words that are held together: topics are followed in blocks of that size.
 _VALUES = 8_000_000
 
@@ -214,9 +216,8 @@ def _write_words(
     with whole_table(path, asked.format, _WORDS) as table:
         for begin in range(0, len(shown), size):
             ids = shown[begin : begin + size]
-            columns = np.ascontiguousarray(phi[:, ids].T, np.float64)
-            words = np.stack([best(column, max(asked.top, TEN)) for column in columns])
-            p = np.take_along_axis(columns, words, axis=1)
+            words = np.stack([best(phi[:, k].astype(np.float64), max(asked.top, TEN)) for k in ids])
+            p = phi[words, ids[:, None]].astype(np.float64)
             found = Followed(None, np.zeros(words.shape), 0, 0)
             if follow:
                 sources = [ChainOfTopics(c, rows[ids]) for c, rows in results.sources(at)]
@@ -276,19 +277,20 @@ class CsvTable:
 
     def write(self, values: Sequence[Any]) -> None:
         """Write some rows: a sequence of values for each column, None or NaN where there is none."""
-        plain = []
-        for part in values:
-            cells = part.tolist() if isinstance(part, np.ndarray) else part
-            plain.append(
-                [
-                    (float(f"{v:.7g}") if v == v else None) if isinstance(v, float) else v
-                    for v in cells
-                ]
-            )
-        self._file.writelines(csv_lines(zip(*plain, strict=True)))
+        rows = len(values[0])
+        some = max(1, _CELLS // len(values))
+        for begin in range(0, rows, some):
+            plain = [_plain(part[begin : begin + some]) for part in values]
+            self._file.writelines(csv_lines(zip(*plain, strict=True)))
 
     def end(self) -> None:
         """Do nothing: CSV has no foot."""
+
+
+def _plain(part: Sequence[Any] | Array) -> list[Any]:
+    """Return values as they are written: numbers that are not whole in seven digits, None for NaN."""
+    cells = part.tolist() if isinstance(part, np.ndarray) else part
+    return [(float(f"{v:.7g}") if v == v else None) if isinstance(v, float) else v for v in cells]
 
 
 class ParquetTable:
