@@ -106,6 +106,9 @@ class Model(ABC, Generic[R]):
         Module and name of the class of its trained runs, which is imported when it is asked for.
     minibatch : int
         Documents of a minibatch, where the corpus is large enough.
+    steps_all : bool
+        Whether an iteration may step all topics in all words, whatever the minibatch has: then
+        minibatches are larger where that would take longer than sampling.
     spacing : int
         Iterations between posterior samples, at least.
     learns : frozenset of str
@@ -129,6 +132,7 @@ class Model(ABC, Generic[R]):
     resolved: type[R]
     reads: str
     minibatch: int
+    steps_all: bool = False
     spacing: int = 5
     adds_up: bool = False
     learns: frozenset[str] = frozenset()

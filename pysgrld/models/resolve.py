@@ -68,6 +68,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     d, whole = facts.documents, sampler.whole_corpus
     # fewer documents where the model's number is a quarter of the corpus or 80,000 tokens
     long_ones = 80_000 * d // max(1, facts.tokens)
+    chosen = value["minibatch"] is None
     rules: dict[str, Any] = {
         "minibatch": d if whole else min(model.minibatch, -(-d // 4), max(16, long_ones)),
         "kept-sweeps": 1 if whole else value["sweeps"] - value["sweeps"] // 2,
@@ -76,24 +77,35 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     }
     value |= {name: rule for name, rule in rules.items() if value[name] is None}
     value["minibatch"] = min(value["minibatch"], d)
+
+    def known(minibatch: int) -> SamplerFacts:
+        return SamplerFacts(
+            documents=d,
+            tokens=facts.tokens,
+            words=facts.words,
+            minibatch=minibatch,
+            topics=k,
+            eta=lowest_eta(value["eta"]),
+            warm_up=0,  # not known yet
+            minibatch_words=lambda: facts.minibatch_words(minibatch, value["seed"]),
+        )
+
+    usual = known(value["minibatch"])
+    settings = sampler.resolved(value, usual)
+    if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
+        # stepping all cells takes no longer than sampling; steps are as long as without that
+        each = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
+        worth = math.ceil(k * facts.words * TRAINING.cell / each)
+        value["minibatch"] = max(usual.minibatch, min(worth, -(-d // 4)))
+        settings = sampler.resolved(value, known(value["minibatch"]))
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))
     if value["burn-in"] in (None, "auto"):
         value["burn-in"] = (value["warm-up"] or 200) if sampler.draws else 0
-    known = SamplerFacts(
-        documents=d,
-        tokens=facts.tokens,
-        words=facts.words,
-        minibatch=value["minibatch"],
-        topics=k,
-        eta=lowest_eta(value["eta"]),
-        warm_up=value["warm-up"],
-        minibatch_words=lambda: facts.minibatch_words(value["minibatch"], value["seed"]),
-    )
-    settings = sampler.resolved(value, known)
     if not whole and value["step-size"] is None:
-        value["step-size"] = sampler.default_step(known, settings)
+        usual = usual._replace(warm_up=value["warm-up"])
+        value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
         # where documents are scored whole, an iteration costs far more a cell than a sample does
         cells = 0 if model.score.whole else k * facts.rows
@@ -152,6 +164,10 @@ class UnitTimes(NamedTuple):
     topic: float
     cell: float
 
+    def visit(self, topics: int) -> float:
+        """Return the nanoseconds of a token visit with so many topics."""
+        return VISIT + self.topic * topics
+
 
 #: Cells are stepped in training; those of a sample are averaged and written.
 TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
@@ -184,7 +200,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
         The spacing where a sample costs nothing.
     """
     taken, between = (  # nanoseconds on one thread
-        max(1.0, work.visits * (VISIT + unit.topic * topics) + work.cells * unit.cell)
+        max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
         for work, unit in ((sample, SAMPLE), (iteration, TRAINING))
     )
     return max(least, math.ceil(BETWEEN_SAMPLES * (taken / between)))

@@ -25,3 +25,25 @@ def test_the_default_step_of_scir_is_ten_minibatches_of_the_corpus(documents, mi
 def test_durations_are_in_seconds(text, seconds):
     """Red with: a day of 8,640 seconds."""
     assert duration(text) == seconds
+
+
+def sized(topics, words, tokens, documents=200_000, **given):
+    """Minibatch and step that are resolved by default."""
+    facts = Facts(documents, words, tokens, 0, lambda size, seed: words)
+    options = resolve({"topics": topics} | given, facts).options
+    return options.minibatch, options.step_size[0], options.warm_up
+
+
+def test_minibatches_grow_where_stepping_all_topics_takes_longer_than_sampling():
+    """Short documents, a large vocabulary, many topics. Red with: longer steps; a part of the corpus's epoch
+    as warm-up; documents that are as long counted as short ones; growth beyond a quarter of the corpus."""
+    # 63 million cells of 2.5 ns; 20 sweeps of 16 tokens, each 25 ns and .05 ns a topic
+    assert sized(1000, 63_000, 3_200_000) == (6563, 0.02, 50)
+    assert sized(1000, 63_000, 16 * 10_000, 10_000) == (2500, 0.4, 50)
+    assert sized(20, 63_000, 3_200_000)[0] == 758
+    assert sized(1000, 63_000, 80 * 200_000)[0] == 1313
+    assert sized(100, 4_000, 3_200_000)[0] == 400
+    assert sized(1000, 63_000, 3_200_000, minibatch=400)[0] == 400
+    assert sized(1000, 63_000, 3_200_000, algo="hsvg")[0] == 400
+    lazy = {"lazy": "on", "eta": 0.05}  # whose iterations step what their words need
+    assert sized(1000, 63_000, 3_200_000, **lazy)[0] == 400

@@ -107,6 +107,7 @@ class LDAModel(Model[LDAOptions]):
     resolved = LDAOptions
     reads = "pysgrld.models.lda.reader.LDAFitted"
     minibatch = 400
+    steps_all = True
     adds_up = True
     learns = frozenset({"alpha", "eta"})
 
