@@ -176,7 +176,14 @@ def compared(
     burn_in: int = 0,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Diagnosis:
-    """Compare chains that are open already; `diagnose` has what is given, returned and raised."""
+    """Compare chains that are open already, as `diagnose` does.
+
+    Parameters
+    ----------
+    chains : sequence of Results
+    top, layer, burn_in, tell
+        As of `diagnose`.
+    """
     _check_same(chains)
     at = chains[0].at(layer)
     while True:

@@ -35,8 +35,11 @@ def sized(topics, words, tokens, documents=200_000, **given):
 
 
 def test_minibatches_grow_where_stepping_all_topics_takes_longer_than_sampling():
-    """Short documents, a large vocabulary, many topics. Red with: longer steps; a part of the corpus's epoch
-    as warm-up; documents that are as long counted as short ones; growth beyond a quarter of the corpus."""
+    """Short documents, a large vocabulary, many topics.
+
+    Red with: longer steps; the warm-up of the usual minibatch; documents counted for their tokens; growth
+    beyond a quarter of the corpus.
+    """
     # 63 million cells of 2.5 ns; 20 sweeps of 16 tokens, each 25 ns and .05 ns a topic
     assert sized(1000, 63_000, 3_200_000) == (6563, 0.02, 50)
     assert sized(1000, 63_000, 16 * 10_000, 10_000) == (2500, 0.4, 50)
