@@ -140,6 +140,7 @@ def documents_expected(
     work: Workspace,
     threads: int,
 ) -> Floats: ...
+def proportions_of(*, counts: Floats, alpha: Doubles, threads: int) -> Doubles: ...
 def alpha_evidence(
     *,
     z: Int32s,

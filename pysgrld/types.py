@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ Array = npt.NDArray[Any]
 UNIT = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Documents:
     """Word counts of some documents, in compressed sparse rows over a vocabulary.
 
@@ -68,11 +69,13 @@ class Documents:
         """Sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
-    @property
+    @cached_property
     def lengths(self) -> Int64s:
-        """Tokens of every document, (n,) int64."""
+        """Tokens of every document, (n,) int64; not to be changed."""
         ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
-        return np.diff(ends)
+        lengths: Int64s = np.diff(ends)
+        lengths.flags.writeable = False
+        return lengths
 
     def summed(self, values: Doubles) -> Doubles:
         """Sum a value of every entry over each document, (n,)."""

@@ -125,6 +125,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | {"phi": phi, "topics": k, "alpha": 0.1, "passes": 3}
         | work
         | team,
+        "proportions_of": {"counts": matrix(DOCUMENTS, k, seed), "alpha": np.full(k, 0.1)} | team,
         "documents_collapsed": docs
         | {"rows": WORDS, "topics": k, "alpha": np.tile(vector(k) * 0.1, (2, 1)), "sweeps": 3}
         | {"priors": np.full((2, 2, padded(k)), 0.1, np.float32)}

@@ -210,6 +210,24 @@ void bind_documents(py::module_& m) {
       py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
       py::arg("counts"), py::arg("alpha"), py::arg("passes"), py::arg("work"), py::arg("threads"));
   m.def(
+      "proportions_of",
+      [](Array<float> const& counts, Array<double> const& alpha, int threads) {
+        check_shape(counts, "counts", {-1, -1});
+        std::int64_t const n = counts.shape(0), stride = counts.shape(1);
+        check_shape(alpha, "alpha", {-1});
+        std::int64_t const topics = alpha.shape(0);
+        check_padding("counts", stride, static_cast<std::int32_t>(topics));
+        check_threads(threads);
+        Array<double> theta({n, topics});
+        double* const to = theta.mutable_data();
+        {
+          py::gil_scoped_release release;
+          run_proportions(counts.data(), n, stride, topics, alpha.data(), to, threads);
+        }
+        return theta;
+      },
+      py::kw_only(), py::arg("counts"), py::arg("alpha"), py::arg("threads"));
+  m.def(
       "spread",
       [](Array<float> const& phi, Alpha const& alpha, std::int32_t topics,
          Array<std::int64_t> const& bucket, Array<std::int64_t>& counts, Workspace& work,

@@ -201,6 +201,45 @@ void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Wo
   });
 }
 
+namespace {
+
+/// The sum of values, in pairs of halves: what NumPy gives, and as exact.
+double sum_in_pairs(double const* x, std::int64_t n) {
+  if (n < 8) {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+    return sum;
+  }
+  if (n <= 128) {
+    double r[8];
+    for (int j = 0; j < 8; ++j) r[j] = x[j];
+    std::int64_t i = 8;
+    for (; i < n - n % 8; i += 8)
+      for (int j = 0; j < 8; ++j) r[j] += x[i + j];
+    double sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    for (; i < n; ++i) sum += x[i];
+    return sum;
+  }
+  std::int64_t const half = n / 2 - n / 2 % 8;
+  return sum_in_pairs(x, half) + sum_in_pairs(x + half, n - half);
+}
+
+}  // namespace
+
+void run_proportions(float const* counts, std::int64_t n, std::int64_t stride, std::int64_t topics,
+                     double const* alpha, double* theta, int threads) {
+  constexpr std::int64_t kChunk = 64;
+  parallel_for((n + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+    for (std::int64_t d = chunk * kChunk; d < std::min(n, (chunk + 1) * kChunk); ++d) {
+      double* const to = theta + d * topics;
+      for (std::int64_t k = 0; k < topics; ++k)
+        to[k] = static_cast<double>(counts[d * stride + k]) + alpha[k];
+      double const sum = sum_in_pairs(to, topics);
+      for (std::int64_t k = 0; k < topics; ++k) to[k] /= sum;
+    }
+  });
+}
+
 void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads) {
   Scratch memory(work);

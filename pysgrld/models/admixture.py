@@ -78,14 +78,17 @@ class AdmixtureFitted(BlockFitted):
         lengths = documents.lengths
         check_lengths(lengths, 1, "document", ids)
         long = lengths > self.readers.longest
+        if not (long.any() and (~long).any()):
+            return self._proportions(draw, documents, ids, at)
         theta = np.empty((len(ids), self.layers[at]))
-        for chosen in (~long, long):
-            if chosen.any():
-                some = documents if chosen.all() else documents.take(np.flatnonzero(chosen))
-                reader, words = self._reader(some, ids[chosen])
-                key, parts = Key(self.record.options.seed, 0, 0), at_words(draw, words)
-                theta[chosen] = reader.theta(key, parts, Visiting.NEW, at)
+        for chosen in map(np.flatnonzero, (~long, long)):
+            theta[chosen] = self._proportions(draw, documents.take(chosen), ids[chosen], at)
         return theta
+
+    def _proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+        reader, words = self._reader(documents, ids)
+        key, parts = Key(self.record.options.seed, 0, 0), at_words(draw, words)
+        return reader.theta(key, parts, Visiting.NEW, at)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
         """Return a reader of documents over the words that they have, and these words: at least one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -61,9 +61,15 @@ class GibbsReader(Reader):
         self.topics, self.alpha = topics, alpha
         self.documents, self.doc_ids, self.threads = documents, doc_ids, threads
         self._lengths = documents.lengths
-        self._token_ptr = token_places(documents)
-        self._z: Int32s = np.full(self._token_ptr[-1], -1, np.int32)
         self._work = core.Workspace()
+
+    @cached_property
+    def _token_ptr(self) -> Int64s:
+        return token_places(self.documents)
+
+    @cached_property
+    def _z(self) -> Int32s:
+        return np.full(self._token_ptr[-1], -1, np.int32)
 
     @property
     def _fresh(self) -> bool:
@@ -131,10 +137,12 @@ class GibbsReader(Reader):
             work=self._work,
             threads=self.threads,
         )
-        theta: Doubles = counts[:, : self.topics].astype(np.float64)
-        theta += alpha[: self.topics] if isinstance(alpha, np.ndarray) else alpha
-        theta /= theta.sum(axis=1, keepdims=True)
-        return theta
+        each = (
+            alpha[: self.topics] if isinstance(alpha, np.ndarray) else np.full(self.topics, alpha)
+        )
+        return core.proportions_of(
+            counts=counts, alpha=each.astype(np.float64), threads=self.threads
+        )
 
     def draw(self, key: Key, parts: Draw, at: int = 0) -> DocumentDraw:
         """Go on with the documents' chains: the last sweep's tokens, and theta given these alone."""

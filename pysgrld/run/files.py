@@ -207,8 +207,8 @@ def open_regular(
         os.close(fd)
 
 
-def read_into(fd: int, view: memoryview) -> None:
-    """Fill a buffer from a file.
+def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
+    """Fill a buffer from a file: from where it stands, or from a place, which other readers may do too.
 
     Raises
     ------
@@ -216,10 +216,11 @@ def read_into(fd: int, view: memoryview) -> None:
         If the file ends before.
     """
     while view:
-        got = os.readv(fd, [view[:PIECE]])
+        part = [view[:PIECE]]
+        got = os.readv(fd, part) if place is None else os.preadv(fd, part, place)
         if got == 0:
             raise EOFError("the file is shorter than it was")
-        view = view[got:]
+        view, place = view[got:], None if place is None else place + got
 
 
 def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> bytes:

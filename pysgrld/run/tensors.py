@@ -236,6 +236,10 @@ class StoredArrays(Mapping[str, Array]):
     def __del__(self) -> None:
         os.close(self._fd)
 
+    def __reduce__(self) -> tuple[type[dict[str, Array]], tuple[dict[str, Array]]]:
+        """Return what pickles: the arrays themselves, as another process has not this open file."""
+        return dict, (dict(self),)
+
     def __contains__(self, name: object) -> bool:  # else it would be read
         return name in self._tensors
 
@@ -285,10 +289,9 @@ class StoredArrays(Mapping[str, Array]):
         raw = np.empty(count + ALIGNMENT, dtype=np.uint8)
         skip = -raw.ctypes.data % ALIGNMENT
         raw = raw[skip : skip + count]
-        os.lseek(self._fd, self._offset + tensor.start, os.SEEK_SET)
         for start in range(0, count, PIECE):
             piece = raw[start : start + PIECE].data
-            read_into(self._fd, piece)
+            read_into(self._fd, piece, self._offset + tensor.start + start)
             tell(piece)
         return raw.view(_DTYPES[tensor.dtype]).reshape(tensor.shape)
 

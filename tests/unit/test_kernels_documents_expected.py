@@ -139,3 +139,18 @@ def test_topics_that_nothing_can_be_of_are_refused():
     nothing = np.zeros((WORDS, 16), np.float32)
     with pytest.raises(NumericalError, match="row 0 sums to"):
         found(5, some_documents(), phi=nothing)
+
+
+@pytest.mark.parametrize("k", [1, 7, 16, 100, 129, 300, 1000])
+def test_proportions_are_those_of_numpy_to_the_last_bit(k):
+    """Red with: alpha left out; sums one after the other; pads among the topics."""
+    counts = core.zeros(70, padded(k), "float32")
+    counts[:, :k] = np.random.default_rng(1).gamma(0.3, 4.0, (70, k))
+    alpha = np.random.default_rng(2).gamma(1.0, 0.1, k)
+    wanted = counts[:, :k].astype(np.float64) + alpha
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    for threads in (1, 2):
+        found = core.proportions_of(counts=counts, alpha=alpha, threads=threads)
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(ValueError, match="counts: rows must be padded"):
+        core.proportions_of(counts=counts, alpha=np.ones(padded(k) + 1), threads=1)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -394,6 +396,12 @@ def test_large_arrays_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     np.testing.assert_array_equal(first, large)
     assert first is not arrays["large"]
     first[:] = 0  # whoever asked owns it
+    copied = pickle.loads(pickle.dumps(arrays))
+    assert type(copied) is dict
+    np.testing.assert_array_equal(copied["large"], large)
+    with ThreadPoolExecutor(4) as pool:  # which share the open file
+        for found in pool.map(lambda _: arrays["large"], range(40)):
+            np.testing.assert_array_equal(found, large)
     np.testing.assert_array_equal(arrays["large"], large)
     path.rename(tmp_path / "other")
     np.testing.assert_array_equal(Within(arrays, "la")["rge"], large)

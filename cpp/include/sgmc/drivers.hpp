@@ -69,6 +69,10 @@ void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* buc
 void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Workspace& work,
                   int threads);
 
+/// Writes (alpha_k + N_dk) / sum of n documents to theta (n, topics), from N (n, stride).
+void run_proportions(float const* counts, std::int64_t n, std::int64_t stride, std::int64_t topics,
+                     double const* alpha, double* theta, int threads);
+
 /// Draws what documents say about alpha: q of each, and tables (topics), added to.
 void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documents,
                std::int64_t* tables, int threads);

@@ -61,6 +61,8 @@ class ShownDocuments(Section):
         most = len(turn) if run.asked.documents is None else run.asked.documents
         packer, size, chosen = zlib.compressobj(LEVEL), 0, {}
         for begin in range(0, min(most, len(turn)), _TOGETHER):
+            if size * 4 // 3 > ROOM:
+                break
             some = turn[begin : min(begin + _TOGETHER, most)]
             for place, record in zip(some, self._written(some), strict=True):
                 if run.asked.documents is None:  # as long as they have room, in base64
