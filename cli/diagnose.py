@@ -155,8 +155,8 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     if d.prediction is not None:
         m = d.prediction.measure
         each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
-        size = min(m.ess_bulk, m.ess_tail)
-        line = f"held-out {LOG_OF[d.unit]}: {each}; R-hat {m.rhat:.2f}, ESS {size:,.0f}"
+        rhat, size = _rhat(m.rhat).strip(), _size(min(m.ess_bulk, m.ess_tail)).strip()
+        line = f"held-out {LOG_OF[d.unit]}: {each}; R-hat {rhat}, ESS {size}"
         echo("\n" + fill(line, columns))
     echo()
     for sentence in sentences:

@@ -204,7 +204,8 @@ class Screen(logging.Handler):
         name = self.shortest_name(run.path)
         from pysgrld.evaluate.convergence import FEWEST
 
-        commands = ["sgmc topics", "sgmc report --open"]
+        timed = run.config["options"].get("time") is not None
+        commands = ["sgmc topics", *["sgmc topics --over-time"] * timed, "sgmc report --open"]
         commands += ["sgmc eval"] if (run.path / "holdout").is_dir() else []
         kept = max(len(run.samples.steps(top_words=slim)) for slim in (False, True))
         commands += ["sgmc diagnose"] if kept >= FEWEST else []

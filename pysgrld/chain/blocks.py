@@ -107,10 +107,12 @@ class BlockChain(Chain):
                 f"about {wider(noise):.2g} times the posterior's"
             )
             if noise <= QUIET and not self._followed:
-                exact = exact_for(self.sampler.geometry).name
+                exact = f"--algo {exact_for(self.sampler.geometry).name}"
+                if self._followed is not None:  # which the model has
+                    exact = f"--exact-sweeps 1000, or {exact}"
                 yield (
                     "warning: with as little minibatch noise as here means of topics may be off by more "
-                    f"than the posterior's width: intervals are credible with --algo {exact} alone"
+                    f"than the posterior's width: intervals are credible with {exact}"
                 )
         # Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most half
         # of V eta + N_k (Hsieh et al. 2018, section 3)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.chain.exact import ENOUGH as ENOUGH_SWEEPS
 from pysgrld.errors import all_of, plural
 from pysgrld.evaluate.convergence import Convergence
 from pysgrld.evaluate.matching import SAME
@@ -318,11 +319,13 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     if d.topics:
         said = [Judgement(len(sure) == len(d.topics), _same(d))]
     else:
-        said = [Judgement(all(is_mixed(q.measure) for q in d.quantities), _quantities(d))]
-    if sure:
+        mixed = all(is_mixed(q.measure) for q in d.quantities)
+        said = [] if _untold(d) else [Judgement(mixed, _quantities(d))]
+    untold = _untold(d)
+    if sure and not untold:
         parts = "chains" if several else "exact chains" if d.exact_sweeps else "two halves"
         said.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, parts)))
-    if d.prediction is not None:
+    if d.prediction is not None and not untold:
         said.append(Judgement(is_mixed(d.prediction.measure), _prediction(d)))
     said.append(Judgement(advice.good, advice.sentence))
     if not several:
@@ -368,8 +371,16 @@ def longer(d: Diagnosis) -> list[str]:
     named = [folder] if whole else d.runs
     more = f"--iterations {2 * max(d.last)}"
     if d.exact_sweeps:
-        more = f"--exact-sweeps {2 * d.exact_sweeps}"
+        more = f"--exact-sweeps {max(ENOUGH_SWEEPS, 2 * d.exact_sweeps)}"
     return [f"sgmc train --resume {shlex.quote(str(run))} {more}" for run in named]
+
+
+def _untold(d: Diagnosis) -> bool:
+    """Return whether there are too few draws for any R-hat."""
+    found = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
+    if d.prediction is not None:
+        found.append(d.prediction.measure.rhat)
+    return len(d.iterations) < FEW and all(map(math.isnan, found))
 
 
 def _same(d: Diagnosis) -> str:
@@ -477,6 +488,12 @@ def _advice(d: Diagnosis) -> _Advice:
     mixed = mixed and all(is_mixed(q.measure) for q in d.quantities)
     if d.prediction is not None and d.prediction.measure.rhat >= MIXED:
         mixed = False
+    if _untold(d):
+        return _Advice(
+            f"{plural(len(d.iterations), 'draw')} of each chain are too few to tell whether they have "
+            "mixed: train longer.",
+            longer=True,
+        )
     drifting = [
         n for n, rhat in enumerate(d.prediction.alone if d.prediction else (), 1) if rhat >= MIXED
     ]

@@ -160,7 +160,8 @@ def test_exact_draws_killed_and_on_other_threads_have_the_same_bits(dated):
     """Red with: chains that go on from where training ended; all chains with the same randomness."""
     base = [option for option in FAST if option != "-q"]
     given = ("--time", "year", "--iterations", "60", "--exact-sweeps", "60", "--samples", "8")
-    dated("train", "news.csv", *base, *given, "--threads", "1", "--out", "all")
+    done = dated("train", "news.csv", *base, *given, "--threads", "1", "--out", "all")
+    assert "  sgmc topics --over-time all\n" in done.stderr
     code, said = dated.stop_midway(
         *(signal.SIGKILL, *given, "--checkpoint-every", "1", "--threads", "2"),
         **{"base": base, "corpus": "news.csv", "out": "killed", "word": "draws exactly"},

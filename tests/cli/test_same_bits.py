@@ -126,6 +126,9 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     said = " ".join(sgmc("diagnose", "run").stdout.split())
     assert "intervals of one chain" not in said
     assert "--exact-sweeps 1000" in said  # twenty are too few
+    # red with: "all have mixed; the draws of each are worth nan", as what is not known is not large
+    assert "4 draws of each chain are too few to tell whether they have mixed: train longer" in said
+    assert "nan" not in said
 
 
 def test_current_topics_of_lazy_rows_are_brought_up_to_date(sgmc):
