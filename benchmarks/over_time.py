@@ -270,9 +270,9 @@ def nips(arguments: argparse.Namespace) -> None:
         for drift in arguments.drift.split(","):
             timed = ["-k", arguments.topics, "--holdout", 100, "--time", "year", "--drift", drift]
             timed += ["--algo", arguments.algo, "--metadata", place / "train.csv"]
-            timed += ["--iterations", arguments.iterations]
+            timed += ["--iterations", arguments.iterations] if arguments.iterations else []
             runs[f"dtm, drift {drift}"] = trained(train, place / f"dtm{drift}", *timed)
-        plain = ["-k", arguments.topics, "--exact-sweeps", 0]
+        plain = ["-k", arguments.topics]
         runs["LDA, all years"] = trained(train, place / "lda", *plain, "--holdout", 100)
         recent = place / "docword.recent.txt"
         runs["LDA, the last year"] = trained(recent, place / "recent", *plain, "--holdout", 15)
@@ -400,7 +400,7 @@ def main() -> None:
     part.add_argument("-k", "--topics", type=int, default=20)
     part.add_argument("--algo", default="mala")
     part.add_argument("--drift", default="0.05,0.1,0.2")
-    part.add_argument("--iterations", type=int, default=400)
+    part.add_argument("--iterations", type=int, default=400, help="0: until it has settled")
     part = which.add_parser("large")
     part.add_argument("folder")
     part.add_argument("--documents", type=int, default=1_000_000)
