@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -71,15 +71,12 @@ class Watched:
 
 
 class ExactTokens(ExactChain):
-    """One chain of the exact stage; a model says how it sweeps, and how a watched word is drawn.
+    """One chain of the exact stage; a model says what it is made of, how it sweeps, and draws a word.
 
     Parameters
     ----------
     options : Resolved
         Of the exact sampler.
-    blocks : tuple of Block
-    tokens : TokenTopics
-        Documents under that sampler, of one thread.
     batch : Minibatch
         All documents.
     watched : Watched
@@ -89,31 +86,39 @@ class ExactTokens(ExactChain):
         Among the chains of the stage, from 0.
     """
 
+    #: The exact sampler.
+    algo: ClassVar[str]
     #: Whether the topics over words follow from those of tokens, so that no checkpoint need have them.
-    follow: bool = False
+    follow: ClassVar[bool] = False
 
     def __init__(
-        self,
-        options: Resolved,
-        blocks: tuple[Block, ...],
-        tokens: TokenTopics,
-        batch: Minibatch,
-        watched: Watched,
-        chain: BlockChain,
-        number: int,
+        self, options: Any, batch: Minibatch, watched: Watched, chain: BlockChain, number: int
     ) -> None:
-        self._tokens, self._batch = tokens, batch
-        self._number, self._watched = number, watched
+        blocks, self._tokens = self.parts(options, chain)
+        self._batch, self._number, self._watched = batch, number, watched
         super().__init__(
             options,
             blocks,
-            tokens,
+            self._tokens,
             WholeCorpus(batch, chain.seed, chain.chain),
             chain.tokens,
             1,
             priors=chain.priors,
         )
         self._end_warm_up()
+        for b in self._kept:
+            own, of = self.states[b.name], chain.states[b.name].arrays()
+            own.restore({name: of[name] for name in own.names})
+
+    @staticmethod
+    @abstractmethod
+    def parts(options: Any, chain: BlockChain) -> tuple[tuple[Block, ...], TokenTopics]:
+        """Return the blocks, and the documents of one thread, of a chain that goes on from another."""
+
+    @property
+    def _kept(self) -> tuple[Block, ...]:
+        """The blocks whose states are kept: all that do not follow from the topics of tokens."""
+        return self.upper if self.follow else self.blocks
 
     @property
     def key(self) -> Key:
@@ -170,37 +175,28 @@ class ExactTokens(ExactChain):
         assert self._tokens.z is not None
         self._tokens.z[:] = own["z"]
         check_topics("z", self._tokens.z, self.topics.shape[1])
-        for b in self.upper if self.follow else self.blocks:
+        for b in self._kept:
             self.states[b.name].restore(arrays_of(b.name, arrays))
         take_priors(self.priors, self.states)
         self.step = int(own["visits"][0])
 
 
-R = TypeVar("R", bound=Resolved)
 E = TypeVar("E", bound=ExactTokens)
 
 
 def chains_from(
-    chain: BlockChain,
-    options: R,
-    algo: str,
-    make: Callable[[R, Minibatch, Watched, int], E],
-    threads: int,
-    *,
-    start: bool,
+    kind: type[E], chain: BlockChain, options: Resolved, threads: int, *, start: bool
 ) -> tuple[E, ...]:
     """Return the chains of the exact stage of a run.
 
     Parameters
     ----------
+    kind : type
+        Of the chains.
     chain : BlockChain
         The chain of training, whose documents are of a stored corpus.
     options : Resolved
         Of training.
-    algo : str
-        The exact sampler.
-    make : callable
-        Makes a chain of the options under that sampler, all documents, what is watched, and its number.
     threads : int
     start : bool
         Whether tokens get their first topics; else the chains are restored.
@@ -211,8 +207,8 @@ def chains_from(
     batch, draw = compact(stream.source.take(ids), ids, 1.0), chain.draw()
     own = replace(
         options,
-        algo=algo,
-        settings=SAMPLERS[algo].settings_class(),
+        algo=kind.algo,
+        settings=SAMPLERS[kind.algo].settings_class(),
         warm_up=0,
         step_size=None,
         counts="sampled",
@@ -221,7 +217,7 @@ def chains_from(
         minibatch=len(ids),
     )
     watched = Watched(draw, batch, chain.topics)
-    chains = tuple(make(own, batch, watched, number) for number in range(CHAINS))
+    chains = tuple(kind(own, batch, watched, chain, number) for number in range(CHAINS))
     if start:
         for one in chains:
             one.start(draw, threads)

@@ -198,10 +198,11 @@ class DynamicModel(Model[DynamicOptions]):
     ) -> tuple[ExactChain, ...]:
         """Return chains whose steps are accepted or not, from the topics of a chain by minibatches."""
         from pysgrld.chain.blocks import BlockChain
-        from pysgrld.models.dtm.exact import exact_chains
+        from pysgrld.models.dtm.exact import ExactDynamic
+        from pysgrld.models.exact_tokens import chains_from
 
         assert isinstance(chain, BlockChain)
-        return exact_chains(options, chain, threads, start=start)
+        return chains_from(ExactDynamic, chain, options, threads, start=start)
 
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int

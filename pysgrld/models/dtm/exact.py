@@ -9,38 +9,24 @@ import numpy as np
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.models.dtm.blocks import blocks
 from pysgrld.models.dtm.resolved import DynamicOptions
-from pysgrld.models.exact_tokens import ExactTokens, Watched, chains_from
+from pysgrld.models.exact_tokens import ExactTokens
 from pysgrld.models.token_topics import GibbsDocuments
-from pysgrld.types import Doubles, Minibatch
+from pysgrld.types import Block, Doubles
 
 
 class ExactDynamic(ExactTokens):
-    """One chain of Metropolis-adjusted steps over the whole corpus, from where training has ended.
+    """One chain of Metropolis-adjusted steps over the whole corpus, from where training has ended."""
 
-    Parameters
-    ----------
-    options : DynamicOptions
-        Of those steps.
-    batch : Minibatch
-        All documents.
-    watched : Watched
-    chain : BlockChain
-        The chain of training that it goes on from.
-    number : int
-        Among the chains of the stage, from 0.
-    """
-
+    algo = "mala"
     method = "Gibbs sampling and steps that are accepted or not"
 
-    def __init__(
-        self,
-        options: DynamicOptions,
-        batch: Minibatch,
-        watched: Watched,
-        chain: BlockChain,
-        number: int,
-    ) -> None:
-        tokens = GibbsDocuments(
+    @staticmethod
+    def parts(
+        options: DynamicOptions, chain: BlockChain
+    ) -> tuple[tuple[Block, ...], GibbsDocuments]:
+        """Return the words that walk, and documents by Gibbs sampling given them."""
+        words = chain.topics.shape[0] // chain.topics.copies
+        return blocks(options, words, chain.tokens), GibbsDocuments(
             topics=options.topics,
             alpha=options.alpha,
             sweeps=1,
@@ -48,11 +34,6 @@ class ExactDynamic(ExactTokens):
             rao_blackwell=False,
             threads=1,
         )
-        words = chain.topics.shape[0] // chain.topics.copies
-        parts = blocks(options, words, chain.tokens)
-        super().__init__(options, parts, tokens, batch, watched, chain, number)
-        own, of = self.states[self.topics.name], chain.states[self.topics.name].arrays()
-        own.restore({name: of[name] for name in own.names})
 
     def sweep(self, sweeps: int, others: Sequence[ExactDynamic] = ()) -> None:
         """Sample the topics of all tokens and move those over words so many times; so do others."""
@@ -66,17 +47,3 @@ class ExactDynamic(ExactTokens):
         phi = self.states[self.topics.name].rows(at.rows)
         found: Doubles = phi[np.arange(len(phi)), at.topics].astype(np.float64)
         return found
-
-
-def exact_chains(
-    options: DynamicOptions, chain: BlockChain, threads: int, *, start: bool
-) -> tuple[ExactDynamic, ...]:
-    """Return the chains of the exact stage of a run; `chains_from` has what is given."""
-    return chains_from(
-        chain,
-        options,
-        "mala",
-        lambda own, batch, watched, number: ExactDynamic(own, batch, watched, chain, number),
-        threads,
-        start=start,
-    )

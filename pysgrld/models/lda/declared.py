@@ -248,10 +248,11 @@ class LDAModel(Model[LDAOptions]):
     ) -> tuple[ExactChain, ...]:
         """Return chains of collapsed Gibbs from the topics of a chain by minibatches."""
         from pysgrld.chain.blocks import BlockChain
-        from pysgrld.models.lda.exact import exact_chains
+        from pysgrld.models.exact_tokens import chains_from
+        from pysgrld.models.lda.exact import ExactLDA
 
         assert isinstance(chain, BlockChain)
-        return exact_chains(options, chain, threads, start=start)
+        return chains_from(ExactLDA, chain, options, threads, start=start)
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Score by document completion."""

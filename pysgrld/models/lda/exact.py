@@ -7,48 +7,32 @@ from collections.abc import Sequence
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
-from pysgrld.models.exact_tokens import ExactTokens, Watched, chains_from
+from pysgrld.models.exact_tokens import ExactTokens
 from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Doubles, Key, Minibatch
+from pysgrld.types import Block, Doubles, Key, Minibatch
 
 
 class ExactLDA(ExactTokens):
-    """One chain of collapsed Gibbs over the whole corpus.
+    """One chain of collapsed Gibbs over the whole corpus."""
 
-    Parameters
-    ----------
-    options : LDAOptions
-        Of collapsed Gibbs.
-    batch : Minibatch
-        All documents.
-    watched : Watched
-    chain : BlockChain
-        The chain of training that it goes on from.
-    number : int
-        Among the chains of the stage, from 0.
-    """
-
+    algo = "cgs"
     method = "collapsed Gibbs sampling"
     follow = True
     _tokens: CollapsedDocuments
+    _visited: dict[str, Counts]
 
-    def __init__(
-        self,
-        options: LDAOptions,
-        batch: Minibatch,
-        watched: Watched,
-        chain: BlockChain,
-        number: int,
-    ) -> None:
-        self._visited: dict[str, Counts] = {}
-        parts = blocks(options, chain.topics.shape[0], chain.tokens)
-        tokens = CollapsedDocuments(block=parts[0], alpha=options.fixed_alpha, sweeps=1, threads=1)
-        super().__init__(options, parts, tokens, batch, watched, chain, number)
-        for b in self.upper:  # priors that were learned
-            self.states[b.name].restore(chain.states[b.name].arrays())
+    @staticmethod
+    def parts(
+        options: LDAOptions, chain: BlockChain
+    ) -> tuple[tuple[Block, ...], CollapsedDocuments]:
+        """Return the blocks of LDA, and documents by collapsed Gibbs."""
+        found = blocks(options, chain.topics.shape[0], chain.tokens)
+        return found, CollapsedDocuments(
+            block=found[0], alpha=options.fixed_alpha, sweeps=1, threads=1
+        )
 
     def sweep(self, sweeps: int, others: Sequence[ExactLDA] = ()) -> None:
         """Sweep over all tokens so many times, and so do other chains, token by token."""
@@ -78,17 +62,3 @@ class ExactLDA(ExactTokens):
         seed = [self.seed, self.chain, self._number, self.step]
         drawn: Doubles = np.random.default_rng(seed).standard_gamma(mean * counts) / counts
         return drawn
-
-
-def exact_chains(
-    options: LDAOptions, chain: BlockChain, threads: int, *, start: bool
-) -> tuple[ExactLDA, ...]:
-    """Return the chains of the exact stage of a run; `chains_from` has what is given."""
-    return chains_from(
-        chain,
-        options,
-        "cgs",
-        lambda own, batch, watched, number: ExactLDA(own, batch, watched, chain, number),
-        threads,
-        start=start,
-    )
