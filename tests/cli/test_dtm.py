@@ -2,12 +2,15 @@
 
 import csv
 import json
+import re
 import signal
 
 import numpy as np
 import pytest
 from faults.ranks import MPIEXEC
 from fork_server import SGMC
+
+from pysgrld.run.tensors import view
 
 pytestmark = pytest.mark.cli
 
@@ -156,17 +159,23 @@ def test_a_killed_run_and_one_on_other_threads_have_the_same_bits(dated):
     ).read_bytes()
 
 
-def test_exact_draws_killed_and_on_other_threads_have_the_same_bits(dated):
-    """Red with: chains that go on from where training ended; all chains with the same randomness."""
+def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
+    """Red with: a chain that forgets how far it is; all chains with the same randomness."""
     base = [option for option in FAST if option != "-q"]
     given = ("--time", "year", "--iterations", "60", "--exact-sweeps", "60", "--samples", "8")
     done = dated("train", "news.csv", *base, *given, "--threads", "1", "--out", "all")
     assert "  sgmc topics --over-time all\n" in done.stderr
     code, said = dated.stop_midway(
-        *(signal.SIGKILL, *given, "--checkpoint-every", "1", "--threads", "2"),
+        *(signal.SIGTERM, *given, "--checkpoint-every", "1", "--threads", "2"),
         **{"base": base, "corpus": "news.csv", "out": "killed", "word": "draws exactly"},
     )
-    assert code == -signal.SIGKILL
+    assert code == 85
+    stopped = re.search(r"stopped after exact sweep (\d+)", said)
+    assert stopped is not None
+    assert int(stopped[1]) < 60
+    last = max((dated.folder / "all" / "checkpoints").glob("step-*"))
+    arrays = view(last / "state.safetensors")
+    assert len({arrays[f"exact.{chain}.z"].tobytes() for chain in range(4)}) == 4
     assert "4 chains of Gibbs sampling and steps that are accepted or not over all" in said
     dated("train", "news.csv", *base, *given, "--threads", "3", "--out", "killed")
     for name in ("all", "killed"):
