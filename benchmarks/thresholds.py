@@ -3,7 +3,8 @@
 A constant is a name in capitals at the top of a module that is a number, or an arithmetic of
 numbers. Each is made a fifth larger and a fifth smaller (a whole number by one at least), and each
 comparison with it is turned (< for <=, > for >=), in a copy of the package. The tests that run are
-those that import its module, or name it. EXPLAINED has those of which no test need speak, and why.
+some of those that enter a function that reads it: tests/entered.py finds which, in one run of all
+tests. EXPLAINED has the constants of which no test need speak, and why.
 
     python benchmarks/thresholds.py [--only pysgrld/reading] [--minutes 60] [-o thresholds.json]
 """
@@ -27,8 +28,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-#: Seconds after which tests are said to notice, as they do not end; most files of tests that run.
-HANGS, MOST = 240, 6
+#: Seconds after which tests are said to notice, as they do not end.
+HANGS = 240
+#: Seconds of tests that run for a change, and how many of them at most.
+SECONDS, MOST = 40.0, 80
 #: Comparisons, and what each is turned into.
 TURNED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -90,7 +93,7 @@ EXPLAINED = {
         search/show _LISTED; report/naming TITLE SAID""",
     "What a figure of a paper, a benchmark or its quick form is made with.": """
         experiments/bench/ranks *; experiments/bench/results *; experiments/corpora *;
-        experiments/curves *; experiments/dlda_mnist *; experiments/dlda_table1 *;
+        experiments/curves *; experiments/dlda_mnist *; experiments/dlda_curves *;
         experiments/lda_curves *; experiments/mld_tv *; experiments/sam_circle *;
         experiments/sam_vmf_posterior *; experiments/scir_dpmm *; experiments/scir_synthetic *;
         experiments/sgrld_fig1 *""",
@@ -209,22 +212,73 @@ def _span(node: ast.expr, ends: list[int]) -> tuple[int, int]:
     return ends[node.lineno - 1] + node.col_offset, ends[node.end_lineno - 1] + node.end_col_offset
 
 
-def tests_of(mutant: Mutant, texts: dict[str, str]) -> list[str]:
-    """Return the files of tests that name a constant beside its module, or import the module."""
-    module = mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    module = f"pysgrld.{module}" if module.startswith("cli") else module
-    parent, _, stem = module.rpartition(".")
-    imports = re.compile(rf"{re.escape(module)}\b|from {re.escape(parent)} import [^\n]*\b{stem}\b")
+def functions(path: Path) -> list[tuple[str, set[str]]]:
+    """Return the functions of a module as ``path:first line``, and the names that each reads."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+            line = min([node.lineno, *(each.lineno for each in decorators)])
+            names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+            found.append((f"{path.relative_to(ROOT)}:{line}", names))
+    return found
+
+
+def readers(path: str, name: str) -> set[str]:
+    """Return the functions that read a constant, in its module and where it is imported.
+
+    Of one that no function reads they are all of its module, as others are made of it there.
+    """
+    own = functions(ROOT / path)
+    derived = {name}
+    for node in ast.parse((ROOT / path).read_text()).body:  # constants of constants
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if derived & {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}:
+                derived |= {t.id for t in targets if isinstance(t, ast.Name)}
+    found = {place for place, names in own if names & derived}
+    for other in sorted([*(ROOT / "pysgrld").rglob("*.py"), *(ROOT / "cli").rglob("*.py")]):
+        if "pysgrld/cli/" not in str(other) and re.search(
+            rf"\bimport\b[^=]*\b{name}\b", other.read_text()
+        ):
+            found |= {place for place, names in functions(other) if name in names}
+    return found or {place for place, _ in own}
+
+
+def entered(folder: Path) -> dict[str, tuple[float, set[str]]]:
+    """Return the seconds of each test and the functions that it enters, from what all tests wrote."""
+    found: dict[str, tuple[float, set[str]]] = {}
+    for file in folder.glob("*.jsonl"):
+        for line in file.read_text().splitlines():
+            row = json.loads(line)
+            seconds, places = found.get(row["test"], (0.0, set()))
+            found[row["test"]] = max(seconds, row["seconds"]), places | set(row["entered"])
+    return found
+
+
+def tests_of(
+    mutant: Mutant, tests: dict[str, tuple[float, set[str]]], texts: dict[str, str]
+) -> list[str]:
+    """Return tests that enter a function that reads a constant, those of its own files first.
+
+    Of each file the quickest, in turns, so that as many files as possible have a say.
+    """
+    places = readers(mutant.path, mutant.name)
     word = re.compile(rf"\b{mutant.name}\b")
-    here = [name for name, text in texts.items() if imports.search(text)]
-    named = [name for name in here if word.search(texts[name])]
-    like = [
-        name
-        for name in texts
-        if f"/test_{parent.rpartition('.')[2]}_{stem}" in name or f"/test_{stem}" in name
-    ]
-    boundaries = [name for name in texts if name.endswith("/test_boundaries.py")]  # of all modules
-    return list(dict.fromkeys([*boundaries, *named, *like, *here]))[:MOST]
+    module = re.compile(rf"\b{Path(mutant.path).stem}\b")
+    files: dict[str, list[str]] = {}
+    for test in sorted(tests, key=lambda test: (tests[test][0], test)):
+        if places & tests[test][1]:
+            files.setdefault(test.partition("::")[0], []).append(test)
+    order = sorted(files, key=lambda f: (not word.search(texts[f]), not module.search(texts[f]), f))
+    turns = [files[f][at] for at in range(MOST) for f in order if at < len(files[f])]
+    chosen, seconds = [], 0.0
+    for test in turns[:MOST]:
+        seconds += tests[test][0]
+        if chosen and seconds > SECONDS:
+            break
+        chosen.append(test)
+    return chosen
 
 
 def noticed(mutant: Mutant, copy: Path, tests: list[str]) -> bool:
@@ -264,9 +318,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seed", type=int, default=0, help="of the order in which they are tried")
     parser.add_argument("--list", action="store_true", help="print the mutants, and try none")
+    parser.add_argument("--entered", type=Path, help="what tests/entered.py wrote, if it is there")
     parser.add_argument("-o", "--out", type=Path)
     asked = parser.parse_args()
-    until = time.monotonic() + 60 * asked.minutes
     files = sorted([*(ROOT / "pysgrld").rglob("*.py"), *(ROOT / "cli").rglob("*.py")])
     files = [path for path in files if not path.is_symlink() and "pysgrld/cli/" not in str(path)]
     found = [m for path in files for m in mutants(path, ROOT) if m.path.startswith(asked.only)]
@@ -280,7 +334,19 @@ def main() -> int:
     texts = {
         str(p.relative_to(ROOT)): p.read_text() for p in sorted((ROOT / "tests").rglob("test_*.py"))
     }
-    texts = {name: text for name, text in texts.items() if "/golden/" not in name}
+    with tempfile.TemporaryDirectory(prefix="thresholds-") as place:
+        if asked.entered is None:
+            print("all tests run first, to find what each enters", flush=True)
+            subprocess.run(
+                [sys.executable, "-m", "pytest", "-q", "-p", "entered", "-n", str(asked.jobs)],
+                cwd=ROOT,
+                env={**os.environ, "SGMC_ENTERED": place},
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+        tests = entered(asked.entered or Path(place))
+    tests = {name: row for name, row in tests.items() if "/golden/" not in name}
+    until = time.monotonic() + 60 * asked.minutes
     rows: list[dict[str, object]] = []
 
     def work(job: int) -> None:
@@ -293,15 +359,15 @@ def main() -> int:
             for at in range(job, len(found), asked.jobs):
                 if time.monotonic() > until:
                     return
-                tests = tests_of(found[at], texts)
-                seen = bool(tests) and noticed(found[at], copy, tests)
+                chosen = tests_of(found[at], tests, texts)
+                seen = bool(chosen) and noticed(found[at], copy, chosen)
                 mutant = found[at]
                 rows.append(
                     {
                         "place": f"{mutant.path}:{mutant.line}",
                         "name": mutant.name,
                         "what": mutant.what,
-                        "tests": len(tests),
+                        "tests": len(chosen),
                         "noticed": seen,
                     }
                 )
@@ -314,7 +380,7 @@ def main() -> int:
         f"{whole - len(found):,} others are of constants that need none"
     )
     for row in sorted(missed, key=lambda row: str(row["place"])):
-        print(row["place"], row["name"], row["what"], f"({row['tests']} files of tests)")
+        print(row["place"], row["name"], row["what"], f"({row['tests']} tests)")
     if asked.out:
         asked.out.write_text(json.dumps({"changes": len(found), "tried": rows}, indent=1))
     return bool(missed)

@@ -24,6 +24,8 @@ import tempfile
 import threading
 from pathlib import Path
 
+import entered
+
 SGMC = Path(sys.executable).with_name("sgmc")
 #: Seconds after which a start hangs.
 HANGS = 60.0
@@ -107,6 +109,7 @@ def _child(request):
         place = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if name else 2
         os.dup2(place, number)
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    entered.watch_command()
     args = [str(a) for a in request["args"]]
     if "exactly" in request:
         from pysgrld.__main__ import main as command

@@ -193,8 +193,8 @@ def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sha
     """
     count = threads(asked)
     cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    members = comm.gather((version(), core.isa(), comm.host, count.number, cpus))
-    versions, isas, hosts, numbers, _ = zip(*members, strict=True)
+    members = comm.gather((version(), core.isa(), comm.host, count.number, cpus, os.getpid()))
+    versions, isas, hosts, numbers, _, processes = zip(*members, strict=True)
     for rank, found in enumerate(versions):
         if found != versions[0]:
             raise LaunchError(
@@ -217,6 +217,11 @@ def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sha
         f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {each} each "
         f"({count.source}); {comm.library}"
     )
+    for host in dict.fromkeys(
+        hosts
+    ):  # a launcher may tell of one that was killed by this number alone
+        own = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
+        listener.note(f"processes of the ranks on {host}: {', '.join(own)}")
     for host in dict.fromkeys(hosts):
         here = [m for m in members if m[2] == host]
         used, there = sum(m[3] for m in here), len({cpu for m in here for cpu in m[4]})

@@ -98,6 +98,35 @@ def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
     assert "sgmc-reproduce/dlda-table1/curves.png" in lines[-1]
 
 
+def test_wikipedia_is_split_here_and_has_figures_of_its_own(sgmc, parts):
+    """Red with: the paper's 20News beside it; Gibbs to its end."""
+    done = sgmc(
+        *("reproduce", "dlda-wikipedia", "--corpus", parts, "--quick", "--threads", "2"),
+        *("--rows", "tlasgr-128,gibbs-128-64", "-o", "out"),
+    )
+    folder = sgmc.folder / "out"
+    assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "table1.csv"]
+    published, gibbs = rows_of(folder / "table1.csv")
+    assert (published["paper"], published["samples"]) == ("802", "20")
+    assert (gibbs["paper"], gibbs["samples"]) == ("", "0")
+    # 40 minibatches of 50 documents are as many as 17 times all 120
+    assert (published["iterations"], gibbs["iterations"]) == ("40", "17")
+    assert "Table 1 and Figure 1 (c)" in done.stdout
+
+
+def test_steps_of_each_layer_are_recorded_for_either_corpus(sgmc, matrix, parts):
+    for corpus in (matrix, parts):
+        sgmc("reproduce", "dlda-rates", "--corpus", corpus, "--quick", "-o", corpus.name + "-rates")
+        folder = sgmc.folder / (corpus.name + "-rates")
+        assert sorted(p.name for p in folder.iterdir()) == ["rates.csv", "rates.png"]
+        assert (folder / "rates.png").read_bytes()[:8] == PNG
+        rows = rows_of(folder / "rates.csv")
+        assert [int(row["iteration"]) for row in rows] == list(range(1, 31))
+        for row in rows:  # the mean of reciprocals is above the reciprocal of the mean
+            for layer in (1, 2, 3):
+                assert float(row[f"layer-{layer}"]) > float(row[f"average-topic-{layer}"]) > 0
+
+
 def test_figures_do_not_depend_on_how_many_rows_run_at_once(sgmc, matrix):
     figures = []
     for number in (1, 2):

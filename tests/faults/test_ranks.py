@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -123,6 +124,9 @@ def test_a_rank_that_is_killed_ends_all_and_nothing_is_lost(
 ):
     ended = ranks.train(3, folder, act=(victim, "kill", 6))
     assert ended.code not in (0, 85), ended
+    killed = re.search(r"PID (\d+) RUNNING", ended.said)[1]  # MPICH's launcher names no rank
+    line = re.search(r"processes of the ranks on \S+: (.*)", ended.said)[1]
+    assert dict(each.split(": ") for each in line.split(", "))[str(victim)] == killed
     assert ranks.newest(folder / "run") == 4
     ended = ranks.train(next_ranks, folder)
     assert ended.code == 0, ended

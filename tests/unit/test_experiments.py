@@ -12,7 +12,7 @@ import pytest
 
 from pysgrld.errors import CorpusError, MemoryLimitError, MissingInputError, UsageError
 from pysgrld.evaluate import pair
-from pysgrld.experiments import EXPERIMENTS, check_corpus, dlda_mnist, dlda_table1
+from pysgrld.experiments import EXPERIMENTS, check_corpus, dlda_curves, dlda_mnist
 from pysgrld.experiments.corpora import SplitCorpus
 from pysgrld.experiments.curves import Curve, CurvePoint, CurveTask, is_mark, train_row
 from pysgrld.experiments.frame import ExperimentSetting, make_folder, matching, write_csv
@@ -117,18 +117,18 @@ def test_a_process_that_is_killed_is_said():
 
 
 def test_rows_are_chosen_by_patterns_in_the_order_of_the_table():
-    assert len(dlda_table1.NAMES) == 21
-    assert set(dlda_table1.PAPER) < set(dlda_table1.NAMES)
-    chosen = matching(dlda_table1.NAMES, ("ours-128", "tl*gr-128"))
+    assert len(dlda_curves.NEWS.names) == 21
+    assert set(dlda_curves.NEWS.paper) < set(dlda_curves.NEWS.names)
+    chosen = matching(dlda_curves.NEWS.names, ("ours-128", "tl*gr-128"))
     assert chosen == ["tlasgr-128", "tlfsgr-128", "ours-128"]
     with pytest.raises(UsageError, match="--rows lda: there is no such row"):
-        matching(dlda_table1.NAMES, ("tlasgr-*", "lda"))
+        matching(dlda_curves.NEWS.names, ("tlasgr-*", "lda"))
 
 
 def task(name, *, quick=False, n=1000, **kwargs):
     setting = ExperimentSetting(None, quick, **kwargs)
     held_out = pair(documents(30, 50, 1), documents(30, 50, 2))
-    return dlda_table1.task(name, 4, SplitCorpus(documents(n, 50), 50, held_out), setting)
+    return dlda_curves.task(name, 4, SplitCorpus(documents(n, 50), 50, held_out), setting)
 
 
 @pytest.mark.parametrize(
@@ -176,17 +176,17 @@ def test_rows_are_means_over_seeds_without_those_that_diverged():
         curve("a", 2, 1.0, "not finite"),
         curve("b", 0, 1.0, "not finite"),
     ]
-    a, b = dlda_table1.rows(["a", "b", "not done"], curves)
+    a, b = dlda_curves.rows(["a", "b", "not done"], curves)
     assert a == ("a", None, 705.0, 706.0, 900.0, 5, 9, 1.0, 2, pytest.approx(7.0710678))
     assert b == ("b", *(None,) * 7, 0, None)
-    assert len(a) == len(b) == len(dlda_table1.HEAD)
+    assert len(a) == len(b) == len(dlda_curves.HEAD)
 
 
 def test_orders_of_samplers_stand_beside_the_papers():
-    rows = dlda_table1.rows(
+    rows = dlda_curves.rows(
         ["tlasgr-128", "gibbs-128"], [curve("tlasgr-128", 0, 760.4), curve("gibbs-128", 0, 790.0)]
     )
-    (line,) = dlda_table1.sentences(rows, [], ExperimentSetting(None))
+    (line,) = dlda_curves.sentences(rows, [], ExperimentSetting(None))
     assert line == "128: tlasgr 760 < gibbs 790; in the paper gibbs 768 < tlasgr 770"
 
 
@@ -211,9 +211,24 @@ def test_a_row_ends_with_its_seconds_and_what_it_lacks_is_said():
     row = task("ours-128", n=60, seconds=1e-9)
     found = train_row(row, lambda part: None)
     assert [p.iteration for p in found.points] == [1]
-    (line,) = dlda_table1.sentences([], [found], ExperimentSetting(None))
+    (line,) = dlda_curves.sentences([], [found], ExperimentSetting(None))
     assert line == "no sample yet, the burn-in is longer: ours-128"
-    assert "no sample yet after 1 iterations" in dlda_table1.describe(found.points[-1])
+    assert "no sample yet after 1 iterations" in dlda_curves.describe(found.points[-1])
+
+
+def test_steps_by_layer_are_the_schedule_over_tokens():
+    """The first iteration sees all tokens. Red with: the next iteration's h; topics counted twice."""
+    row = task("tlasgr-128-64-32", quick=True, n=60)
+    options = replace(
+        row.options, minibatch=60, topics=6, layers=(6, 4, 3), step_size=(0.5, 1.0, 1.0)
+    )
+    found = dlda_curves.record(dlda_curves.RatesTask(options, row.data, 3), lambda part: None)
+    assert found[:, 0].tolist() == [1, 2, 3]
+    assert found[0, 4] == pytest.approx(0.5 * 6 / row.data.train.tokens)
+    assert found[1, 4] == pytest.approx(0.25 * 6 / row.data.train.tokens)
+    assert (found[:, 1:4] > found[:, 4:]).all()
+    rises, falls = np.array([1000, 1, 2, 3, 3, 2, 1]), "not as the paper says"
+    assert [line.endswith(falls) for line in dlda_curves.say_rates(rises)] == [False, True]
 
 
 def test_marks_are_those_of_the_paper_and_some_before():
@@ -232,14 +247,14 @@ def test_the_authors_split_keeps_its_rows_together(tmp_path):
     uci(tmp_path / "docword.x.train.txt", [{1: 2}, {2: 1, 3: 1}], 3)
     uci(tmp_path / "docword.x.test-observed.txt", [{1: 1}, {2: 2}, {3: 3}], 3)
     uci(tmp_path / "docword.x.test-heldout.txt", [{2: 5}, {}, {3: 7}], 3)
-    train, words, held_out = dlda_table1.read(tmp_path, ExperimentSetting(tmp_path), Silent())
+    train, words, held_out = dlda_curves.read(tmp_path, ExperimentSetting(tmp_path), Silent())
     assert (len(train), words, held_out.dropped) == (2, 3, 1)
     np.testing.assert_array_equal(held_out.doc_ids, [0, 2])
     np.testing.assert_array_equal(held_out.observed.indices, [0, 2])
     np.testing.assert_array_equal(held_out.held_out.counts, [5, 7])
     (tmp_path / "docword.x.train.txt").unlink()
     with pytest.raises(MissingInputError, match=r"docword\.x\.train\.txt"):
-        dlda_table1.read(tmp_path, ExperimentSetting(tmp_path), Silent())
+        dlda_curves.read(tmp_path, ExperimentSetting(tmp_path), Silent())
 
 
 # ---- MNIST

@@ -1,6 +1,7 @@
-"""Table 1 of the paper on deep LDA (Cong et al. 2017): perplexity on the authors' 20News matrix.
+"""Table 1, Figures 1 and 2 of the paper on deep LDA (Cong et al. 2017): perplexity, and lengths of steps.
 
-Four samplers by one, two and three layers, with the constants of the authors' code (``--preset
+20News has the authors' matrix, split by them; Wikipedia our articles, over the same vocabulary. Four
+samplers by one, two and three layers, with the constants of the authors' code (``--preset
 dlda-2017``), and our own default sampler beside them. Rows of samplers that project come twice: clipped,
 as the preset has them, and reflected, as the released code does. Every row trains with one thread:
 
@@ -13,21 +14,29 @@ as the preset has them, and reflected, as the released code does. Every row trai
 - the point perplexity, after 50, 100, 200, 300, ... minibatches as theirs and earlier too, has 50
   sweeps, the last 25 kept, not 600.
 
-Our rows have our defaults for everything, and visit as many documents as those of minibatches of 200.
+Our rows have our defaults for everything, and visit as many documents as those of minibatches of 200. So
+does Gibbs on Wikipedia, which the paper has in Figure 1 (c) alone, by current topics.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.evaluate import HeldOut, pair
-from pysgrld.experiments.corpora import SplitCorpus, first, read_counts, read_known_words
+from pysgrld.experiments.corpora import (
+    SplitCorpus,
+    first,
+    read_counts,
+    read_known_words,
+    read_parts,
+)
 from pysgrld.experiments.curves import (
     Curve,
     CurvePoint,
@@ -47,25 +56,18 @@ from pysgrld.experiments.frame import (
     matching,
     write_csv,
 )
+from pysgrld.experiments.processes import in_processes
+from pysgrld.models.dlda.documents import name_of
+from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
+from pysgrld.options.option import Resolved
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.train.begin import begin
+from pysgrld.types import Doubles
 
-#: The paper's figures for 20News, whose rows do not say which boundary they had.
-PAPER = {
-    "tlasgr-128": 770,
-    "tlasgr-128-64": 758,
-    "tlasgr-128-64-32": 757,
-    "tlfsgr-128": 772,
-    "tlfsgr-128-64": 759,
-    "tlfsgr-128-64-32": 760,
-    "sgrld-128": 777,
-    "sgrld-128-64": 770,
-    "sgrld-128-64-32": 775,
-    "gibbs-128": 768,
-    "gibbs-128-64": 754,
-    "gibbs-128-64-32": 752,
-}
 LAYERS = ((128,), (128, 64), (128, 64, 32))
+#: Share of a test document's tokens that is observed, where they are not split by the authors.
+OBSERVED = 0.8
 #: What names of rows that reflect have behind the sampler's.
 REFLECTED = "_reflect"
 SAMPLERS = (
@@ -78,7 +80,57 @@ SAMPLERS = (
     "ours",
 )
 
-NAMES = [f"{sampler}-{'-'.join(map(str, widths))}" for sampler in SAMPLERS for widths in LAYERS]
+
+class Column(NamedTuple):
+    """A corpus of Table 1: the paper's figures by row, the rows that are trained, and their burn-in.
+
+    Attributes
+    ----------
+    title : str
+    paper : dict
+        Perplexity of each row, of one to three layers; which boundary it had is not said.
+    names : list of str
+    burn_in : int
+        Minibatches before the first sample.
+    whole : bool
+        Whether Gibbs is trained to its end; else it visits as many documents as the others do.
+    """
+
+    title: str
+    paper: dict[str, int]
+    names: list[str]
+    burn_in: int
+    whole: bool
+
+
+def _rows(samplers: Sequence[str]) -> list[str]:
+    return [f"{sampler}-{'-'.join(map(str, widths))}" for sampler in samplers for widths in LAYERS]
+
+
+def _paper(**figures: tuple[int, int, int]) -> dict[str, int]:
+    return {
+        name: value
+        for sampler, values in figures.items()
+        for name, value in zip(_rows([sampler]), values, strict=True)
+    }
+
+
+NEWS = Column(
+    "20News",
+    _paper(
+        tlasgr=(770, 758, 757), tlfsgr=(772, 759, 760), sgrld=(777, 770, 775), gibbs=(768, 754, 752)
+    ),
+    _rows(SAMPLERS),
+    2000,
+    whole=True,
+)
+WIKI = Column(
+    "Wikipedia",
+    _paper(tlasgr=(802, 787, 786), tlfsgr=(804, 791, 789), sgrld=(803, 792, 792)),
+    [*_rows(("tlasgr", "tlfsgr", "sgrld")), "gibbs-128-64", *_rows(["ours"])],
+    3500,
+    whole=False,
+)
 
 #: Samples after the burn-in, and in what a person only wants to see work.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
@@ -88,25 +140,35 @@ QUICK_DOCUMENTS = (400, 150)
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
 
 
-def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Train and score all rows; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
-    wanted = matching(NAMES, setting.rows)
-    data = read(corpus, setting, listener)
+def table1(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
+    """Train and score all rows of 20News; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
+    return _run(NEWS, read(corpus, setting, listener), setting, listener)
+
+
+def wikipedia(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
+    """Train and score all rows of Wikipedia: the same files as `table1`."""
+    return _run(WIKI, read_parts(corpus, OBSERVED, setting, listener), setting, listener)
+
+
+def _run(
+    column: Column, data: SplitCorpus, setting: ExperimentSetting, listener: ExperimentListener
+) -> Report:
+    wanted = matching(column.names, setting.rows)
     seeds = range(setting.seed, setting.seed + setting.seeds)
-    tasks = [task(name, seed, data, setting) for seed in seeds for name in wanted]
+    tasks = [task(name, seed, data, setting, column) for seed in seeds for name in wanted]
     table = setting.out / "table1.csv"
     found, files = train_rows(
         tasks,
         setting,
         listener,
-        lambda so_far: write_csv(table, HEAD, rows(wanted, so_far)),
+        lambda so_far: write_csv(table, HEAD, rows(wanted, so_far, column)),
         describe,
     )
     if setting.pictures:
-        files.append(draw(setting.out / "curves.png", found, quick=setting.quick))
-    shown = rows(wanted, found)
+        files.append(draw(setting.out / "curves.png", found, column, quick=setting.quick))
+    shown = rows(wanted, found, column)
     columns = len(HEAD) if setting.seeds > 1 else HEAD.index("seeds")
-    said = sentences(shown, found, setting)
+    said = sentences(shown, found, setting, column)
     return Report(HEAD[:columns], [line[:columns] for line in shown], said, files)
 
 
@@ -154,7 +216,9 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     return data
 
 
-def task(name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting) -> CurveTask:
+def task(
+    name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting, column: Column = NEWS
+) -> CurveTask:
     """Return the task of a row with one seed: its options resolved, and its iterations."""
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
@@ -162,6 +226,8 @@ def task(name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting) ->
     given |= {"algo": "scir"} if sampler == "ours" else {"algo": algo, "preset": "dlda-2017"}
     if algo != sampler:
         given["boundary"] = "reflect"
+    if sampler not in ("ours", "gibbs"):
+        given["burn-in"] = column.burn_in
     if setting.quick:
         given |= {"burn-in": QUICK_BURN_IN}
         if sampler != "gibbs":
@@ -169,8 +235,8 @@ def task(name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting) ->
     options, _ = resolve(given, data.facts())
     collected = QUICK_COLLECTED if setting.quick else COLLECTED
     iterations = options.burn_in + collected * options.sample_every
-    if sampler == "ours":
-        published = task("tlasgr-128", seed, data, setting)
+    if sampler == "ours" or (sampler == "gibbs" and not column.whole):
+        published = task("tlasgr-128", seed, data, setting, column)
         visited = published.iterations * published.options.minibatch
         iterations = -(-visited // options.minibatch)
     return CurveTask(name, options, iterations, data, setting.seconds)
@@ -192,7 +258,7 @@ HEAD = (
 )
 
 
-def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
+def rows(wanted: list[str], curves: list[Curve], column: Column = NEWS) -> list[tuple[Any, ...]]:
     """Return a line of the table for each row that is done: means over seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in wanted:
@@ -200,7 +266,7 @@ def rows(wanted: list[str], curves: list[Curve]) -> list[tuple[Any, ...]]:
         if not own:  # not done yet
             continue
         ends = last_points(own)
-        paper = PAPER.get(name.replace(REFLECTED, ""))
+        paper = column.paper.get(name.replace(REFLECTED, ""))
         if not ends:
             lines.append((name, paper, *(None,) * 6, 0, None))
             continue
@@ -232,7 +298,10 @@ def describe(point: CurvePoint) -> str:
 
 
 def sentences(
-    shown: list[tuple[Any, ...]], curves: list[Curve], setting: ExperimentSetting
+    shown: list[tuple[Any, ...]],
+    curves: list[Curve],
+    setting: ExperimentSetting,
+    column: Column = NEWS,
 ) -> list[str]:
     """Return the order of the samplers at each width, and which rows must not be compared."""
     found = []
@@ -244,7 +313,7 @@ def sentences(
     for layers in LAYERS:
         size = "-".join(map(str, layers))
         scores = {s: weighted[f"{s}-{size}"] for s in SAMPLERS if f"{s}-{size}" in weighted}
-        paper = {s: PAPER[f"{s}-{size}"] for s in scores if f"{s}-{size}" in PAPER}
+        paper = {s: column.paper[f"{s}-{size}"] for s in scores if f"{s}-{size}" in column.paper}
         if not scores:
             continue
         line = f"{size}: {order(scores)}"
@@ -261,7 +330,7 @@ def order(scores: Mapping[str, float]) -> str:
     return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
 
 
-def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
+def draw(path: Path, curves: list[Curve], column: Column, *, quick: bool) -> Path:
     """Draw perplexity against training seconds, a panel for each number of layers."""
     from matplotlib.lines import Line2D
 
@@ -277,16 +346,17 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
             name = f"{sampler}-{size}"
             for curve in (c for c in curves if c.name == name and c.points):
                 plot(axes, curve, colour, lambda p: p.further)
-                if name in PAPER and curve.points[-1].samples and not quick:
-                    axes.plot(
-                        curve.points[-1].seconds, PAPER[name], "x", color=colour, ms=7, mew=1.8
-                    )
+                if name in column.paper and curve.points[-1].samples and not quick:
+                    end, paper = curve.points[-1].seconds, column.paper[name]
+                    axes.plot(end, paper, "x", color=colour, ms=7, mew=1.8)
         scale_seconds(axes)
         axes.set_title(f"{size} topics, from the data up" if "-" in size else f"{size} topics")
         show_grid(axes)
     scale_perplexity(panels[0], [p.point for c in curves for p in c.points])
     figure.suptitle(
-        "Deep LDA on 20News" + (", a small cut" if quick else "") + " (Cong et al. 2017, Table 1)"
+        f"Deep LDA on {column.title}"
+        + (", a small cut" if quick else "")
+        + " (Cong et al. 2017, Table 1)"
     )
     drawn = {c.name.split("-", 1)[0] for c in curves}
     labels = {
@@ -309,4 +379,119 @@ def draw(path: Path, curves: list[Curve], *, quick: bool) -> Path:
             Line2D([], [], color="black", marker="x", ls="", mew=1.8, label="the paper's")
         )
     figure.legend(handles=handles, loc="outside right center", frameon=False)
+    return write_png(path, figure)
+
+
+# ---- Figure 2: lengths of the steps of each layer
+
+#: Minibatches whose steps are recorded, and in what a person only wants to see work.
+RECORDED, QUICK_RECORDED = 2000, 30
+#: After each iteration: the mean of eps_t / M_k over a layer's topics, and eps_t over the mean of M_k.
+RATES_HEAD = (
+    "iteration",
+    *(f"layer-{layer + 1}" for layer in range(len(LAYERS[-1]))),
+    *(f"average-topic-{layer + 1}" for layer in range(len(LAYERS[-1]))),
+)
+
+
+class RatesTask(NamedTuple):
+    """A chain of TLASGR whose steps are recorded, in plain values that another process can be sent."""
+
+    options: Resolved
+    data: SplitCorpus
+    iterations: int
+
+
+def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
+    """Record eps_t / M_k of TLASGR by layer; write ``rates.csv`` and ``rates.png``."""
+    split = corpus.is_dir() and any(corpus.glob("docword.*.test-observed.txt*"))
+    data = (
+        read(corpus, setting, listener)
+        if split
+        else read_parts(corpus, OBSERVED, setting, listener)
+    )
+    of_row = task(_rows(["tlasgr"])[-1], setting.seed, data, setting)
+    iterations = QUICK_RECORDED if setting.quick else RECORDED
+    listener.note(f"{len(data.train):,} documents, {iterations:,} minibatches")
+    with listener.counting("percent", 100) as tell:
+        (found,) = in_processes(
+            record, [RatesTask(of_row.options, data, iterations)], [1.0], 1, tell
+        )
+    shown: list[tuple[Any, ...]] = [(int(t), *map(float, steps)) for t, *steps in found]
+    files = [write_csv(setting.out / "rates.csv", RATES_HEAD, shown)]
+    if setting.pictures:
+        files.append(draw_rates(setting.out / "rates.png", found, corpus.name))
+    return Report(
+        RATES_HEAD,
+        [
+            (step, *(f"{value:.2g}" for value in means))
+            for step, *means in shown
+            if is_round(step) or step == iterations
+        ],
+        say_rates(found[-1]),
+        files,
+    )
+
+
+def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
+    """Train with one thread, and return iterations and the steps of each layer's topics in them.
+
+    Returns
+    -------
+    (n, 1 + 2 layers) float64
+        Columns of `RATES_HEAD`; the first iterations all, later ones ever more seldom.
+    """
+    train = work.data.train
+    stream = Epochs.of(work.options, train, np.arange(len(train)))
+    chain = begin(work.options, stream, CorpusFacts(work.data.words, train.tokens), RunOn(1)).chain
+    names = [name_of(layer) for layer in range(len(LAYERS[-1]))]
+    found: list[list[float]] = []
+    try:
+        while chain.step < work.iterations:
+            h = chain.step_size
+            chain.advance()
+            share(chain.step / work.iterations)
+            if chain.step < 20 or chain.step % (chain.step // 20) == 0:
+                arrays = chain.arrays()
+                scales = [arrays[f"{name}.m"] for name in names]  # tokens of the corpus
+                means = [h * float(np.mean(1.0 / m)) for m in scales]
+                found.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
+    finally:
+        chain.close()
+    return np.array(found)
+
+
+def is_round(iteration: int) -> bool:
+    """Return whether an iteration stands in the table: 1, 2, 5, 10, 20, 50, ..."""
+    return str(iteration).rstrip("0") in ("1", "2", "5")
+
+
+def say_rates(last: Doubles) -> list[str]:
+    """Return sentences on whether higher layers have longer steps, as the paper says."""
+    found = []
+    for what, steps in zip(
+        ("mean over topics", "of a topic with average tokens"), last[1:].reshape(2, -1), strict=True
+    ):
+        rises = bool(np.all(np.diff(steps) > 0))
+        listed = ", ".join(f"layer {layer + 1} {step:.2g}" for layer, step in enumerate(steps))
+        verdict = "longer in higher layers, as the paper says" if rises else "not as the paper says"
+        found.append(f"step after {last[0]:,.0f} minibatches, {what}: {listed}: {verdict}")
+    return found
+
+
+def draw_rates(path: Path, found: Doubles, corpus: str) -> Path:
+    """Draw the steps of each layer against iterations: means over topics, and of average topics."""
+    figure = new_figure(10.4, 4.6)
+    panels = figure.subplots(1, 2, sharey=True)
+    steps = found[:, 1:].reshape(len(found), 2, -1)
+    titles = "mean of eps_t / M_k over topics", "eps_t over the mean of M_k"
+    for i, axes in enumerate(panels):
+        for layer, colour in zip(range(steps.shape[2]), COLOURS, strict=False):
+            axes.plot(
+                found[:, 0], steps[:, i, layer], color=colour, lw=2.2, label=f"layer {layer + 1}"
+            )
+        axes.set(xscale="log", yscale="log", xlabel="minibatch", title=titles[i])
+        show_grid(axes)
+    panels[0].legend(loc="best", frameon=False)
+    figure.suptitle(f"Steps of TLASGR by layer, {corpus} (Cong et al. 2017, Figure 2)")
     return write_png(path, figure)
