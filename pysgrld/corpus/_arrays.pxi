@@ -11,7 +11,7 @@ from cpython.buffer cimport (
 )
 
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport strchr
 
 cdef enum:

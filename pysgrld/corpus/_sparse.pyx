@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Lines of numbers to arrays: the inner loops of reading counts.
+"""Inner loops of reading counts: lines of numbers to arrays, and words of documents renumbered.
 
 Parsing stops at the first line that is not as it should be. Which way it is wrong is found out by
 whoever called, in Python, from that one line.
@@ -8,6 +8,8 @@ whoever called, in Python, from that one line.
 import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
 
 include "_arrays.pxi"
 
@@ -324,3 +326,78 @@ def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
         at = begin
     return (found_lengths[:n], found_lines[:n], found_words[:at], found_counts[:at],
             -1 if good else line)
+
+
+def renumber(indptr, indices, counts, remap=None):
+    """Rename the words of documents, drop those that become negative, and sort each document's words.
+
+    Parameters
+    ----------
+    indptr : (documents + 1,) int64
+    indices : (nnz,) int32
+        Each once in a document; below the length of ``remap``. Without it, negative ones are dropped.
+    counts : (nnz,) int32
+    remap : (words,) int32, optional
+        The new number of each word.
+
+    Returns
+    -------
+    indptr, indices, counts : ndarray
+        Of the same types.
+
+    Raises
+    ------
+    ValueError
+        If arrays do not fit together.
+    """
+    cdef Py_ssize_t documents = len(indptr) - 1
+    cdef int64_t entries = len(indices)
+    cdef int64_t words = -1 if remap is None else len(remap)
+    if documents < 0 or len(counts) != entries:
+        raise ValueError(f"{len(indptr)} ends, {entries} words and {len(counts)} counts")
+    new_indptr = np.zeros(documents + 1, dtype=np.int64)
+    new_indices = np.empty(entries, dtype=np.int32)
+    new_counts = np.empty(entries, dtype=np.int32)
+    cdef const int64_t* ends = _int64(indptr, READ)
+    cdef const int32_t* old = _int32(indices, READ)
+    cdef const int32_t* n = _int32(counts, READ)
+    cdef const int32_t* to = NULL
+    if remap is not None:
+        to = _int32(remap, READ)
+    cdef int64_t* new_ends = _int64(new_indptr, WRITE)
+    cdef int32_t* w = _int32(new_indices, WRITE)
+    cdef int32_t* c = _int32(new_counts, WRITE)
+    cdef vector[uint64_t] row  # a word above its count, so that sorting takes both along
+    cdef int64_t at = 0
+    cdef int64_t i = 0
+    cdef int32_t word = 0
+    cdef uint64_t key = 0
+    cdef size_t k = 0
+    cdef Py_ssize_t d = 0
+    cdef bint good = True
+    with nogil:
+        for d in range(documents):
+            if not i <= ends[d + 1] <= entries:
+                good = False
+                break
+            row.clear()
+            while i < ends[d + 1]:
+                word = old[i]
+                if to != NULL:
+                    if not 0 <= word < words:
+                        good = False
+                        break
+                    word = to[word]
+                if word >= 0:
+                    row.push_back((<uint64_t>word << 32) | <uint64_t><uint32_t>n[i])
+                i += 1
+            sort(row.begin(), row.end())
+            for k in range(row.size()):
+                key = row[k]
+                w[at] = <int32_t>(key >> 32)
+                c[at] = <int32_t><uint32_t>key
+                at += 1
+            new_ends[d + 1] = at
+    if not good:
+        raise ValueError(f"document {d} does not fit its arrays")
+    return new_indptr, new_indices[:at], new_counts[:at]

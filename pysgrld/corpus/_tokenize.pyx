@@ -21,7 +21,6 @@ import numpy as np
 from pysgrld.corpus import characters
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 from libcpp cimport bool
 from libcpp.string cimport string

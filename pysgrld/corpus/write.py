@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus import _sparse
 from pysgrld.corpus.store import count, cut
 from pysgrld.corpus.stored_files import (
     ARRAYS,
@@ -352,16 +353,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
     remap : (old words,) int32, optional
         New id of each old id; negative to drop it. No two may be equal otherwise.
     """
-    rows = np.repeat(np.arange(len(block), dtype=np.int64), np.diff(block.indptr))
-    indices = block.indices if remap is None else remap[block.indices]
-    counts = block.counts
-    keep = indices >= 0
-    if not keep.all():
-        rows, indices, counts = rows[keep], indices[keep], counts[keep]
-    order = np.argsort((rows << 32) | indices)
-    lengths: Int64s = np.bincount(rows, minlength=len(block)).astype(np.int64)
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return Documents(indptr, indices[order], counts[order])
+    return Documents(*_sparse.renumber(block.indptr, block.indices, block.counts, remap))
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pysgrld.corpus._gather import gather
+from pysgrld.corpus._sparse import renumber
 from pysgrld.corpus._tokenize import Dictionary, tally
 
 
@@ -58,3 +59,24 @@ def test_pieces_go_to_bytes_alone(tmp_path):
     finally:
         os.close(handle)
     assert out.tobytes() == b"efa"
+
+
+def test_words_are_not_renumbered_beyond_the_arrays():
+    """Red with: no look at ends, at word ids, or at the number of counts."""
+    ends = lambda *values: np.array(values, np.int64)  # noqa: E731
+    ids = lambda *values: np.array(values, np.int32)  # noqa: E731
+    indptr, indices, counts = renumber(ends(0, 2, 3), ids(2, 0, 1), ids(5, 6, 7), ids(1, -1, 0))
+    assert (indptr.tolist(), indices.tolist(), counts.tolist()) == ([0, 2, 2], [0, 1], [5, 6])
+    indptr, indices, counts = renumber(ends(0, 3), ids(4, -1, 2), ids(5, 6, -7))
+    assert (indptr.tolist(), indices.tolist(), counts.tolist()) == ([0, 2], [2, 4], [-7, 5])
+    for wrong in (
+        (ends(0, 3), ids(0, 1), ids(1, 1)),
+        (ends(0, 2, 1), ids(0, 1), ids(1, 1)),
+        (ends(), ids(), ids()),
+        (ends(0, 2), ids(0, 1), ids(1)),
+        (ends(0, 2), ids(0, 3), ids(1, 1), ids(0, 1, 2)),
+        (ends(0, 1), ids(-1), ids(1), ids(0, 1, 2)),
+        (ends(0, 1), ids(0), np.array([1])),
+    ):
+        with pytest.raises(ValueError, match=r"fit|ends|integers"):
+            renumber(*wrong)
