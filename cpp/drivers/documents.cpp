@@ -128,6 +128,7 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_
   task.next = &next;
 
   threads = static_cast<int>(std::clamp<std::int64_t>(n / kSlots, 1, threads));
+  task.alone = threads == 1;
   bool const active = task.topics > kDenseTopics;
   auto const stride = static_cast<std::size_t>(task.stride), all = static_cast<std::size_t>(rows);
   auto const entries = static_cast<std::size_t>(extent.widest | 1), length = padded(extent.longest);

@@ -240,6 +240,12 @@ void refill_uniforms(Slot& s, DocumentsTask const& task, Stream const& stream) {
   s.uniform_end = end < s.tokens ? end : s.tokens;
 }
 
+/// Whether what is collected are the topics that tokens have in the end: they are then counted as
+/// they stand, one cell a token, and not by rows of all topics.
+SGMC_INLINE bool last_topics(DocumentsTask const& task) {
+  return task.kept == 1 && !task.rao_blackwell;
+}
+
 template <bool Active>
 void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   if (s.pending >= 0) s.n[s.pending] += 1.0f;
@@ -250,7 +256,7 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
       F16 const alpha = load(task.alpha + k);
       store(s.n + k, floor(load(s.n + k) - alpha + f16(0.5f)) + alpha);
     }
-  bool const first = s.sweep == task.sweeps - task.kept;
+  bool const first = s.sweep == task.sweeps - task.kept && !(last_topics(task) && !Active);
   if (first) {
     std::int64_t const blocks = Active ? s.blocks : task.stride / 16;
     std::int64_t const dense = s.entry_step ? s.entries * task.stride : task.stride;
@@ -328,6 +334,22 @@ SGMC_INLINE void add_counts(Slot const& s, int b, float const* x, double unit, s
   }
 }
 
+/// Counts the topics of a dense document's tokens.
+void count_tokens(Slot const& s, DocumentsTask const& task, std::int32_t const* count) {
+  std::int64_t const stride = task.stride;
+  std::int32_t const* z = s.z;
+  if (task.word_counts)
+    for (std::int64_t e = 0; e < s.entries; z += count[e++])
+      with_row(task, s.rows[e], [&](std::int64_t* out) {
+        for (std::int32_t c = 0; c < count[e]; ++c) ++out[z[c]];
+      });
+  if (task.doc_counts) {
+    std::int64_t* const out = task.doc_counts + s.document * stride;
+    for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
+    for (std::int64_t t = 0; t < s.tokens; ++t) ++out[s.z[t]];
+  }
+}
+
 /// Lets the counts of an active document wait.
 void let_wait(Slot const& s, DocumentsTask const& task, WaitingCounts& w) {
   if (w.room - w.n < 16 * s.blocks * s.entries) add_waiting(task, w);
@@ -348,6 +370,7 @@ void finish_document(Slot& s, DocumentsTask const& task, WaitingCounts& waiting,
   std::int64_t const stride = task.stride;
   std::int32_t const* const count = task.counts + task.indptr[s.document];
   int const blocks = Active ? s.blocks : static_cast<int>(stride / 16);
+  if (!Active && last_topics(task)) return count_tokens(s, task, count);
   if (Active && task.word_counts) {
     let_wait(s, task, waiting);
   } else if (task.word_counts) {

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from pysgrld.corpus._gather import CUT, gather
 from pysgrld.corpus.lines import missing
 from pysgrld.errors import CorpusError
-from pysgrld.run.files import open_regular
+from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
 #: Bytes of a vector, at most, that is kept in memory when as many values as it has were gathered; and the
@@ -240,7 +240,7 @@ class GrowingFile:
         """Force all to disk, and return the number of values."""
         self.write()
         with self.path.open("rb") as file:
-            os.fsync(file.fileno())
+            sync(file.fileno())
         return self.size
 
     def vector(self) -> Vector:
@@ -257,7 +257,7 @@ class GrowingFile:
             file.write(b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little"))
             file.write(text.ljust(_HEADER - 11).encode() + b"\n")
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
         return self._digest.hexdigest()
 
 
@@ -268,7 +268,7 @@ def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(file, "w") as archive:  # not compressed
             yield archive
         file.flush()
-        os.fsync(file.fileno())
+        sync(file.fileno())
 
 
 def add_member(

@@ -38,6 +38,7 @@ from pysgrld.run.files import (
     refuse_full_folder,
     rename,
     replace_file,
+    sync,
     temporary_name,
     write_new,
 )
@@ -212,7 +213,7 @@ class WorkFolder:
                 file.truncate(self.record["bytes"])
             file.write("".join(f"{word}\n" for word in words).encode())
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
             self.record = record | {"bytes": file.tell()}
         note = json.dumps({"identity": self.identity, "record": self.record}).encode()
         replace_file(self.folder / _NOTE, [note], "store")

@@ -49,6 +49,7 @@ from pysgrld.run.files import (
     remove_stale,
     rename,
     replace_file,
+    sync,
     write_new,
     writing,
 )
@@ -420,7 +421,7 @@ class RunDirectory:
             else:
                 with open_regular(path) as (fd, size):
                     fail_point("metrics.fsync")
-                    os.fsync(fd)
+                    sync(fd)
                 metrics = digest_of(path, size)
         except OSError:
             self._doubtful = True
@@ -588,7 +589,7 @@ class RunDirectory:
                     fail_point("metrics.truncate")
                     os.ftruncate(fd, size)
                     fail_point("metrics.fsync")
-                    os.fsync(fd)
+                    sync(fd)
             self.samples.rewind(table)
             restore_replaced(self.path)
             for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):

@@ -46,6 +46,8 @@ TRASH = ".trash-"
 _LEFT = re.compile(rf"(?:{re.escape(TEMPORARY)}|{re.escape(TRASH)}).+-[0-9a-f]{{8}}", re.DOTALL)
 #: Errors of file systems that have no such lock.
 NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+#: And of those whose drive cannot be asked to write out its own memory.
+_NO_FULL = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
 _STEP = re.compile(r"step-(\d{8,18})")
 
 
@@ -82,6 +84,19 @@ def write_all(fd: int, data: Buffer, point: str) -> None:
         view = view[os.write(fd, part) :]
 
 
+def sync(fd: int) -> None:
+    """Return when all that was written to a file is on the disk, and not in the drive's own memory."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)  # macOS, whose fsync leaves it there
+    if full is not None:
+        try:
+            fcntl.fcntl(fd, full)
+            return
+        except OSError as error:
+            if error.errno not in _NO_FULL:
+                raise
+    os.fsync(fd)
+
+
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     """Create a file that must not exist, write it, flush it to the disk; remove it if that fails.
 
@@ -101,7 +116,7 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
                     write_all(fd, part, point)
                 size += len(view)
             fail_point(f"{point}.fsync")
-            os.fsync(fd)
+            sync(fd)
             fail_point(f"{point}.close")
         finally:
             os.close(fd)
@@ -117,7 +132,7 @@ def fsync_folder(path: Path, point: str) -> None:
     fail_point(f"{point}.fsync_folder")
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(fd)
+        sync(fd)
     except OSError as error:
         # Some network file systems cannot flush a folder and say so; there is nothing to wait for.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
@@ -384,7 +399,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             with file:
                 yield file
                 file.flush()
-                os.fsync(file.fileno())
+                sync(file.fileno())
     except SgmcError:  # of what was to be written: an input that is gone is an OSError, too
         raise
     except OSError as error:

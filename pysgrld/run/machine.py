@@ -8,10 +8,12 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import platform
 import re
 import resource
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -36,7 +38,7 @@ _JOB = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "CONDOR_JOB_ID")
 #: Commands of batch systems that submit a job.
 _SUBMIT = ("sbatch", "qsub", "bsub", "condor_submit")
 
-_CGROUP = Path("/sys/fs/cgroup")
+_CGROUP, _PROC, _CPUINFO = Path("/sys/fs/cgroup"), Path("/proc"), Path("/proc/cpuinfo")
 
 #: Bytes that a thread of Python needs beside its stack before it can say that it runs.
 _FIRST_OBJECTS = 4 << 20
@@ -76,8 +78,10 @@ def threads(given: int | None, environment: Mapping[str, str] | None = None) -> 
         if number is None and value.isdigit() and int(value) > 0:
             number, source = min(int(value), MOST), name
     if number is None:
-        number = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-        source = "CPU affinity"
+        cpus = processors()
+        number, source = len(cpus), "CPU affinity"
+        if not cpus:  # macOS binds no process to processors
+            number, source = os.cpu_count() or 1, "processors"
         quota = period = ""  # of this cgroup, v2 or else v1
         for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
             with contextlib.suppress(OSError, ValueError):
@@ -95,6 +99,31 @@ def threads(given: int | None, environment: Mapping[str, str] | None = None) -> 
             source = f"{source} {number}; a limit of processes or memory allows no more"
             return Threads(max(1, can - 1), source, fewer=True)
     return Threads(number, source)
+
+
+def processors() -> list[int]:
+    """Return the processors that this process may use; none where the system does not say."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def processor_name() -> str:
+    """Return the name of the processor, with family and model where the system tells them."""
+    name = platform.processor() or "unknown"
+    known: dict[str, str] = {}
+    with contextlib.suppress(OSError):
+        for line in _CPUINFO.read_text().splitlines():
+            field, _, value = line.partition(":")
+            known.setdefault(field.strip(), value.strip())
+    if "model name" in known:
+        family, model = (known.get(field, "unknown") for field in ("cpu family", "model"))
+        return f"{' '.join(known['model name'].split())}, family {family} model {model}"
+    if sys.platform == "darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            name = subprocess.run(
+                command, capture_output=True, text=True, check=True
+            ).stdout.strip()
+    return name
 
 
 def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
@@ -153,7 +182,7 @@ def allowed_memory() -> int | None:
 def rss_bytes() -> int:
     """Return the memory that this process holds now, in bytes; 0 where the system does not tell."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int((_PROC / "self" / "statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -171,12 +200,25 @@ def boot_clock() -> float:
 def process_start() -> float:
     """Return when this process started, by `boot_clock`; now, where the system does not say."""
     try:
-        # The second field may hold spaces and brackets; the 22nd is the start in clock ticks.
-        fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-        started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        started = int(_status("self")[19]) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
         return boot_clock()
     return started if 0 < started <= boot_clock() else boot_clock()
+
+
+def sign_of_life(process: int) -> str | None:
+    """Return the state of a process and how long it has computed; None where the system does not say."""
+    try:
+        fields = _status(str(process))
+        return " ".join([fields[0], *fields[11:13]])
+    except OSError:
+        return None
+
+
+def _status(process: str) -> list[str]:
+    """Return what Linux says of a process, from its state on: the start is the 20th field, in ticks."""
+    text = (_PROC / process / "stat").read_text("utf-8", "replace")
+    return text.rpartition(")")[2].split()  # what comes before may hold spaces and brackets
 
 
 def job_id(environment: Mapping[str, str] | None = None) -> str | None:

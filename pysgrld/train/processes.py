@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 from pysgrld.corpus.reading import Listener, ReadingProgress
 from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError
 from pysgrld.run import RunDirectory, SecondInterrupt, StopFlag
+from pysgrld.run.machine import sign_of_life
 from pysgrld.run.signals import STOP_SIGNALS
 from pysgrld.train.events import Position
 from pysgrld.train.request import Request
@@ -189,13 +190,8 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
     for run in runs:
         if run.code is not None:
             continue
-        try:  # the state of the process and the time that it has computed, where the system tells them
-            stat = Path(f"/proc/{run.process.pid}/stat").read_text("utf-8", "replace")
-            fields = stat.rpartition(")")[2].split()
-            life = " ".join([fields[0], *fields[11:13]])
-        except OSError:
-            life = ""
-        alive = life != run.life or life.startswith("D")
+        life = sign_of_life(run.process.pid)
+        alive = life is None or life != run.life or life.startswith("D")
         run.life, run.silent = life, 0.0 if alive else run.silent + seconds
         if run.silent >= GRACE:
             run.process.kill()

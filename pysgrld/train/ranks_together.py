@@ -22,7 +22,7 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import restored
 from pysgrld.models.table import model_of
 from pysgrld.run import StopFlag
-from pysgrld.run.machine import threads, version
+from pysgrld.run.machine import processors, threads, version
 from pysgrld.train.plan import Sharing
 from pysgrld.train.prepare import Prepared
 from pysgrld.types import Positions
@@ -192,8 +192,9 @@ def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sha
         If they are of other versions.
     """
     count = threads(asked)
-    cpus = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    members = comm.gather((version(), core.isa(), comm.host, count.number, cpus, os.getpid()))
+    members = comm.gather(
+        (version(), core.isa(), comm.host, count.number, processors(), os.getpid())
+    )
     versions, isas, hosts, numbers, _, processes = zip(*members, strict=True)
     for rank, found in enumerate(versions):
         if found != versions[0]:

@@ -69,6 +69,7 @@ struct DocumentsTask : Csr {
   float const* share;         // (stride): alpha / most_alpha, so all 1 where they are equal
   float most_alpha;
   std::int32_t sweeps, kept;
+  bool alone;          // no other thread has a part in this
   bool rao_blackwell;  // collect p_k / sum p in units of 2^-24, else sampled topics in units of 1
   Address address;
   Purpose purpose;

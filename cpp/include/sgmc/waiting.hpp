@@ -13,10 +13,13 @@ template <class Add>
 SGMC_INLINE void with_row(DocumentsTask const& task, std::int64_t row, Add&& add) {
   std::int64_t const stride = task.stride;
   std::int64_t* const out = task.word_counts + row * stride;
-  if (!take_row(task.touched + row))
+  std::uint8_t* const state = task.touched + row;
+  // an atomic exchange costs as much as sampling a token or two
+  bool const touched = task.alone ? *state == kTouched : take_row(state);
+  if (!touched)
     for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
   add(out);
-  give_row(task.touched + row);
+  task.alone ? void(*state = kTouched) : give_row(state);
 }
 
 /// Adds what waits to the rows of its words, row after row.

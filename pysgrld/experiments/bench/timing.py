@@ -7,7 +7,6 @@ import platform
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.errors import UsageError
-from pysgrld.run.machine import threads, version
+from pysgrld.run.machine import processor_name, threads, version
 
 #: The layout of the results; files of another one are not compared.
 SCHEMA = 1
@@ -64,20 +63,9 @@ def row_of(group: str, name: str, unit: str, values: list[float]) -> dict[str, A
 
 def machine() -> dict[str, Any]:
     """Return what measurements depend on: processor, instruction set, versions, load, and date."""
-    cpu = platform.processor() or "unknown"
-    try:
-        known: dict[str, str] = {}
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            name, _, value = line.partition(":")
-            known.setdefault(name.strip(), value.strip())
-        if "model name" in known:
-            family, model = (known.get(name, "unknown") for name in ("cpu family", "model"))
-            cpu = f"{' '.join(known['model name'].split())}, family {family} model {model}"
-    except OSError:
-        pass
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cpu": cpu,
+        "cpu": processor_name(),
         "isa": core.isa(),
         "threads": threads(None).number,
         "load": round(os.getloadavg()[0], 2),
