@@ -5,10 +5,11 @@
     python benchmarks/shapes.py --corpus CORPUS [--topics 50,100,...]
 
 Documents are made from 50 planted topics over words of Zipf's law, or those of CORPUS, which is what
-`sgmc train` takes. The same documents, K, alpha and eta, by turns in one process, after sweeps that start
-the topics; the best of the repeats. `gibbs` is the sampler of `sgmc train --algo gibbs`, stepping of topics
-included; `cgs` the collapsed one, of one chain and of two that go on together. Times are of the process, so
-that a busy machine matters less. tomotopy runs on one worker and leaves its priors as they are.
+`sgmc train` takes. The same documents, K, alpha and eta, by turns in one process, after sweeps that
+start the topics; the best of the repeats. `gibbs` is the sampler of `sgmc train --algo gibbs`, stepping
+of topics included; `cgs` the collapsed one, of one chain and of two that go on together. Times are of
+the process, so that a busy machine matters less. tomotopy runs on one worker and leaves its priors as
+they are.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ from pysgrld.train.begin import begin
 from pysgrld.types import Block, Documents, Key
 
 ALPHA, ETA = 0.1, 0.05
-#: Topics that documents are made from, and tokens of all of them; cells of topics that are too many here.
-PLANTED, TOKENS, CELLS = 50, 400_000, 70_000_000
+#: Topics that documents are made from; tokens of all of them, at least, and for each word; cells of
+#: topics that are too many here.
+PLANTED, TOKENS, FOR_EACH, CELLS = 50, 400_000, 25, 70_000_000
 #: Who sweeps, and how many chains at once.
 WAYS = {"gibbs": 1, "cgs": 1, "two cgs": 2, "tomotopy": 1}
 
@@ -44,12 +46,12 @@ Sweep = Callable[[int], object]
 
 
 def made(length: int, words: int, seed: int = 0) -> Documents:
-    """Return documents of `length` tokens each over so many words, `TOKENS` in all."""
+    """Return documents of `length` tokens each over so many words."""
     rng = np.random.default_rng(seed)
     base = 1.0 / (np.arange(words) + 2.7)
     topics = base * rng.gamma(0.1, size=(PLANTED, words))
     up_to = np.cumsum(topics, axis=1)
-    number = max(20, TOKENS // length)
+    number = max(20, max(TOKENS, FOR_EACH * words) // length)
     theta = rng.dirichlet(np.full(PLANTED, 0.1), number)
     drawn = np.empty((number, length), np.int64)
     for d in range(number):

@@ -4,9 +4,11 @@ A constant is a name in capitals at the top of a module that is a number, or an 
 numbers. Each is made a fifth larger and a fifth smaller (a whole number by one at least), and each
 comparison with it is turned (< for <=, > for >=), in a copy of the package. The tests that run are
 some of those that enter a function that reads it: tests/entered.py finds which, in one run of all
-tests. EXPLAINED has the constants of which no test need speak, and why.
+tests. EXPLAINED has the constants of which no test need speak, and why; all others stand on
+docs/internals/thresholds.md with what they are for, and a test compares that page with the code.
 
     python benchmarks/thresholds.py [--only pysgrld/reading] [--minutes 60] [-o thresholds.json]
+    python benchmarks/thresholds.py --page      write that page anew: a number was changed on purpose
 """
 
 from __future__ import annotations
@@ -173,8 +175,56 @@ def is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and is_number(node.left) and is_number(node.right)
 
 
+def is_whole(node: ast.expr) -> bool:
+    """Return whether an arithmetic of numbers is a whole number."""
+    return isinstance(eval(ast.unparse(node)), int)
+
+
+def modules() -> list[Path]:
+    """Return the modules of the package and of the command."""
+    found = sorted([*(ROOT / "pysgrld").rglob("*.py"), *(ROOT / "cli").rglob("*.py")])
+    return [path for path in found if not path.is_symlink() and "pysgrld/cli/" not in str(path)]
+
+
+def page() -> str:
+    """Return the page of all constants that are not explained, with their comments."""
+    lines = [
+        "# Thresholds and defaults",
+        "",
+        "Every number at the top of a module on which a result, a verdict or a default depends, with",
+        "what the code says of it. `python benchmarks/thresholds.py --page` writes the page; without",
+        "`--page` it changes each number to see whether a test notices, and it has those on which no",
+        "result depends, by the reason. Whoever changes a number writes the page anew, and says why in",
+        "CHANGELOG.md.",
+        "",
+        "| module | numbers | what they are |",
+        "|---|---|---|",
+    ]
+    known = explained()
+    for path in modules():
+        where = str(path.relative_to(ROOT))
+        source, groups = path.read_text().splitlines(), {}
+        for name, value in constants(path).items():
+            if name in known.get(where, ()):
+                continue
+            at = value.lineno - 1
+            while not re.match(r"[_A-Z(]", source[at]):
+                at -= 1
+            groups.setdefault(at, []).append(f"`{name}` {ast.unparse(value)}")
+        for at, numbers in groups.items():
+            note: list[str] = []
+            while source[at - len(note) - 1].startswith("#:"):
+                note.insert(0, source[at - len(note) - 1].removeprefix("#:").strip())
+            text = " ".join(note).replace("|", "or")
+            lines.append(f"| {where} | {', '.join(numbers)} | {text} |")
+    return "\n".join(lines) + "\n"
+
+
 def mutants(path: Path, root: Path) -> Iterator[Mutant]:
-    """Yield the changes of the constants of a module, and of the comparisons with them in it."""
+    """Yield the changes of the constants of a module, and of the comparisons with whole numbers in it.
+
+    A measured number is never equal to a threshold, so that < and <= of a fraction are the same.
+    """
     source = path.read_text()
     ends = [0]
     for line in source.splitlines(keepends=True):
@@ -195,7 +245,7 @@ def mutants(path: Path, root: Path) -> Iterator[Mutant]:
                 n.id
                 for side in sides
                 for n in ast.walk(side)
-                if isinstance(n, ast.Name) and n.id in known
+                if isinstance(n, ast.Name) and n.id in known and is_whole(known[n.id])
             ]
             if names:
                 (_, left), (right, _) = (_span(side, ends) for side in sides)
@@ -237,10 +287,8 @@ def readers(path: str, name: str) -> set[str]:
             if derived & {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}:
                 derived |= {t.id for t in targets if isinstance(t, ast.Name)}
     found = {place for place, names in own if names & derived}
-    for other in sorted([*(ROOT / "pysgrld").rglob("*.py"), *(ROOT / "cli").rglob("*.py")]):
-        if "pysgrld/cli/" not in str(other) and re.search(
-            rf"\bimport\b[^=]*\b{name}\b", other.read_text()
-        ):
+    for other in modules():
+        if re.search(rf"\bimport\b[^=]*\b{name}\b", other.read_text()):
             found |= {place for place, names in functions(other) if name in names}
     return found or {place for place, _ in own}
 
@@ -250,6 +298,8 @@ def entered(folder: Path) -> dict[str, tuple[float, set[str]]]:
     found: dict[str, tuple[float, set[str]]] = {}
     for file in folder.glob("*.jsonl"):
         for line in file.read_text().splitlines():
+            if not line.endswith("]}"):  # its process was killed as it wrote
+                continue
             row = json.loads(line)
             seconds, places = found.get(row["test"], (0.0, set()))
             found[row["test"]] = max(seconds, row["seconds"]), places | set(row["entered"])
@@ -317,16 +367,23 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seed", type=int, default=0, help="of the order in which they are tried")
+    parser.add_argument("--page", action="store_true", help="write the page, and try none")
+    parser.add_argument(
+        "--comparisons", action="store_true", help="turn comparisons alone, and change no number"
+    )
     parser.add_argument("--list", action="store_true", help="print the mutants, and try none")
     parser.add_argument("--entered", type=Path, help="what tests/entered.py wrote, if it is there")
     parser.add_argument("-o", "--out", type=Path)
     asked = parser.parse_args()
-    files = sorted([*(ROOT / "pysgrld").rglob("*.py"), *(ROOT / "cli").rglob("*.py")])
-    files = [path for path in files if not path.is_symlink() and "pysgrld/cli/" not in str(path)]
-    found = [m for path in files for m in mutants(path, ROOT) if m.path.startswith(asked.only)]
+    if asked.page:
+        (ROOT / "docs" / "internals" / "thresholds.md").write_text(page())
+        return 0
+    found = [m for path in modules() for m in mutants(path, ROOT) if m.path.startswith(asked.only)]
     known = explained()
     whole = len(found)
     found = [m for m in found if m.name not in known.get(m.path, ())]
+    if asked.comparisons:
+        found = [m for m in found if m.what[0] in "<>"]
     random.Random(asked.seed).shuffle(found)
     if asked.list:
         print(*(f"{m.path}:{m.line} {m.name} {m.what}" for m in found), sep="\n")

@@ -43,6 +43,7 @@ ENOUGH, AFFORDED = 1000, 4e9
 #: Independent draws that those of figures should be worth, medians: chains of which they are fewer go on
 #: to this many sweeps, where these are afforded.
 WANTED = {"words": 100.0, "documents": 100.0, "shares": 50.0}
+#: Sweeps of each chain, at most, that are made for such draws.
 MOST = 2000
 #: Token visits of a training minibatch that take as long as one of a collapsed sweep.
 COST = 2.5

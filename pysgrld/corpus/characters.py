@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 
-_SIZE = 5  # bytes of a folded character; no case folding is longer
+#: Bytes of a folded character: no case folding is longer.
+_SIZE = 5
 
 
 class Role(IntEnum):

@@ -20,6 +20,7 @@ from pysgrld.errors import CorpusError, SgmcError
 from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
 
+#: What a stored corpus calls itself, and the version of its layout.
 FORMAT, VERSION = "sgmc-corpus", 2
 ARRAYS: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),

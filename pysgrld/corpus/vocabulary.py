@@ -27,7 +27,8 @@ from pysgrld.corpus.stopwords import NAMED, fold, named
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.types import Int64s
 
-_LONGEST = 2**20  # bytes of a word that somebody else wrote; ours are as long as they are
+#: Bytes of a word that somebody else wrote, at most; ours are as long as they are.
+_LONGEST = 2**20
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 _warned: set[Path] = set()
 
-FORMAT = "sgmc-checkpoint"
-SCHEMA = 1
+#: What a checkpoint calls itself, and the version of its layout.
+FORMAT, SCHEMA = "sgmc-checkpoint", 1
 
 MANIFEST = "manifest.json"
 STATE = "state.safetensors"

@@ -42,6 +42,7 @@ _CGROUP, _PROC, _CPUINFO = Path("/sys/fs/cgroup"), Path("/proc"), Path("/proc/cp
 
 #: Bytes that a thread of Python needs beside its stack before it can say that it runs.
 _FIRST_OBJECTS = 4 << 20
+#: Bytes of a thread's stack where the system sets no limit.
 _USUAL_STACK = 8 << 20
 
 

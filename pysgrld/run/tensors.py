@@ -32,6 +32,7 @@ from pysgrld.types import Array, Condition, Invariant
 
 MAX_HEADER = 16 << 20
 MAX_TENSORS = 4096
+#: Dimensions of an array, at most.
 MAX_AXES = 8
 NAME = re.compile(r"[a-z0-9_.]{1,64}")
 

@@ -482,3 +482,14 @@ def test_thresholds_are_changed_where_they_stand_and_comparisons_turned(tmp_path
         one("<", "<="),
     ]
     assert made == wanted
+
+
+def test_every_threshold_stands_on_the_page_of_thresholds_with_what_it_is_for():
+    """Who changes one runs python benchmarks/thresholds.py --page, and says why in CHANGELOG.md."""
+    path = ROOT / "benchmarks" / "thresholds.py"
+    spec = importlib.util.spec_from_file_location("thresholds", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    found = script.page()
+    assert found == (ROOT / "docs" / "internals" / "thresholds.md").read_text()
+    assert "|  |\n" not in found, "a constant without a comment (#:) above it"

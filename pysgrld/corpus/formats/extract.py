@@ -21,6 +21,7 @@ from pysgrld.errors import MissingInputError, plural
 _CHARSET = re.compile(
     rb"<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.I
 )
+#: Bytes of a page in which it may name its encoding.
 _LOOKED_AT = 4096
 #: What these names mean on the web: the encodings that hold them.
 _WIDER = {

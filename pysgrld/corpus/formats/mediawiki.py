@@ -51,6 +51,7 @@ ENGLISH = {
     14: "Category",
     15: "Category talk",
 }
+#: Numbers of the namespaces of files and categories, the same in all wikis.
 FILE, CATEGORY = 6, 14
 
 #: A dump names its namespaces once, but the text may use older names, and excerpts come with the
@@ -75,6 +76,7 @@ _WORD = r"[^\s\[\]{}|<>#*:;='.,]{2,40}"
 _LOCAL_REDIRECT = re.compile(
     rf"\s*#{_WORD}(?: {_WORD})?\s*:?\s*\[\[[^\[\]\n]{{1,300}}\]\](.*)", re.S
 )
+#: Characters that may follow the link of a redirect: an article has more.
 _MOST_AFTER = 200
 
 #: Named characters of HTML: space characters become " ", soft hyphens are dropped.
