@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,37 @@ def test_recipes_need_what_the_package_needs():
         name, least = needed.split(">=")
         assert f"{name} >={least}" in conda
         assert f'"py-{name}@{least}:"' in spack
+
+
+#: Licences under which anybody may use, change and pass on what sgmc needs; MPL-2.0 and
+#: the LGPL ask for changes of their own files alone.
+FREE = re.compile(
+    r"BSD|MIT\b|Apache|Python Software Foundation|PSF|MPL-2\.0|Zlib|ISC\b|CC0|Unlicense|HPND|MPICH|LGPL",
+    re.I,
+)
+BOUND = re.compile(r"\bA?GPL|Affero|Proprietary|Commons Clause|SSPL", re.I)
+
+
+def test_what_is_needed_may_be_used_by_anybody():
+    """Of what is installed here. Red with: a dependency under the GPL, or without a licence."""
+    extras = PROJECT["optional-dependencies"]
+    users = extras.keys() - {"test", "lint", "docs", "bench", "consumers"}
+    needs = {*PROJECT["dependencies"], *(need for name in users for need in extras[name])}
+    names = {re.match(r"[\w.-]+", need)[0] for need in needs} - {"pysgrld"}
+    seen = set()
+    for name in sorted(names):
+        try:
+            data = metadata.metadata(name)
+        except metadata.PackageNotFoundError:
+            continue
+        classifiers = [c for c in data.get_all("Classifier") or [] if c.startswith("License")]
+        said = " ".join(
+            [data.get("License-Expression") or "", *classifiers, (data.get("License") or "")[:200]]
+        )
+        assert FREE.search(said), f"{name}: {said[:100]!r}"
+        assert not BOUND.search(said), f"{name}: {said[:100]!r}"
+        seen.add(name)
+    assert {re.match(r"[\w.-]+", need)[0] for need in PROJECT["dependencies"]} <= seen
 
 
 def test_the_matrix_has_the_versions_that_are_promised():
