@@ -84,7 +84,7 @@ void bind_baselines(py::module_& m) {
         for (std::size_t c = 0; c < z.size(); ++c) {
           auto const at = static_cast<std::int64_t>(c);
           check_tokens(z[c], token_ptr, one, topics);
-          alphas.emplace_back(Array<float>({stride}, alpha.data(at, 0), alpha), topics, stride);
+          alphas.emplace_back(Array<float>(stride, alpha.data(at, 0), alpha), topics, stride);
           tasks[c].alpha = alphas[c].each.data()->lane;
           tasks[c].mass = mass.data(at, 0);
           tasks[c].priors = priors.data(at, 0, 0);

@@ -99,7 +99,7 @@ def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
 
 
 def test_wikipedia_is_split_here_and_has_figures_of_its_own(sgmc, parts):
-    """Red with: the paper's 20News beside it; Gibbs to its end."""
+    """Red with: the paper's 20News beside it."""
     done = sgmc(
         *("reproduce", "dlda-wikipedia", "--corpus", parts, "--quick", "--threads", "2"),
         *("--rows", "tlasgr-128,gibbs-128-64", "-o", "out"),
@@ -108,9 +108,10 @@ def test_wikipedia_is_split_here_and_has_figures_of_its_own(sgmc, parts):
     assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "table1.csv"]
     published, gibbs = rows_of(folder / "table1.csv")
     assert (published["paper"], published["samples"]) == ("802", "20")
-    assert (gibbs["paper"], gibbs["samples"]) == ("", "0")
-    # 40 minibatches of 50 documents are as many as 17 times all 120
-    assert (published["iterations"], gibbs["iterations"]) == ("40", "17")
+    assert (gibbs["paper"], gibbs["samples"]) == (
+        "",
+        "20",
+    )  # which the paper could not train to its end
     assert "Table 1 and Figure 1 (c)" in done.stdout
 
 
