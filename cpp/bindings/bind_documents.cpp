@@ -60,12 +60,12 @@ Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices
   check_shape(counts, "counts", {indices.shape(0)});
   std::int64_t const entries = indices.shape(0);
   check_indptr(indptr, entries);
-  for (std::int64_t i = 0; i < entries; ++i) {
-    if (indices.data()[i] < 0 || indices.data()[i] >= rows)
-      throw py::value_error("indices: " + std::to_string(indices.data()[i]) +
-                            " is not a row of phi");
-    if (counts.data()[i] < 1) throw py::value_error("counts: must be at least 1");
-  }
+  constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
+  auto const last = static_cast<std::int32_t>(std::min<std::int64_t>(rows - 1, most));
+  if (std::int64_t const i = first_outside(indices.data(), entries, 0, last); i < entries)
+    throw py::value_error("indices: " + std::to_string(indices.data()[i]) + " is not a row of phi");
+  if (first_outside(counts.data(), entries, 1, most) < entries)
+    throw py::value_error("counts: must be at least 1");
   return {indptr.data(), indices.data(), counts.data(), indptr.shape(0) - 1};
 }
 
@@ -86,9 +86,9 @@ void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token
     if (at[d] < 0 || at[d] + tokens > z.size() || at[d + 1] != at[d] + tokens)
       throw py::value_error("token_ptr: must give every document its tokens inside z");
   }
-  for (std::int64_t i = at[0]; i < at[n]; ++i)
-    if (z.data()[i] < -1 || z.data()[i] >= topics)
-      throw py::value_error("z: topics must be -1 or in [0, K)");
+  if (std::int64_t const tokens = at[n] - at[0];
+      first_outside(z.data() + at[0], tokens, -1, topics - 1) < tokens)
+    throw py::value_error("z: topics must be -1 or in [0, K)");
 }
 
 void bind_documents(py::module_& m) {

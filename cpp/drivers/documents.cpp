@@ -110,6 +110,20 @@ Extent extent_of(Csr const& documents) {
   return e;
 }
 
+std::int64_t first_outside(std::int32_t const* x, std::int64_t n, std::int32_t low,
+                           std::int32_t high) {
+  constexpr std::int64_t kPiece =
+      4096;  // without a branch for each number: a vector of them at once
+  for (std::int64_t begin = 0; begin < n; begin += kPiece) {
+    std::int64_t const end = std::min(n, begin + kPiece);
+    bool outside = false;
+    for (std::int64_t i = begin; i < end; ++i) outside |= (x[i] < low) | (x[i] > high);
+    if (!outside) continue;
+    return std::find_if(x + begin, x + end, [=](auto v) { return v < low || v > high; }) - x;
+  }
+  return n;
+}
+
 void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int64_t rows,
                      std::int64_t stride) {
   for (std::int64_t r = 0; r < rows; ++r)

@@ -41,6 +41,10 @@ struct Extent {
 };
 Extent extent_of(Csr const& documents);
 
+/// The first of n numbers that is not in [low, high], or n.
+std::int64_t first_outside(std::int32_t const* x, std::int64_t n, std::int32_t low,
+                           std::int32_t high);
+
 /// Zeroes the rows of counts that nobody has touched.
 void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int64_t rows,
                      std::int64_t stride);
