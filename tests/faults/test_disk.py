@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from faults.records import check_intact, events, left_behind, metrics, record
+from faults_counts import counts
 
 from pysgrld.run import RunDirectory
 
@@ -39,12 +40,13 @@ def judge(forks, run, code, expected, *args):
 
 
 @pytest.mark.row(17)
-def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(forks, undisturbed, trials):
+@counts(16, 64)
+def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(n, forks, undisturbed, trials):
     """The size limit of the process stands for the disk: the kernel takes bytes up to the limit."""
     size = 13_000  # a little more than the state has
-    for trial in range(64):
+    for trial in range(0, 64, 64 // n):
         run = forks.folder / f"run-{trial}"
-        end = 26 if trial % 2 else 10_000
+        end = 26 if trial // (64 // n) % 2 else 10_000
         args = (size * trial // 64, 14, end, *forks.train(run.name))
         child = forks.start(*args, call="limited_files")
         code = child.wait()
@@ -140,8 +142,8 @@ def test_samples_that_cannot_be_written_hold_checkpoints_back_and_are_drawn_agai
 @pytest.mark.parametrize(
     ("ever", "step"),
     [
-        pytest.param("", 3, id="once"),
-        pytest.param("+", 5, id="for ever"),
+        pytest.param("", 7, id="once"),
+        pytest.param("+", 11, id="for ever"),
         pytest.param("", 1, id="once, all", marks=pytest.mark.nightly),
         pytest.param("+", 1, id="for ever, all", marks=pytest.mark.nightly),
     ],
@@ -149,7 +151,7 @@ def test_samples_that_cannot_be_written_hold_checkpoints_back_and_are_drawn_agai
 def test_any_call_that_fails_leaves_the_run_intact(forks, undisturbed, trials, ever, step):
     """One point of a whole run after the other fails, until the run has no more of them.
 
-    All of them at night, every third or fifth otherwise: their number is a hundred and more.
+    All of them at night, every seventh or eleventh otherwise: their number is a hundred and more.
     """
     nth = 0
     while True:
@@ -190,10 +192,11 @@ def test_a_file_whose_fsync_failed_is_never_flushed_again(forks, undisturbed, tr
 
 
 @pytest.mark.row(20)
-def test_short_writes_are_continued(forks, undisturbed, trials):
+@counts(20, 80)
+def test_short_writes_are_continued(n, forks, undisturbed, trials):
     """Red with: one os.write taken for all of it."""
     rng = random.Random(20)
-    for trial in range(80):
+    for trial in range(n):
         run = forks.folder / f"run-{trial}"
         nth = f"{rng.randint(1, 60)}" if trial else "1+"
         forks(*forks.train(run.name, *SHORT), fail=f"*.write:short:{nth}")
