@@ -34,6 +34,8 @@ ROOT = Path(__file__).parents[1]
 HANGS = 240
 #: Seconds of tests that run for a change, and how many of them at most.
 SECONDS, MOST = 40.0, 80
+#: The tests of values at which something begins or ends.
+BOUNDARIES = "tests/unit/test_boundaries.py"
 #: Comparisons, and what each is turned into.
 TURNED = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -263,14 +265,12 @@ def _span(node: ast.expr, ends: list[int]) -> tuple[int, int]:
 
 
 def functions(path: Path) -> list[tuple[str, set[str]]]:
-    """Return the functions of a module as ``path:first line``, and the names that each reads."""
+    """Return the functions of a module as ``path:name``, and the names that each reads."""
     found = []
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-            line = min([node.lineno, *(each.lineno for each in decorators)])
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            found.append((f"{path.relative_to(ROOT)}:{line}", names))
+            found.append((f"{path.relative_to(ROOT)}:{node.name}", names))
     return found
 
 
@@ -309,9 +309,10 @@ def entered(folder: Path) -> dict[str, tuple[float, set[str]]]:
 def tests_of(
     mutant: Mutant, tests: dict[str, tuple[float, set[str]]], texts: dict[str, str]
 ) -> list[str]:
-    """Return tests that enter a function that reads a constant, those of its own files first.
+    """Return tests that enter a function that reads a constant, those of boundaries first.
 
-    Of each file the quickest, in turns, so that as many files as possible have a say.
+    Then those of its own files; of each file the quickest, in turns, so that as many files as
+    possible have a say.
     """
     places = readers(mutant.path, mutant.name)
     word = re.compile(rf"\b{mutant.name}\b")
@@ -321,7 +322,9 @@ def tests_of(
         if places & tests[test][1]:
             files.setdefault(test.partition("::")[0], []).append(test)
     order = sorted(files, key=lambda f: (not word.search(texts[f]), not module.search(texts[f]), f))
-    turns = [files[f][at] for at in range(MOST) for f in order if at < len(files[f])]
+    turns = files.get(BOUNDARIES, [])
+    order = [f for f in order if f != BOUNDARIES]
+    turns += [files[f][at] for at in range(MOST) for f in order if at < len(files[f])]
     chosen, seconds = [], 0.0
     for test in turns[:MOST]:
         seconds += tests[test][0]

@@ -3,7 +3,7 @@
     pytest -p entered        with SGMC_ENTERED=FOLDER in the environment
 
 Each process writes its own file there, a JSON object a line: the test, its seconds, and the functions as
-``path:first line``. A command that a test starts through `fork_server` writes a line of its own.
+``path:name``. A command that a test starts through `fork_server` writes a line of its own.
 """
 
 import atexit
@@ -43,7 +43,7 @@ class Watch:
         for code in self.codes.copy():  # threads go on
             path = Path(code.co_filename).resolve()
             if any(path.is_relative_to(ROOT / folder) for folder in ("pysgrld", "cli")):
-                ours.add(f"{path.relative_to(ROOT)}:{code.co_firstlineno}")
+                ours.add(f"{path.relative_to(ROOT)}:{code.co_name}")
         row = {"test": test, "seconds": seconds, "entered": sorted(ours)}
         with Path(os.environ["SGMC_ENTERED"], f"{os.getpid()}.jsonl").open("a") as file:
             file.write(json.dumps(row) + "\n")
