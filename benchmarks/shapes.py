@@ -118,7 +118,7 @@ def visits(
     }
     best = dict.fromkeys(ways, 0.0)
     for way in ways.values():
-        way(3)
+        way(asked.warm)
     for _ in range(asked.repeats):
         for name, way in ways.items():
             began = time.process_time()
@@ -152,6 +152,7 @@ def main() -> None:
     parser.add_argument("--topics", default="2,5,20,100,500,1000")
     parser.add_argument("--lengths", default="15,100,2000,20000")
     parser.add_argument("--words", default="4600,63000,200000")
+    parser.add_argument("--warm", type=int, default=3, help="sweeps that are not timed")
     parser.add_argument("--sweeps", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("-o", "--out", type=Path, help="write the figures as JSON, too")

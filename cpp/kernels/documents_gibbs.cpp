@@ -7,7 +7,8 @@
 // read-modify-write of the one vector that holds z stalls the next token's loads. The increment for
 // a token's new topic waits for the document's next token, so that one pass does both.
 //
-// Two forms of a document, chosen by the number of topics (kDenseTopics):
+// Two forms of a document, chosen by the number of topics (kDenseTopics); what is visited for one
+// sweep is dense, as its columns would be copied for that sweep alone:
 //   dense   weights (alpha_k + n_dk) phi_kw over all K topics, read from the row of the word;
 //   active  weights n_dk phi_kw over the topics that the document uses, their columns of phi copied
 //           into a small matrix of its own, and a bucket of mass sum_k alpha_k phi_kw for a draw
@@ -240,12 +241,6 @@ void refill_uniforms(Slot& s, DocumentsTask const& task, Stream const& stream) {
   s.uniform_end = end < s.tokens ? end : s.tokens;
 }
 
-/// Whether what is collected are the topics that tokens have in the end: they are then counted as
-/// they stand, one cell a token, and not by rows of all topics.
-SGMC_INLINE bool last_topics(DocumentsTask const& task) {
-  return task.kept == 1 && !task.rao_blackwell;
-}
-
 template <bool Active>
 void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   if (s.pending >= 0) s.n[s.pending] += 1.0f;
@@ -256,7 +251,7 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
       F16 const alpha = load(task.alpha + k);
       store(s.n + k, floor(load(s.n + k) - alpha + f16(0.5f)) + alpha);
     }
-  bool const first = s.sweep == task.sweeps - task.kept && !(last_topics(task) && !Active);
+  bool const first = s.sweep == task.sweeps - task.kept && !(task.last_topics && !Active);
   if (first) {
     std::int64_t const blocks = Active ? s.blocks : task.stride / 16;
     std::int64_t const dense = s.entry_step ? s.entries * task.stride : task.stride;
@@ -370,7 +365,7 @@ void finish_document(Slot& s, DocumentsTask const& task, WaitingCounts& waiting,
   std::int64_t const stride = task.stride;
   std::int32_t const* const count = task.counts + task.indptr[s.document];
   int const blocks = Active ? s.blocks : static_cast<int>(stride / 16);
-  if (!Active && last_topics(task)) return count_tokens(s, task, count);
+  if (!Active && task.last_topics) return count_tokens(s, task, count);
   if (Active && task.word_counts) {
     let_wait(s, task, waiting);
   } else if (task.word_counts) {

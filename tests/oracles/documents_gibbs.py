@@ -5,7 +5,8 @@ Patterson and Teh (2013), eq. 11: docs/internals/mathematics.md, "Documents of L
 The kernel's uniforms are used (token i of sweep m has its own address), and its order of the
 topics: k mod 16 first, then k div 16. So topics agree token by token, except where a uniform falls
 within float32 rounding of a boundary, once in about a million tokens. Above 128 topics the order is
-that of the document's active set: `Active`.
+that of the document's active set: `Active`. A single sweep whose topics are counted as drawn has that
+order only for documents that use few topics (cpp/drivers/documents.cpp), named by a caller: `sparse`.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def documents_gibbs(
     step,
     purpose,
     z=None,
+    sparse=(),
 ):
     """Return word counts (R, K), document counts (n, K), topics of tokens; not in fixed point."""
     phi = np.asarray(phi, np.float64)[:, :topics]
@@ -99,7 +101,8 @@ def documents_gibbs(
                     n[zd[i]] -= 1
                 p = (alpha + n) * phi[w]
                 collect = m >= sweeps - kept
-                if topics > DENSE_TOPICS:
+                once = sweeps == kept == 1 and not rao_blackwell
+                if topics > DENSE_TOPICS and (d in sparse or not once):
                     zd[i] = active.draw(u[i], n, phi[w], alpha, collect)
                 else:
                     zd[i] = invert(p, u[i] * p.sum())

@@ -136,6 +136,27 @@ def test_topics_kept_between_calls_go_on_as_the_oracle_s(topics):
     assert z.tolist() == np.concatenate(expected).tolist()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_sweep_is_over_few_topics_only_where_a_document_uses_few(threads):
+    """Red with: documents by their length alone; those over all topics left out, or taken as the others."""
+    topics, rng = 600, np.random.default_rng(3)
+    docs = make_documents([40, 200, 30, 90, 60, 0, 25], 50)
+    phi, at = topics_matrix(50, topics), token_ptr_of(docs)
+    z = rng.integers(0, topics, at[-1]).astype(np.int32)
+    for d in (0, 3, 6):  # all of their tokens have one of two topics
+        z[at[d] : at[d + 1]] = rng.integers(7, 9, at[d + 1] - at[d])
+    z[at[4]] = -1  # which makes it new
+    before = np.split(z.copy(), at[1:-1])
+    once = {"sweeps": 1, "kept": 1, "alpha": 0.01}
+    words, documents = kernel(phi, topics, docs, threads, z=z, token_ptr=at, **once)
+    expected = oracle(
+        phi, topics, **docs, **sampling(**once), purpose="documents", z=before, sparse={0, 3, 6}
+    )
+    assert z.tolist() == np.concatenate(expected[2]).tolist()
+    np.testing.assert_array_equal(words[:, :topics], expected[0])
+    np.testing.assert_array_equal(documents[:, :topics], expected[1])
+
+
 def test_kept_topics_make_no_difference_when_they_are_unknown():
     docs = make_documents([9, 0, 30, 4, 4], 12)
     phi, at = topics_matrix(12, 5), token_ptr_of(docs)

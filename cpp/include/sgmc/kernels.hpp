@@ -60,7 +60,7 @@ struct DocumentsTask : Csr {
   float const* phi;
   std::int64_t rows, stride;
   std::int32_t topics;
-  // by row_mass, where topics > kDenseTopics; else null
+  // by row_mass, where topics > kDenseTopics and there is more than one sweep; else null
   float const* mass;     // (R): sum of each row times share
   float const* running;  // (R, segments, 16): its sums, lane by lane, up to the end of each segment
   std::uint64_t const* entity;
@@ -70,6 +70,8 @@ struct DocumentsTask : Csr {
   float most_alpha;
   std::int32_t sweeps, kept;
   bool alone;          // no other thread has a part in this
+  bool last_topics;    // what is collected are the topics of tokens in the end: of dense documents
+                       // they are counted as they stand, not by rows of all topics
   bool rao_blackwell;  // collect p_k / sum p in units of 2^-24, else sampled topics in units of 1
   Address address;
   Purpose purpose;
