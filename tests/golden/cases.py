@@ -55,7 +55,7 @@ RUNS = {
     "lda-scir-learned": f"--alpha learn --eta learn -k 7 {_BASE}",
     "lda-scir-learned-lazy": f"--alpha learn --eta learn --lazy on -k 140 {_BASE}",
     "lda-cgs-learned": f"--alpha learn --eta learn --algo cgs -k 7 {_WHOLE}",
-    "lda-gibbs-active": f"--algo gibbs -k 140 {_WHOLE}",
+    "lda-gibbs-many": f"--algo gibbs -k 140 {_WHOLE}",
     "lda-defaults": "-k 100 --iterations 60 --holdout 20",
     "lda-exact": f"--exact-sweeps 24 -k 7 {_BASE}",
     "lda-exact-learned": f"--alpha learn --eta learn --exact-sweeps 24 -k 7 {_BASE}",

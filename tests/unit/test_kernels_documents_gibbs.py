@@ -138,7 +138,7 @@ def test_topics_kept_between_calls_go_on_as_the_oracle_s(topics):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_sweep_is_over_few_topics_only_where_a_document_uses_few(threads):
-    """Red with: documents by their length alone; those over all topics left out, or taken as the others."""
+    """Red with: documents by their length alone; those over all topics left out, or as the others."""
     topics, rng = 600, np.random.default_rng(3)
     docs = make_documents([40, 200, 30, 90, 60, 0, 25], 50)
     phi, at = topics_matrix(50, topics), token_ptr_of(docs)
