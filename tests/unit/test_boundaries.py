@@ -16,9 +16,11 @@ from click.testing import CliRunner
 from pysgrld.chain.exact import ExactPlan
 from pysgrld.cli import main
 from pysgrld.corpus import CorpusOptions
+from pysgrld.corpus.formats.counts import wrong_count
 from pysgrld.corpus.stopwords import likeliest, named, warned_of_letters, warned_of_script
 from pysgrld.corpus.vocabulary import Rules
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import CorpusError, NoProgressError, UsageError
+from pysgrld.evaluate.convergence import convergence
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
 from pysgrld.options.parse import widths
@@ -26,7 +28,10 @@ from pysgrld.options.priors import usual_topics
 from pysgrld.options.word_files import seed_words
 from pysgrld.reading import use
 from pysgrld.reading.labels import read_labels
-from pysgrld.run.tensors import describe
+from pysgrld.run import RunDirectory
+from pysgrld.run.choose import refuse_endless_starts
+from pysgrld.run.machine import Threads, login_node
+from pysgrld.run.tensors import describe, encode, view
 from pysgrld.samplers.log_rows import RowsOrLogs
 from pysgrld.train.plan import _remarks
 
@@ -111,13 +116,57 @@ def test_a_job_lasts_ten_minutes_at_least_and_is_warned_three_before_its_end(
     assert not fits or "--signal=USR1@180 " in script.read_text()
 
 
-def test_an_array_that_is_stored_has_at_most_eight_axes():
-    assert describe({"a": np.zeros((1,) * 8)})["a"]["shape"] == [1] * 8
+def test_an_array_that_is_stored_has_at_most_eight_axes(tmp_path):
+    arrays = {"a": np.zeros((1,) * 8)}
+    assert describe(arrays)["a"]["shape"] == [1] * 8
+    (tmp_path / "a.safetensors").write_bytes(b"".join(encode(arrays)))
+    assert view(tmp_path / "a.safetensors")["a"].ndim == 8
     with pytest.raises(ValueError, match="of 9 axes cannot be stored"):
         describe({"a": np.zeros((1,) * 9)})
 
 
+@pytest.mark.parametrize(("jobs", "fits", "told"), [(1000, 1, 0), (1001, 1, 1), (100_001, 0, 0)])
+def test_an_array_has_at_most_100000_jobs_and_is_remarked_on_above_1000(jobs, fits, told, tmp_path):
+    script = str(tmp_path / "job.sh")
+    typed = ["slurm", "--time", "1h", "--array", str(jobs), "-o", script, "--", "train", "x"]
+    done = CliRunner().invoke(main, [*typed, "--seed", "{i}", "--out", "y{i}"])
+    assert (done.exit_code == 0) == fits, done.output
+    assert ("MaxArraySize" in done.output) == told
+    assert fits or "from 1 to 100000" in done.output
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_count_is_at_most_2147483647(strict):
+    assert wrong_count(b"2147483647", strict) == ""
+    assert "is above 2147483647" in wrong_count(b"2147483648", strict)
+    assert wrong_count(b"2147483647.0", False) == ""
+    assert "is above 2147483647" in wrong_count(b"2147483648.0", False)
+
+
+def test_a_document_has_at_most_2147483647_tokens(tmp_path):
+    (tmp_path / "vocab.x.txt").write_text("a\nb\n")
+    path = tmp_path / "docword.x.txt"
+    head = "2\n2\n3\n1 1 1\n2 1 2147483646\n"
+    for last, fits in ((1, True), (2, False)):
+        path.write_text(f"{head}2 2 {last}\n")
+        typed = ["corpus", "build", str(path), "--min-df", "1", "--max-df", "1.0"]
+        done = CliRunner().invoke(main, [*typed, "-o", str(tmp_path / f"c{last}")])
+        assert (done.exit_code == 0) == fits, done.output
+        assert fits or "has 2147483648 tokens" in done.output
+
+
 # ---- what a sampler does
+
+
+@pytest.mark.parametrize(("topics", "sweeps"), [(128, 10), (129, 20)])
+def test_documents_are_swept_twice_as_often_above_128_topics(topics, sweeps):
+    assert defaults(topics=topics).sweeps == sweeps
+
+
+@pytest.mark.parametrize(("draws", "known"), [(4, True), (3, False)])
+def test_chains_are_compared_from_four_draws_on(draws, known):
+    found = convergence(np.random.default_rng(0).normal(size=(2, draws, 1)))
+    assert np.isfinite(found.rhat).all() == known
 
 
 @pytest.mark.parametrize(("sweep", "rest"), [(500, True), (499, False)])
@@ -133,6 +182,26 @@ def test_topics_are_kept_in_logarithms_below_an_eta_of_a_hundredth(eta, logs):
 
 
 # ---- when a person is told
+
+
+@pytest.mark.parametrize(("threads", "told"), [(8, False), (9, True)])
+def test_more_than_eight_threads_are_remarked_on_on_a_login_node(threads, told, tmp_path):
+    (tmp_path / "sbatch").touch(mode=0o755)
+    line = login_node(Threads(threads, "CPU affinity"), {"PATH": str(tmp_path)})
+    assert (line is not None) == told
+
+
+@pytest.mark.parametrize(("starts", "refused"), [(1, False), (2, True)])
+def test_the_third_start_without_progress_is_refused(starts, refused, tmp_path):
+    run = RunDirectory.create(tmp_path / "run", {"options": {}}, ["a"])
+    with run.lock():
+        for _ in range(starts):
+            run.log_event("started", step=0)
+    if refused:
+        with pytest.raises(NoProgressError, match="the last 2 starts"):
+            refuse_endless_starts(run, 0)
+    else:
+        refuse_endless_starts(run, 0)
 
 
 def told(documents, tokens, topics, held=(20, 500)):
