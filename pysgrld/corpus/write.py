@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus import _sparse
+from pysgrld.corpus._sparse import renumber as _renumber
 from pysgrld.corpus.store import count, cut
 from pysgrld.corpus.stored_files import (
     ARRAYS,
@@ -354,7 +354,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
     remap : (old words,) int32, optional
         New id of each old id; negative to drop it. No two may be equal otherwise.
     """
-    return Documents(*_sparse.renumber(block.indptr, block.indices, block.counts, remap))
+    return Documents(*_renumber(block.indptr, block.indices, block.counts, remap))
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:

@@ -80,7 +80,7 @@ SAMPLERS = (
 )
 
 
-class Column(NamedTuple):
+class PaperColumn(NamedTuple):
     """A corpus of Table 1: the paper's figures by row, the rows that are trained, and their burn-in.
 
     Attributes
@@ -111,7 +111,7 @@ def _paper(**figures: tuple[int, int, int]) -> dict[str, int]:
     }
 
 
-NEWS = Column(
+NEWS = PaperColumn(
     "20News",
     _paper(
         tlasgr=(770, 758, 757), tlfsgr=(772, 759, 760), sgrld=(777, 770, 775), gibbs=(768, 754, 752)
@@ -119,7 +119,7 @@ NEWS = Column(
     _rows(SAMPLERS),
     2000,
 )
-WIKI = Column(
+WIKI = PaperColumn(
     "Wikipedia",
     _paper(tlasgr=(802, 787, 786), tlfsgr=(804, 791, 789), sgrld=(803, 792, 792)),
     [*_rows(("tlasgr", "tlfsgr", "sgrld")), "gibbs-128-64", *_rows(["ours"])],
@@ -136,18 +136,22 @@ QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
 
 def table1(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Train and score all rows of 20News; write ``table1.csv``, ``curves.csv`` and ``curves.png``."""
-    return _run(NEWS, read(corpus, setting, listener), setting, listener)
+    return _run(NEWS, lambda: read(corpus, setting, listener), setting, listener)
 
 
 def wikipedia(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Train and score all rows of Wikipedia: the same files as `table1`."""
-    return _run(WIKI, read_parts(corpus, OBSERVED, setting, listener), setting, listener)
+    return _run(WIKI, lambda: read_parts(corpus, OBSERVED, setting, listener), setting, listener)
 
 
 def _run(
-    column: Column, data: SplitCorpus, setting: ExperimentSetting, listener: ExperimentListener
+    column: PaperColumn,
+    read_all: Callable[[], SplitCorpus],
+    setting: ExperimentSetting,
+    listener: ExperimentListener,
 ) -> Report:
-    wanted = matching(column.names, setting.rows)
+    wanted = matching(column.names, setting.rows)  # refused before anything is read
+    data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting, column) for seed in seeds for name in wanted]
     table = setting.out / "table1.csv"
@@ -211,7 +215,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
 
 
 def task(
-    name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting, column: Column = NEWS
+    name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting, column: PaperColumn = NEWS
 ) -> CurveTask:
     """Return the task of a row with one seed: its options resolved, and its iterations."""
     sampler, *widths = name.split("-")
@@ -252,7 +256,9 @@ HEAD = (
 )
 
 
-def rows(wanted: list[str], curves: list[Curve], column: Column = NEWS) -> list[tuple[Any, ...]]:
+def rows(
+    wanted: list[str], curves: list[Curve], column: PaperColumn = NEWS
+) -> list[tuple[Any, ...]]:
     """Return a line of the table for each row that is done: means over seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in wanted:
@@ -295,7 +301,7 @@ def sentences(
     shown: list[tuple[Any, ...]],
     curves: list[Curve],
     setting: ExperimentSetting,
-    column: Column = NEWS,
+    column: PaperColumn = NEWS,
 ) -> list[str]:
     """Return the order of the samplers at each width, and which rows must not be compared."""
     found = []
@@ -324,7 +330,7 @@ def order(scores: Mapping[str, float]) -> str:
     return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
 
 
-def draw(path: Path, curves: list[Curve], column: Column, *, quick: bool) -> Path:
+def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -> Path:
     """Draw perplexity against training seconds, a panel for each number of layers."""
     from matplotlib.lines import Line2D
 

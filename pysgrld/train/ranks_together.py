@@ -218,9 +218,7 @@ def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sha
         f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {each} each "
         f"({count.source}); {comm.library}"
     )
-    for host in dict.fromkeys(
-        hosts
-    ):  # a launcher may tell of one that was killed by this number alone
+    for host in dict.fromkeys(hosts):  # by which the system's log names one that was killed
         own = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
         listener.note(f"processes of the ranks on {host}: {', '.join(own)}")
     for host in dict.fromkeys(hosts):

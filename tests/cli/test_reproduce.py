@@ -405,7 +405,7 @@ def test_a_missing_corpus_is_said_with_what_is_wanted(monkeypatch, tmp_path, nam
     ("arguments", "said"),
     [
         (("dlda-table",), "did you mean 'dlda-table1'?"),
-        (("fig1",), "there are dlda-table1, dlda-mnist"),
+        (("fig1",), "there are dlda-table1, dlda-wikipedia"),
         (("--quick",), "name an experiment"),
         (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds has no meaning for dlda-mnist"),
         (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows has no meaning for dlda-mnist"),
