@@ -146,13 +146,13 @@ def test_a_count_is_at_most_2147483647(strict):
 def test_a_document_has_at_most_2147483647_tokens(tmp_path):
     (tmp_path / "vocab.x.txt").write_text("a\nb\n")
     path = tmp_path / "docword.x.txt"
-    head = "2\n2\n3\n1 1 1\n2 1 2147483646\n"
+    head = "2\n2\n3\n1 1 2147483647\n2 1 2147483646\n"
     for last, fits in ((1, True), (2, False)):
         path.write_text(f"{head}2 2 {last}\n")
         typed = ["corpus", "build", str(path), "--min-df", "1", "--max-df", "1.0"]
         done = CliRunner().invoke(main, [*typed, "-o", str(tmp_path / f"c{last}")])
         assert (done.exit_code == 0) == fits, done.output
-        assert fits or "has 2147483648 tokens" in done.output
+        assert fits or "document 2 has 2147483648 tokens" in done.output
 
 
 # ---- what a sampler does
