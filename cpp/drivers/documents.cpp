@@ -140,8 +140,8 @@ Extent extent_of(Csr const& documents) {
 
 std::int64_t first_outside(std::int32_t const* x, std::int64_t n, std::int32_t low,
                            std::int32_t high) {
-  constexpr std::int64_t kPiece =
-      4096;  // without a branch for each number: a vector of them at once
+  // a piece has no branch for each of its numbers, so that they are compared a vector at a time
+  constexpr std::int64_t kPiece = 4096;
   for (std::int64_t begin = 0; begin < n; begin += kPiece) {
     std::int64_t const end = std::min(n, begin + kPiece);
     bool outside = false;

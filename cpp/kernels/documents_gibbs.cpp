@@ -7,8 +7,8 @@
 // read-modify-write of the one vector that holds z stalls the next token's loads. The increment for
 // a token's new topic waits for the document's next token, so that one pass does both.
 //
-// Two forms of a document, chosen by the number of topics (kDenseTopics); what is visited for one
-// sweep is dense, as its columns would be copied for that sweep alone:
+// Two forms of a document, chosen by the number of topics (kDenseTopics) and, for a single sweep,
+// by how many of them it uses (drivers/documents.cpp). Both draw each token from the same law:
 //   dense   weights (alpha_k + n_dk) phi_kw over all K topics, read from the row of the word;
 //   active  weights n_dk phi_kw over the topics that the document uses, their columns of phi copied
 //           into a small matrix of its own, and a bucket of mass sum_k alpha_k phi_kw for a draw

@@ -60,7 +60,7 @@ struct DocumentsTask : Csr {
   float const* phi;
   std::int64_t rows, stride;
   std::int32_t topics;
-  // by row_mass, where topics > kDenseTopics and there is more than one sweep; else null
+  // by row_mass, where documents are sampled over the topics that they use; else null
   float const* mass;     // (R): sum of each row times share
   float const* running;  // (R, segments, 16): its sums, lane by lane, up to the end of each segment
   std::uint64_t const* entity;
