@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -133,6 +133,10 @@ class ExactChain(BlockChain, ABC):
     def watched(self) -> dict[str, Doubles]:
         """Return figures whose effective sizes are told, by what they are figures of."""
 
+    @abstractmethod
+    def as_it_stands(self) -> Self:
+        """Return a copy that is looked at while this chain goes on; it cannot sweep."""
+
 
 class ExactStage:
     """Exact chains, the averages over their draws, and how far they are.
@@ -169,7 +173,9 @@ class ExactStage:
         self.sweep = 0
         self._lay_out(sweeps)
         self._trace: dict[str, list[Floats]] = {}
-        self._map: Callable[..., Iterator[None]] = map
+        self._pool: ThreadPoolExecutor | None = None
+        self._keep: Callable[[ExactChain], None] | None = None
+        self._drawn: ExactChain | None = None
 
     @property
     def step(self) -> int:
@@ -187,21 +193,30 @@ class ExactStage:
         return max(0, self.sweep - self.burn_in) // self.every
 
     @contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Let chains sweep at the same time, as far as there are threads."""
-        number = min(self.threads, len(self.chains))
+    def drawing(self, keep: Callable[[ExactChain], None]) -> Iterator[None]:
+        """Let chains sweep at the same time, as far as there are threads, and draws be kept.
+
+        Parameters
+        ----------
+        keep : callable
+            Called with the chain of each draw, as it was then, while `step` and `draws` are those of it.
+        """
+        number, self._keep = min(self.threads, len(self.chains)), keep
         if number < 2:
             yield
             return
         with ThreadPoolExecutor(number, "exact") as pool:
-            self._map = pool.map
+            self._pool = pool
             try:
                 yield
+                self._take()
             finally:
-                self._map = map
+                self._pool, self._drawn = None, None
 
-    def advance(self) -> ExactChain | None:
-        """Sweep on to the next draw, take it, and return its chain; None while burning in.
+    def advance(self) -> None:
+        """Sweep on to the next draw, or to the end of the burn-in.
+
+        A draw is averaged, scored and kept while the chains sweep on to the next one.
 
         Raises
         ------
@@ -212,16 +227,35 @@ class ExactStage:
         number = min(self.every, self.burn_in - self.sweep) if burning else self.every
         some = 1 if self.threads >= len(self.chains) else TOGETHER
         groups = [self.chains[i : i + some] for i in range(0, len(self.chains), some)]
-        for _ in self._map(lambda group: group[0].sweep(number, group[1:]), groups):
-            pass
+        if self._pool is None:
+            for first, *others in groups:
+                first.sweep(number, others)
+        else:
+            sweeping = [self._pool.submit(first.sweep, number, more) for first, *more in groups]
+            try:
+                self._take()
+            finally:
+                for one in sweeping:
+                    one.result()
         self.sweep += number
         if burning:
-            return None
-        chain = self.last
+            return
+        if self._pool is None:
+            self._drawn = self.last
+            self._take()
+        else:
+            self._drawn = self.last.as_it_stands()
+
+    def _take(self) -> None:
+        """Average, score, watch and keep the last draw, unless that is done."""
+        chain, self._drawn = self._drawn, None
+        if chain is None:
+            return
         self.posterior.take_sample(chain)
         for name, figures in chain.watched().items():
             self._trace.setdefault(name, []).append(figures.astype(np.float32))
-        return chain
+        if self._keep is not None:
+            self._keep(chain)
 
     def kept(self, most: int) -> bool:
         """Say whether the last draw is one of at most ``most`` that are kept, as many of each chain."""
@@ -244,6 +278,7 @@ class ExactStage:
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which the stage goes on exactly."""
+        self._take()
         plan = np.array([self.begun, self.sweep, self.sweeps, self.burn_in, self.every])
         arrays: dict[str, Array] = {_PLAN: plan}
         for r, chain in enumerate(self.chains):

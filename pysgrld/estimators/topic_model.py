@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pysgrld.chain.exact import sweeps_after
+from pysgrld.chain.exact import ExactChain, sweeps_after
 from pysgrld.chain.posterior import thinned
 from pysgrld.core import check_lengths
 from pysgrld.corpus.minibatches import Epochs, choose_documents, hold_out_size, minibatch_words
@@ -316,13 +316,15 @@ class TopicModel(KeptModel, Transformer):
             of = posterior, options, words, number, held_out
             return draw_on(stage, *of, open_ended=self.max_iter is None) is not None
 
-        with stage.at_once():
+        def keep(chain: ExactChain) -> None:
+            if stage.draws == 1:  # what was drawn before more sweeps were planned
+                samples.clear()
+            if most and stage.kept(most):
+                samples[stage.step] = chain.sample()
+
+        with stage.drawing(keep):
             while not progress.interrupted and (not stage.done or draws_on()):
-                if stage.draws == 0:  # what was drawn before more sweeps were planned
-                    samples.clear()
-                chain = stage.advance()
-                if chain is not None and most and stage.kept(most):
-                    samples[stage.step] = chain.sample()
+                stage.advance()
                 said = [plural(stage.draws, "exact draw")]
                 progress.show(stage.sweep, stage.sweeps, said, last=stage.done)
         if stage.done:

@@ -61,7 +61,10 @@ def usual_exact(value: Mapping[str, Any], need: int, *, whole_corpus: bool) -> i
 
 
 def exact_bytes(facts: Facts, each: int) -> int:
-    """Return the bytes of exact chains: all documents, topics of their tokens, and ``each`` of topics."""
+    """Return the bytes of exact chains: all documents, topics of their tokens, and ``each`` of topics.
+
+    One is copied, its topics and tokens alone, to be looked at while the chains go on.
+    """
     from pysgrld.chain.exact import CHAINS
 
-    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + each)
+    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + each) + 4 * facts.tokens + each // 4

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -149,6 +150,15 @@ class ExactTokens(ExactChain):
             "shares": np.bincount(z, minlength=k) / max(1, len(z)),
             "documents": np.array(documents),
         }
+
+    def as_it_stands(self) -> Self:
+        """Return a copy that is looked at while this chain goes on; it cannot sweep."""
+        found = copy(self)
+        found.documents = found._tokens = copy(self._tokens)
+        assert self._tokens.z is not None
+        found._tokens.z = self._tokens.z.copy()
+        found.states = {name: state.as_it_stands() for name, state in self.states.items()}
+        return found
 
     def arrays(self) -> dict[str, Array]:
         """Return the topics of all tokens, in as few bytes as they need, and the blocks"""

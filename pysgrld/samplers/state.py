@@ -257,6 +257,11 @@ class BlockState(ABC, Generic[S]):
         found: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
         return found
 
+    def as_it_stands(self) -> Self:
+        """Return a copy that is looked at while this state goes on."""
+        arrays = {name: array.copy() for name, array in self.arrays().items()}
+        return type(self)(self.block, self.threads, self.then, **arrays)
+
     # ---- checkpoints
 
     def arrays(self) -> dict[str, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import shlex
 from functools import partial
 
 import numpy as np
@@ -302,7 +303,8 @@ class Training:
         stage = self._made_stage(sweeps, start=True)
         self.reporter.note(
             f"draws exactly: {len(stage.chains)} chains of {stage.chains[0].method} over all documents, "
-            f"{plural(stage.sweeps, 'sweep')} each"
+            f"{plural(stage.sweeps, 'sweep')} each; meanwhile the topics of training can be looked at: "
+            f"sgmc topics {shlex.quote(str(self.run.path))}"
         )
         return stage
 
@@ -328,7 +330,7 @@ class Training:
         saves = Every(self.options.checkpoint_every, stage.step, at.train_seconds)
         reasons: list[str | None] = []
         self._step_seconds, took, first = 0.0, 0.0, stage.sweep
-        with stage.at_once():
+        with stage.drawing(self.keeper.draw):
             while not stage.done or self._draws_on(stage):
                 began = self.pulse.awake()
                 own = self.stop.reason if self.stop.should_stop(self._step_seconds) else None
@@ -336,10 +338,8 @@ class Training:
                 reasons = self.comm.gather(own)
                 if any(reasons):
                     break
-                chain = stage.advance()
+                stage.advance()
                 at.train_seconds += self.pulse.awake() - began
-                if chain is not None:
-                    self.keeper.draw(chain)
                 due = saves.due(stage.step, at.train_seconds)
                 if due or self.stop.take_checkpoint_request():
                     self._save(last=False)

@@ -1,5 +1,6 @@
 """How many exact sweeps follow training, whose draws are whose, and how far apart bounds are moved."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,15 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld import LDA
-from pysgrld.chain.exact import CHAINS, ExactPlan, by_chain, follows, plan_in, sweeps_after
+from pysgrld.chain.exact import (
+    CHAINS,
+    ExactPlan,
+    ExactStage,
+    by_chain,
+    follows,
+    plan_in,
+    sweeps_after,
+)
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.reading.find_runs import open_run
@@ -68,6 +77,26 @@ def test_kept_draws_are_as_many_of_each_chain():
     assert len(which) == 20
     assert np.bincount(np.array(which) % CHAINS).tolist() == [5, 5, 5, 5]
     assert lda.n_samples_ == 40
+
+
+def test_draws_are_those_of_their_sweep_although_chains_go_on_meanwhile(monkeypatch):
+    """Red with: a draw that is looked at in the chain itself, which has gone on."""
+    alone = LDA(2, max_iter=30, holdout=5, exact_sweeps=80, keep_samples=20, n_jobs=1).fit(COUNTS)
+    take = ExactStage._take
+
+    def late(stage):
+        time.sleep(0.01)  # the sweeps to the next draw are over
+        take(stage)
+
+    monkeypatch.setattr(ExactStage, "_take", late)
+    both = LDA(2, max_iter=30, holdout=5, exact_sweeps=80, keep_samples=20, n_jobs=2).fit(COUNTS)
+    own, other = alone._stage.arrays(), both._stage.arrays()
+    assert own.keys() == other.keys()
+    assert all((own[name] == other[name]).all() for name in own)
+    assert alone._samples.keys() == both._samples.keys()
+    assert all(
+        (one["phi"] == both._samples[step]["phi"]).all() for step, one in alone._samples.items()
+    )
 
 
 def test_draws_that_are_worth_little_are_burn_in_of_more(monkeypatch, tmp_path):
