@@ -6,9 +6,9 @@ from spack.package import *
 class PyPysgrld(PythonPackage):
     """Topic models by stochastic-gradient MCMC."""
 
-    pypi = "pysgrld/pysgrld-0.1.0.tar.gz"
+    pypi = "pysgrld/pysgrld-1.0.0rc1.tar.gz"
     license("MIT")
-    version("0.1.0")
+    version("1.0.0rc1")
 
     variant("mpi", default=False, description="one chain over several processes")
 
