@@ -46,10 +46,12 @@ class Within(Mapping[str, Array]):
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
     """Fill `own` in place from the arrays of the same names; messages put `prefix` before a name.
 
+    Each is read once, and gone before the next one is read: arrays may be as large as the state.
+
     Raises
     ------
     CheckpointError
-        If one is missing, or of another type or shape; nothing is then changed.
+        If one is missing, or of another type or shape; `own` is then no state of anything.
     """
     for name, array in own.items():
         found = arrays.get(name)
@@ -60,8 +62,8 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
                 f"array {prefix + name!r} of the checkpoint is {found.dtype} {found.shape}, this run "
                 f"needs {array.dtype} {array.shape}"
             )
-    for name, array in own.items():
-        array[...] = arrays[name]
+        array[...] = found
+        del found
 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:

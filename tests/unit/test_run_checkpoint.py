@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pysgrld.core.restore import Within
+from pysgrld.core.restore import Within, put_back
 from pysgrld.errors import (
     CheckpointError,
     MismatchError,
@@ -415,3 +416,29 @@ def test_large_arrays_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"")
     with pytest.raises(CheckpointError, match="cannot be read any more"):
         arrays["large"]
+
+
+def test_a_state_is_restored_with_one_array_of_the_checkpoint_at_a_time():
+    """Red with: each read for its shape and once more for its values, the last one held meanwhile.
+
+    A run that goes on then needed more memory than one that begins.
+    """
+    there: list[weakref.ref[np.ndarray]] = []
+
+    class Lazy(Within):
+        def __getitem__(self, name):
+            assert not [ref for ref in there if ref() is not None]
+            array = super().__getitem__(name).copy()
+            there.append(weakref.ref(array))
+            return array
+
+    own = {name: np.zeros(5) for name in "abc"}
+    put_back(own, Lazy({f"x.{name}": np.arange(5.0) for name in "abc"}, "x."))
+    assert len(there) == 3
+    assert all((array == np.arange(5.0)).all() for array in own.values())
+    with pytest.raises(CheckpointError, match="lacks array 'b'"):
+        put_back(own, {"a": np.zeros(5)})
+    with pytest.raises(
+        CheckpointError, match=r"array 'a' of the checkpoint is float64 \(4,\), this"
+    ):
+        put_back(own, {"a": np.zeros(4)})
