@@ -125,10 +125,10 @@ def drawn_blocks(
     """Yield draws of some documents at a time, in memory that is bounded, or as much as topics take.
 
     Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
-    documents are read under one draw of the topics, by default their mean.
+    documents are read under one draw of the topics, by default their mean, in small blocks.
     """
     k = results.fitted.layers[at]
-    cells = max(_CELLS, k * len(results.vocabulary))
+    cells = max(_CELLS, k * len(results.vocabulary)) if steps else _CELLS
     size = max(16, cells // (k * max(1, len(steps))))
     for begin in range(0, len(rows), size):
         here = slice(begin, min(begin + size, len(rows)))

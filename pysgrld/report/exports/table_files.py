@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from pysgrld.core import core
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus
 from pysgrld.errors import plural
@@ -273,15 +275,26 @@ class CsvTable:
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self._file = file
+        #: The last columns, as many as are shares.
+        self._shares = sum(1 for _ in takewhile(lambda c: c.kind == "share", reversed(columns)))
         file.writelines(csv_lines([[column.name for column in columns]]))
 
     def write(self, values: Sequence[Any]) -> None:
         """Write some rows: a sequence of values for each column, None or NaN where there is none."""
-        rows = len(values[0])
+        rows, first = len(values[0]), len(values) - self._shares
         some = max(1, _CELLS // len(values))
         for begin in range(0, rows, some):
-            plain = [_plain(part[begin : begin + some]) for part in values]
-            self._file.writelines(csv_lines(zip(*plain, strict=True)))
+            parts = [part[begin : begin + some] for part in values]
+            shares = np.array(parts[first:], np.float64)
+            if not shares.size or np.isnan(shares).any():
+                self._file.writelines(csv_lines(zip(*map(_plain, parts), strict=True)))
+                continue
+            heads = csv_lines(zip(*map(_plain, parts[:first]), strict=True))
+            numbers = core.decimals(np.ascontiguousarray(shares.T), separator=",", point=True)
+            lines = (
+                (head[:-1], b",", row, b"\n") for head, row in zip(heads, numbers, strict=True)
+            )
+            self._file.write(b"".join(chain.from_iterable(lines)))
 
     def end(self) -> None:
         """Do nothing: CSV has no foot."""
