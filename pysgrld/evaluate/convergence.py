@@ -8,7 +8,6 @@ ArviZ, whose numbers these equal.
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +95,8 @@ def _halves(draws: Doubles) -> Doubles:
 
 def _normal_scores(draws: Doubles) -> Doubles:
     """Return the normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
+    from statistics import NormalDist  # which takes as long to import as the estimators
+
     flat = draws.reshape(-1, draws.shape[2])
     size = len(flat)
     order = np.argsort(flat, axis=0, kind="stable")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.options.option import Facts, Option, Resolved
@@ -100,10 +100,10 @@ class Model(ABC, Generic[R]):
         Defaults of shared options that differ here, as the help shows them, by name.
     presets : mapping
         Papers' published settings, by name.
-    resolved : type
-        Its class of resolved options.
+    resolves_to : str
+        Module and name of the class of its resolved options, which is imported when it is asked for.
     reads : str
-        Module and name of the class of its trained runs, which is imported when it is asked for.
+        Module and name of the class of its trained runs, imported likewise.
     minibatch : int
         Documents of a minibatch, where the corpus is large enough.
     steps_all : bool
@@ -129,7 +129,7 @@ class Model(ABC, Generic[R]):
     refuses: ClassVar[Mapping[str, str]] = {}
     shows: ClassVar[Mapping[str, str]] = {}
     presets: ClassVar[Mapping[str, Preset]] = {}
-    resolved: type[R]
+    resolves_to: str
     reads: str
     minibatch: int
     steps_all: bool = False
@@ -139,11 +139,14 @@ class Model(ABC, Generic[R]):
     expected_topics: int | None = None
 
     @property
+    def resolved(self) -> type[R]:
+        """The class of its resolved options."""
+        return cast("type[R]", _imported(self.resolves_to))
+
+    @property
     def fitted(self) -> type[Fitted]:
         """The class of its trained runs, made of a `Record` and a number of threads."""
-        module, _, name = self.reads.rpartition(".")
-        found: type[Fitted] = getattr(import_module(module), name)
-        return found
+        return cast("type[Fitted]", _imported(self.reads))
 
     @property
     def score(self) -> Score:
@@ -250,3 +253,10 @@ class Model(ABC, Generic[R]):
     @abstractmethod
     def scorer(self, options: R, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Make the scorer of draws on held-out documents over a vocabulary of V words."""
+
+
+def _imported(place: str) -> type:
+    """Return the class of this name in the module of this name."""
+    module, _, name = place.rpartition(".")
+    found: type = getattr(import_module(module), name)
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import secrets
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -153,7 +153,7 @@ def _replace(
             fsync_folder(final.parent, "commit")
             shutil.rmtree(temporary, ignore_errors=True)
             return
-    aside = final.with_name(f"{REPLACED if whole else CORRUPT}{final.name}-{secrets.token_hex(4)}")
+    aside = final.with_name(f"{REPLACED if whole else CORRUPT}{final.name}-{os.urandom(4).hex()}")
     rename(final, aside, "replace")
     rename(temporary, final, "commit")
     if whole:

@@ -14,7 +14,6 @@ import fcntl
 import hashlib
 import os
 import re
-import secrets
 import shutil
 import stat
 from collections.abc import Iterable, Iterator
@@ -71,7 +70,7 @@ def parse_step(name: str) -> int | None:
 
 def temporary_name(name: str) -> str:
     """Return a name beside `name` that no other process has."""
-    return f"{TEMPORARY}{name}-{secrets.token_hex(4)}"
+    return f"{TEMPORARY}{name}-{os.urandom(4).hex()}"
 
 
 def write_all(fd: int, data: Buffer, point: str) -> None:
@@ -161,7 +160,7 @@ def remove_folder(path: Path, point: str) -> None:
     """Delete a folder such that a half deleted one is never taken for a whole one."""
     trash = path
     if not path.name.startswith((TRASH, TEMPORARY)):
-        trash = path.with_name(f"{TRASH}{path.name}-{secrets.token_hex(4)}")
+        trash = path.with_name(f"{TRASH}{path.name}-{os.urandom(4).hex()}")
         fail_point(f"{point}.rename")
         path.rename(trash)
     with os.scandir(trash) as entries:

@@ -15,9 +15,7 @@ import contextlib
 import logging
 import os
 import re
-import secrets
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -56,7 +54,7 @@ def is_same(path: Path, fd: int) -> bool:
 def holder() -> dict[str, Any]:
     """Describe this process, for the lock and the status: host, pid, job, start."""
     return {
-        "host": socket.gethostname(),
+        "host": os.uname().nodename,
         "pid": os.getpid(),
         "job": job_id(),
         "restart": int(os.environ.get("SLURM_RESTART_COUNT") or 0),
@@ -343,8 +341,8 @@ def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
 
 def scratch_name() -> str:
     """Return a name that no other process has, and that `sweep` knows."""
-    host = re.sub(r"[^A-Za-z0-9.]", "_", socket.gethostname())[:64]
-    return f"{PREFIX}{host}-{secrets.token_hex(4)}"
+    host = re.sub(r"[^A-Za-z0-9.]", "_", os.uname().nodename)[:64]
+    return f"{PREFIX}{host}-{os.urandom(4).hex()}"
 
 
 def hold_folder(path: Path) -> int | None:

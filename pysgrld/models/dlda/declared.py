@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
-from pysgrld.models.dlda.resolved import DeepLDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, reals, widths
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
+    from pysgrld.models.dlda.resolved import DeepLDAOptions
 
 #: Topics of the one layer where nothing is asked for.
 TOPICS = 100
@@ -43,7 +43,7 @@ def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) ->
     )
 
 
-class DeepLDAModel(Model[DeepLDAOptions]):
+class DeepLDAModel(Model["DeepLDAOptions"]):
     """Deep LDA, the Poisson gamma belief network."""
 
     name = "dlda"
@@ -106,7 +106,7 @@ class DeepLDAModel(Model[DeepLDAOptions]):
             },
         }
     }
-    resolved = DeepLDAOptions
+    resolves_to = "pysgrld.models.dlda.resolved.DeepLDAOptions"
     reads = "pysgrld.models.dlda.reader.DeepFitted"
     minibatch = 200
     adds_up = True

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
-from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, integer, real, reals
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
+    from pysgrld.models.dpmm.resolved import MixtureOptions
 
 #: Dirichlet prior of components, per word.
 ETA = 0.5
@@ -34,7 +34,7 @@ _STORED = "every document's component is kept, so the corpus is stored first"
 _WHOLE = "held-out documents are scored whole"
 
 
-class MixtureModel(Model[MixtureOptions]):
+class MixtureModel(Model["MixtureOptions"]):
     """The Dirichlet-process mixture of multinomials."""
 
     name = "dpmm"
@@ -126,7 +126,7 @@ class MixtureModel(Model[MixtureOptions]):
             },
         }
     }
-    resolved = MixtureOptions
+    resolves_to = "pysgrld.models.dpmm.resolved.MixtureOptions"
     reads = "pysgrld.models.dpmm.fitted.MixtureFitted"
     minibatch = 1000
     expected_topics = EXPECTED

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
-from pysgrld.models.dtm.resolved import DynamicOptions
 from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
 from pysgrld.options.common import ALPHA, STARTS
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pysgrld.corpus.minibatches import Epochs, Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
+    from pysgrld.models.dtm.resolved import DynamicOptions
 
 #: Standard deviations of a word's logarithm: from slice to slice, and of where its walk begins.
 DRIFT, SPREAD = 0.1, 3.0
@@ -38,7 +38,7 @@ _WALK = "words walk from slice to slice: --spread and --drift are their prior"
 _STORED = "the slices of documents are known when all have been read"
 
 
-class DynamicModel(Model[DynamicOptions]):
+class DynamicModel(Model["DynamicOptions"]):
     """Dynamic topics."""
 
     name = "dtm"
@@ -76,7 +76,7 @@ class DynamicModel(Model[DynamicOptions]):
         "observed-corpus": "give --holdout-corpus",
         "held-out-corpus": "give --holdout-corpus",
     }
-    resolved = DynamicOptions
+    resolves_to = "pysgrld.models.dtm.resolved.DynamicOptions"
     reads = "pysgrld.models.dtm.fitted.DynamicFitted"
     minibatch = 400
     adds_up = True

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
 from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
-from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
+    from pysgrld.models.lda.resolved import LDAOptions
 
 #: Gibbs sweeps of a document at a visit; where alpha is learned, which few sweeps would lead astray.
 SWEEPS, LEARNING_SWEEPS = 10, 30
@@ -43,7 +43,7 @@ PASSES = 100
 _ALL_DOCUMENTS = 2**53
 
 
-class LDAModel(Model[LDAOptions]):
+class LDAModel(Model["LDAOptions"]):
     """Latent Dirichlet allocation."""
 
     name = "lda"
@@ -104,7 +104,7 @@ class LDAModel(Model[LDAOptions]):
             },
         },
     }
-    resolved = LDAOptions
+    resolves_to = "pysgrld.models.lda.resolved.LDAOptions"
     reads = "pysgrld.models.lda.reader.LDAFitted"
     minibatch = 400
     steps_all = True

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
-from pysgrld.models.sam.resolved import SphericalOptions
 from pysgrld.options.common import ALPHA
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, real
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
+    from pysgrld.models.sam.resolved import SphericalOptions
 
 #: Topics where none are asked for, and prior of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
@@ -38,7 +38,7 @@ _WHOLE = "held-out documents are scored whole"
 _STORED = "documents are weighed by how many have a word, so the corpus is stored first"
 
 
-class SphericalModel(Model[SphericalOptions]):
+class SphericalModel(Model["SphericalOptions"]):
     """The spherical admixture model."""
 
     name = "sam"
@@ -144,7 +144,7 @@ class SphericalModel(Model[SphericalOptions]):
             },
         }
     }
-    resolved = SphericalOptions
+    resolves_to = "pysgrld.models.sam.resolved.SphericalOptions"
     reads = "pysgrld.models.sam.fitted.SphericalFitted"
     minibatch = 100
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from skeletons.multinomial.resolved import MultinomialOptions
-
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
 from pysgrld.options.priors import check_one_eta, lowest_eta
 
 if TYPE_CHECKING:
+    from skeletons.multinomial.resolved import MultinomialOptions
+
     from pysgrld.chain.protocol import Chain
     from pysgrld.corpus.minibatches import Minibatches
     from pysgrld.evaluate.held_out import HeldOut
@@ -25,7 +25,7 @@ _ONE_TOPIC = "all documents have one distribution over words"
 _WHOLE = "held-out documents are scored whole"
 
 
-class MultinomialFamily(Model[MultinomialOptions]):
+class MultinomialFamily(Model["MultinomialOptions"]):
     """One multinomial over words with a symmetric Dirichlet prior."""
 
     name = "multinomial"
@@ -52,7 +52,7 @@ class MultinomialFamily(Model[MultinomialOptions]):
         "held-out-corpus": f"{_WHOLE}; give --holdout-corpus",
     }
     shows: ClassVar[Mapping[str, str]] = {"eta": "1"}
-    resolved = MultinomialOptions
+    resolves_to = "skeletons.multinomial.resolved.MultinomialOptions"
     reads = "skeletons.multinomial.fitted.MultinomialFitted"
     minibatch = 1000
     expected_topics = 1
