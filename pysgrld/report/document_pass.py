@@ -16,7 +16,7 @@ from pysgrld.errors import MissingInputError
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
-from pysgrld.types import Doubles, Floats, Int64s
+from pysgrld.types import Doubles, Floats, Int64s, Others, Positions
 
 #: Documents that are looked at, at most, and draws of each one's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
@@ -66,7 +66,7 @@ class DocumentVisitor(ABC):
 
 def looked_at(corpus: Corpus) -> Int64s:
     """Return the documents that are looked at: all, or 20,000 evenly spaced."""
-    return evenly_spaced(np.arange(corpus.documents), DOCUMENTS)
+    return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
 
 
 def read_documents(
@@ -117,7 +117,7 @@ def drawn_steps(results: Results) -> list[int]:
 def drawn_blocks(
     results: Results,
     corpus: Corpus,
-    rows: Int64s,
+    rows: Positions,
     steps: list[int],
     at: int,
     draw: Draw | None = None,

@@ -24,7 +24,7 @@ from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import best, names_of
 from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.files import whole_file
-from pysgrld.types import Array, Doubles, Floats
+from pysgrld.types import Array, Doubles, Floats, Others
 
 #: Share from which on a document lists a topic, where it does not list them all.
 LISTED = 0.01
@@ -173,15 +173,15 @@ def _write_documents(
         taken.add(name)
         kept.append(TableColumn(name, column.kind))
 
-    trained = np.zeros(corpus.documents, bool)
-    trained[results.training_documents(corpus)[:]] = True
-    rows, totals = np.arange(corpus.documents), np.zeros((max(1, len(steps)), 1, k))
+    held_out = results.training_documents(corpus).without
+    rows = Others(corpus.documents, np.zeros(0, np.int64))  # all, and no list of them
+    totals = np.zeros((max(1, len(steps)), 1, k))
     path = asked.folder / f"documents.{asked.format}"
     with whole_table(path, asked.format, first + kept + last) as table:
         for block in drawn_blocks(results, corpus, rows, steps, asked.at, draw):
             here = rows[block.at]
             who = [here, about.ids(here), *(about.values(c.name, here) for c in about.columns)]
-            values: list[Any] = [*who, ~trained[here], block.lengths]
+            values: list[Any] = [*who, np.isin(here, held_out), block.lengths]
             share = block.theta.mean(axis=0, dtype=np.float64)
             if asked.sparse:
                 shown = share >= LISTED
