@@ -32,6 +32,7 @@ CASES = [
     (100_000, 100, 400, "scir", 40),
     (100_000, 100, 10_000, "scir", 5),
     (100_000, 100, 10_000, "sgrld", 5),
+    (200_000, 500, 2_000, "scir", 5),
 ]
 
 
@@ -84,7 +85,7 @@ def chain_of(v, k, size, algo, comm):
     run_on = RunOn(1, comm=comm)
     return model_of("lda").chain(
         options, stream, CorpusFacts(v, some.tokens), run_on
-    ), options.settings.lazy
+    ), getattr(options.settings, "lazy", "off")
 
 
 def measured(case, comm, barrier):
@@ -97,23 +98,24 @@ def measured(case, comm, barrier):
     chain.advance(team_batch(chain, comm, timed))
     state = chain.states["phi"]
     gibbs = core.documents_gibbs
+    spread = core.spread
     timed.of(core, "documents_gibbs", "documents")
+    timed.of(core, "spread", "spread")
     for name in ("catch_up", "step"):
         timed.of(state, name, "rows")
     timed.of(state, "rows", "read")
     if comm.size > 1:
         timed.of(comm, "meet", "meet", barrier)
-        timed.of(comm, "add", "sum")
         timed.of(comm, "_add_up", "sum", barrier)
-        timed.of(comm, "_any", "sum", barrier)
+        timed.of(comm, "complete", "moved", barrier)
     for _ in range(iterations):
         timed.spent.clear()
         batch = team_batch(chain, comm, timed)
         chain.advance(batch)
         lines.append(dict(timed.spent))
-    core.documents_gibbs = gibbs
+    core.documents_gibbs, core.spread = gibbs, spread
     chain.close()
-    parts = ("read", "documents", "rows", "pack", "meet", "sum")
+    parts = ("read", "documents", "spread", "rows", "pack", "meet", "sum", "moved")
     took = {part: 1e3 * min(x.get(part, 0.0) for x in lines) for part in parts}
     took["megabytes"] = 8e-6 * len(batch.words) * state.g.shape[1]
     return lazy, took
@@ -175,8 +177,10 @@ def main():
         sums(comm, barrier)
         return
     if comm.rank == 0:
-        print("| V, K, B | rows | P | read | documents | rows | pack | meet | sum (MB) | all |")
-        print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+        print(
+            "| V, K, B | rows | P | read | documents | spread | rows | pack | meet | sum (MB) | moved | "
+            "all |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+        )
     for case in CASES:
         lazy, t = measured(case, comm, barrier)
         if comm.rank == 0:
@@ -184,8 +188,9 @@ def main():
             whole = sum(ms for name, ms in t.items() if name != "megabytes")
             print(
                 f"| {v:,}, {k}, {size:,} {algo} | {'lazy' if lazy == 'on' else 'all'} | {comm.size} | "
-                f"{t['read']:.1f} | {t['documents']:.0f} | {t['rows']:.1f} | {t['pack']:.1f} | "
-                f"{t['meet']:.1f} | {t['sum']:.1f} ({t['megabytes']:.1f}) | {whole:.0f} |",
+                f"{t['read']:.1f} | {t['documents']:.0f} | {t['spread']:.1f} | {t['rows']:.1f} | "
+                f"{t['pack']:.1f} | {t['meet']:.1f} | {t['sum']:.1f} ({t['megabytes']:.1f}) | "
+                f"{t['moved']:.1f} | {whole:.0f} |",
                 flush=True,
             )
 

@@ -182,16 +182,16 @@ def _show_model(found: dict[str, Any]) -> None:
     """Show what the model makes of the figures: a line for each minibatch."""
     of, ranks = found["corpus"], found["model"][0]["ranks"]
     echo(
-        "\nan iteration by the number of ranks, in ms, and the share of sampling: a model, from the "
-        f"fastest of those above\n  {of['name']}: {plural(of['documents'], 'document')}, "
+        "\nan iteration by the number of ranks, in ms, and the share of work that they divide: a model, "
+        f"from the fastest of those above\n  {of['name']}: {plural(of['documents'], 'document')}, "
         f"{plural(of['words'], 'word')}; {plural(of['topics'], 'topic')}"
     )
     echo("  minibatch" + "".join(f"{n:>15,}" for n in ranks) + "    busy")
     for line in found["model"]:
-        cells = zip(line["ms"], line["sampling"], strict=True)
+        cells = zip(line["ms"], line["shared"], strict=True)
         shown = "".join(f"{ms:>9,.4g} {100 * share:>3.0f} %" for ms, share in cells)
         echo(f"  {line['minibatch']:>9,}{shown}{line['busy']:>8,}")
-    echo("\nbusy: ranks up to which each samples for half of its time or more")
+    echo("\nbusy: ranks up to which each does work that they divide for half of its time or more")
 
 
 def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:

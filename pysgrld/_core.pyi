@@ -20,6 +20,7 @@ DENSE_TOPICS: int
 MAX_SWEEPS: int
 MAX_DRAWS: int
 LEAST_STEP: float
+ROW_BLOCK: int
 compiler: str
 openmp: str
 
@@ -368,6 +369,9 @@ def simplex_scir(
     stream: int,
     work: Workspace,
     threads: int,
+    added: Doubles | None = ...,
+    first: int = ...,
+    last: int = ...,
 ) -> None: ...
 
 simplex_sgrld = simplex_scir
@@ -392,10 +396,14 @@ def simplex_scir_rows(
     stream: int,
     work: Workspace,
     threads: int,
+    added: Doubles | None = ...,
+    first: int = ...,
+    last: int = ...,
 ) -> None: ...
 
 simplex_relax_rows = simplex_scir_rows
 
+def simplex_add_blocks(*, sums: Doubles, added: Doubles, anew: bool) -> None: ...
 def simplex_start(
     *,
     g: Floats,

@@ -59,19 +59,34 @@ RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
   return task;
 }
 
-/// One step of all rows by h, in place on g and sums; `rows` have counts.
+/// The blocks of `n` rows that a process steps, where several divide them: what they add to the
+/// topic sums is then left in `added`.
+std::optional<BlockShare> share_of(std::optional<Array<double>>& added, std::int64_t first,
+                                   std::int64_t last, std::int64_t n, std::int64_t stride) {
+  if (!added) return std::nullopt;
+  std::int64_t const blocks = (n + kRowBlock - 1) / kRowBlock;
+  check_shape(*added, "added", {blocks, stride});
+  if (first < 0 || last < first || last > blocks)
+    throw py::value_error("first, last: must be blocks of the rows");
+  return BlockShare{first, last, added->mutable_data()};
+}
+
+/// One step of all rows by h, in place on g and sums; `rows` have counts. With `added` blocks first
+/// to last alone are stepped (share_of).
 void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpose) {
   m.def(
       name,
       [=](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
           Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
           double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-          std::uint32_t stream, Workspace& work, int threads) {
+          std::uint32_t stream, Workspace& work, int threads, std::optional<Array<double>> added,
+          std::int64_t first, std::int64_t last) {
         check_state(g, sums, topics);
         check_threads(threads);
         check_rows(rows, g.shape(0));
         if (!(h > 0.0)) throw py::value_error("h: must be positive");
         check_step(kernel, h);
+        auto const share = share_of(added, first, last, g.shape(0), g.shape(1));
         RowsTask task = step_task(g, topics, eta, rows, &counts, factor, purpose,
                                   address(seed, chain, step, stream));
         task.h = h;
@@ -79,16 +94,19 @@ void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpos
         double* const totals = sums.mutable_data();
         std::int64_t const v = g.shape(0);
         py::gil_scoped_release release;
-        run_rows(*active_kernels(), kernel, data, v, task, totals, work, threads);
+        run_rows(*active_kernels(), kernel, data, v, task, totals, work, threads,
+                 share ? &*share : nullptr);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
       py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("work"),
-      py::arg("threads"));
+      py::arg("threads"), py::arg("added").noconvert() = py::none(), py::arg("first") = 0,
+      py::arg("last") = 0);
 }
 
 /// One step of the listed rows, each by its own length (0: it stays), with counts or without, in
 /// place on g; sums are corrected by what it changed beyond expectation. `packed`: g is those rows.
+/// With `added` blocks first to last of the list alone are stepped (share_of).
 void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
   m.def(
       name,
@@ -96,10 +114,12 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
           Array<std::int32_t> const& rows, Array<double> const& lengths,
           std::optional<Array<std::int64_t>> const& counts, double factor, bool packed,
           Purpose purpose, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-          std::uint32_t stream, Workspace& work, int threads) {
+          std::uint32_t stream, Workspace& work, int threads, std::optional<Array<double>> added,
+          std::int64_t first, std::int64_t last) {
         check_state(g, sums, topics);
         check_threads(threads);
         std::int64_t const n = rows.shape(0);
+        auto const share = share_of(added, first, last, n, g.shape(1));
         check_rows(rows, packed ? std::numeric_limits<std::int32_t>::max() : g.shape(0));
         if (packed) check_shape(g, "g", {n, -1});
         check_lengths(lengths, n);
@@ -115,12 +135,15 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
         float* const data = g.mutable_data();
         double* const totals = sums.mutable_data();
         py::gil_scoped_release release;
-        if (n > 0) run_rows(*active_kernels(), kernel, data, n, task, totals, work, threads);
+        if (n > 0)
+          run_rows(*active_kernels(), kernel, data, n, task, totals, work, threads,
+                   share ? &*share : nullptr);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("lengths"), py::arg("counts"), py::arg("factor"),
       py::arg("packed"), py::arg("purpose"), py::arg("seed"), py::arg("chain"), py::arg("step"),
-      py::arg("stream"), py::arg("work"), py::arg("threads"));
+      py::arg("stream"), py::arg("work"), py::arg("threads"),
+      py::arg("added").noconvert() = py::none(), py::arg("first") = 0, py::arg("last") = 0);
 }
 
 /// The start of a chain, in place on g and sums.
@@ -177,6 +200,15 @@ void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
 }  // namespace
 
 void bind_simplex(py::module_& m) {
+  m.attr("ROW_BLOCK") = kRowBlock;
+  m.def(
+      "simplex_add_blocks",
+      [](Array<double> sums, Array<double> const& added, bool anew) {
+        check_shape(added, "added", {-1, -1});
+        check_shape(sums, "sums", {added.shape(1)});
+        add_blocks(added.data(), added.shape(0), added.shape(1), anew, sums.mutable_data());
+      },
+      py::kw_only(), py::arg("sums").noconvert(), py::arg("added"), py::arg("anew"));
   def_step(m, "simplex_scir", RowKernel::scir, Purpose::scir_pass);
   def_step(m, "simplex_scir_natural", RowKernel::scir_natural, Purpose::scir_pass);
   def_step(m, "simplex_sgrld", RowKernel::sgrld, Purpose::sgrld_noise);

@@ -28,17 +28,18 @@ RowsTask block_of(RowsTask const& task, std::int64_t block, std::int64_t n, doub
 }
 
 /// Calls fn(task of a block, thread) for all blocks of `n` rows. `sums` (stride) become theirs,
-/// added in the order of the blocks; those of a list are added to what is there.
+/// added in the order of the blocks; those of a list are added to what is there. With a `share` it
+/// calls it for the blocks of that alone, and leaves the sums.
 void over_blocks(std::int64_t n, RowsTask const& task, double* sums, Scratch& memory, int threads,
-                 auto&& fn) {
+                 auto&& fn, BlockShare const* share = nullptr) {
   std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
-  auto* const partial = memory.get<double>(0, static_cast<std::size_t>(blocks * stride));
-  parallel_for(blocks, threads, [&](std::int64_t block, int thread) {
-    fn(block_of(task, block, n, partial), thread);
+  auto* const partial =
+      share ? share->added : memory.get<double>(0, static_cast<std::size_t>(blocks * stride));
+  std::int64_t const first = share ? share->first : 0, last = share ? share->last : blocks;
+  parallel_for(last - first, threads, [&](std::int64_t block, int thread) {
+    fn(block_of(task, first + block, n, partial), thread);
   });
-  if (!task.rows) std::fill_n(sums, stride, 0.0);
-  for (std::int64_t block = 0; block < blocks; ++block)
-    for (std::int64_t c = 0; c < stride; ++c) sums[c] += partial[block * stride + c];
+  if (!share) add_blocks(partial, blocks, stride, !task.rows, sums);
 }
 
 std::vector<float> floats(std::int64_t stride, std::int32_t topics, auto&& of) {
@@ -57,8 +58,15 @@ void check_sums(char const* name, double const* sums, std::int32_t topics) {
                       std::to_string(sums[c]));
 }
 
+void add_blocks(double const* added, std::int64_t blocks, std::int64_t stride, bool anew,
+                double* sums) {
+  if (anew) std::fill_n(sums, stride, 0.0);
+  for (std::int64_t block = 0; block < blocks; ++block)
+    for (std::int64_t c = 0; c < stride; ++c) sums[c] += added[block * stride + c];
+}
+
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, Workspace& work, int threads) {
+              double* sums, Workspace& work, int threads, BlockShare const* share) {
   Scratch memory(work);
   check_sums("sums", sums, task.topics);
   std::int64_t const stride = task.stride;
@@ -96,7 +104,7 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
     task.column_rate = ratio.data();
     task.column_take = take.data();
   }
-  over_blocks(n, task, sums, memory, threads, [&](RowsTask const& mine, int thread) {
+  auto const step = [&](RowsTask const& mine, int thread) {
     switch (kernel) {
       case RowKernel::scir:
       case RowKernel::scir_natural:
@@ -105,7 +113,8 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
       case RowKernel::sgrld: k.simplex.sgrld(g, ratio.data(), mine); break;
       case RowKernel::relax: k.simplex.relax(g, mine); break;
     }
-  });
+  };
+  over_blocks(n, task, sums, memory, threads, step, share);
 }
 
 void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n, float parameter,

@@ -92,6 +92,7 @@ class BlockChain(Chain):
         self.states: dict[str, BlockState[Any]] = {
             b.name: sampler_of(options.algo, b).start(self.key, b, threads) for b in blocks
         }
+        self._share_states()
         self.published = options.preset is not None
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
@@ -219,8 +220,14 @@ class BlockChain(Chain):
             self.states[name].step(key, found, 0.0)
         take_priors(self.priors, self.states)
 
+    def _share_states(self) -> None:
+        """Let states know the processes that move them together."""
+        for state in self.states.values():
+            state.peers = self.comm if self.comm.size > 1 else None
+
     def _end_warm_up(self) -> None:
         self.states = {name: state.after_warm_up() for name, state in self.states.items()}
+        self._share_states()
         take_priors(self.priors, self.states)
 
     def _read(self, key: Key, words: Int32s) -> Draw:

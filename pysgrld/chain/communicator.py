@@ -6,7 +6,7 @@ No NumPy here: help must be instant.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntFlag
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -66,8 +66,9 @@ class Collected(NamedTuple):
 class Communicator:
     """The processes that train one chain, its ranks, as one of them sees them; here a single process.
 
-    Every rank holds the same topics and moves them alike; what they do together, every one calls in the
-    same order. `pysgrld.chain.mpi.Ranks` are those of an MPI launch.
+    Every rank holds the same topics; each moves a part of them, and gets the others' parts from them.
+    What they do together, every one calls in the same order. `pysgrld.chain.mpi.Ranks` are those of an
+    MPI launch.
 
     Attributes
     ----------
@@ -124,6 +125,13 @@ class Communicator:
             Those of this rank.
         """
         return sample(batch)
+
+    def move(self, step: Callable[[], None]) -> None:
+        """Step this rank's part of a state."""
+        step()
+
+    def complete(self, array: Array, cuts: Sequence[int]) -> None:
+        """Fill what others have of an array: rank r has rows ``cuts[r]`` to before ``cuts[r + 1]``."""
 
     def gather(self, value: Any) -> list[Any]:
         """Return a plain value of each rank, in their order.

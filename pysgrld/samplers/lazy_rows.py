@@ -60,13 +60,15 @@ class LazyRows(Rows):
         """
         v, k = self.block.shape
         if self._some_small() and (self.last == self.now).all():
-            self.step_all(**self.arguments(key, statistics), h=h)
+            self.step_by(self.step_all, None, **self.arguments(key, statistics), h=h)
             self.now += h
             self.last[:] = self.now
             return
         eta = float(np.float32(self.block.prior))  # as the kernel knows it
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
-        self.step_some(
+        self.step_by(
+            self.step_some,
+            statistics.rows,
             **self.arguments(key, statistics),
             lengths=np.full(len(statistics.rows), h),
             packed=False,
@@ -79,8 +81,7 @@ class LazyRows(Rows):
         """Bring the rows of ``words`` up to date, and all rows where it is time to."""
         if key.step % RENEW == 0 or self._some_small():
             words = self._waiting()
-        self._bring(key, words, self.g, self.sums, core.Purpose.catch_up_pass, packed=False)
-        self.last[words] = self.now
+        self._bring(key, words)
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
         """Return phi of these words as of now; the state stays as it is."""
@@ -97,7 +98,8 @@ class LazyRows(Rows):
         if words is None:
             words = np.arange(len(self.g), dtype=np.int32)
         g, sums = self.g[words], self.sums.copy()
-        self._bring(key, words, g, sums, core.Purpose.look_pass, packed=True)
+        arguments = self._missed(key, words, core.Purpose.look_pass)
+        self.step_some(**arguments | {"g": g, "sums": sums}, packed=True)
         return g, sums
 
     def waited(self) -> Doubles:
@@ -123,23 +125,20 @@ class LazyRows(Rows):
     def _some_small(self) -> bool:
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
 
-    def _bring(
-        self,
-        key: Key,
-        words: Int32s,
-        g: Floats,
-        sums: Doubles,
-        purpose: core.Purpose,
-        *,
-        packed: bool,
-    ) -> None:
+    def _bring(self, key: Key, words: Int32s) -> None:
         """Step rows that have no counts by the time that they have waited; correct the sums."""
+        arguments = self._missed(key, words, core.Purpose.catch_up_pass)
+        self.step_by(self.step_some, words, **arguments, packed=False)
+        self.last[words] = self.now
+
+    def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:
+        """Return the arguments of a step of rows by the time that they have waited."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
-        self.step_some(
-            **self.arguments(key, nothing)
-            | {"g": g, "sums": sums, "counts": None, "purpose": purpose, "packed": packed},
-            lengths=self.now - self.last[words],
-        )
+        return self.arguments(key, nothing) | {
+            "counts": None,
+            "purpose": purpose,
+            "lengths": self.now - self.last[words],
+        }
 
 
 class LazyWarmUp(LazyRows):
@@ -151,9 +150,7 @@ class LazyWarmUp(LazyRows):
     def after_warm_up(self) -> BlockState[Any]:
         """Return the state of the sampler itself; no row takes noise-free steps along into sampling."""
         words = self._waiting()
-        anything = Key(0, 0, 0)  # nothing is random
-        self._bring(anything, words, self.g, self.sums, core.Purpose.catch_up_pass, packed=False)
-        self.last[words] = self.now
+        self._bring(Key(0, 0, 0), words)  # nothing is random
         return super().after_warm_up()
 
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +15,9 @@ from pysgrld.core import core, padded
 from pysgrld.samplers.seeds import start_at_seeds
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
+
+#: Blocks of rows for each peer from which on they share them: fewer are stepped sooner than sent.
+FEWEST = 2
 
 
 def totals(found: Counts, block: Block) -> Doubles:
@@ -57,6 +62,47 @@ class Rows(FromRows):
     of_topics = "sums"
     g: Floats
     sums: Doubles
+    _sent: Floats = np.empty((0, 0), np.float32)
+
+    def step_by(
+        self, kernel: Callable[..., None], rows: Int32s | None, /, **arguments: Any
+    ) -> None:
+        """Step all rows by a kernel, or some; where there are peers each steps a share of their blocks.
+
+        A block of rows is stepped alike by whoever does, and what all blocks add to the sums is added in
+        their order: results do not depend on how many there are.
+
+        Parameters
+        ----------
+        kernel : callable
+        rows : (R,) int32 or None
+            Those that are stepped, ascending; all where None.
+        **arguments
+            Of the kernel.
+        """
+        n = len(self.g) if rows is None else len(rows)
+        blocks, peers = -(-n // core.ROW_BLOCK), self.peers
+        if peers is None or blocks < FEWEST * peers.size:
+            kernel(**arguments)
+            return
+        shares = [rank * blocks // peers.size for rank in range(peers.size + 1)]
+        first, last = shares[peers.rank : peers.rank + 2]
+        added = np.zeros((blocks, self.g.shape[1]))
+        peers.move(partial(kernel, **arguments, added=added, first=first, last=last))
+        peers.complete(added, shares)
+        core.simplex_add_blocks(sums=self.sums, added=added, anew=rows is None)
+        cuts = [min(n, core.ROW_BLOCK * share) for share in shares]
+        if rows is None:
+            peers.complete(self.g, cuts)
+            return
+        begin, end = cuts[peers.rank : peers.rank + 2]
+        if len(self._sent) < n:  # memory that the next step takes over
+            self._sent = np.empty((n + n // 8, self.g.shape[1]), np.float32)
+        sent = self._sent[:n]
+        np.take(self.g, rows[begin:end], axis=0, out=sent[begin:end], mode="clip")
+        peers.complete(sent, cuts)
+        self.g[rows[:begin]] = sent[:begin]
+        self.g[rows[end:]] = sent[end:]
 
     def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
         """Return the arguments that all kernels have that step all rows."""
@@ -117,7 +163,7 @@ class WarmUp(Rows):
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
-        core.simplex_relax(**self.arguments(key, statistics), h=h)
+        self.step_by(core.simplex_relax, None, **self.arguments(key, statistics), h=h)
 
 
 FromRows.warm_up = WarmUp

@@ -145,7 +145,7 @@ class Cir(RowsOrLogs):
             if self.block.settings.cir_rate == "natural"
             else core.simplex_scir
         )
-        kernel(**self.arguments(key, statistics), h=h)
+        self.step_by(kernel, None, **self.arguments(key, statistics), h=h)
 
 
 class LazyCir(LazyRows):

@@ -25,7 +25,7 @@ class Langevin(Rows):
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the step g <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z| of the old state."""
-        core.simplex_sgrld(**self.arguments(key, statistics), h=h)
+        self.step_by(core.simplex_sgrld, None, **self.arguments(key, statistics), h=h)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
         """Return h (V eta + N_k) / s_k, (K,): the share of phi that a step replaces."""

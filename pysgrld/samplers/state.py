@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -102,6 +102,30 @@ class Pace(NamedTuple):
     published: bool
 
 
+class Peers(Protocol):
+    """Processes that have the same state and move it together, as one of them sees them.
+
+    Attributes
+    ----------
+    rank, size : int
+        Number of this one, from 0, and how many there are.
+    """
+
+    @property
+    def rank(self) -> int:
+        """Return the number of this process."""
+
+    @property
+    def size(self) -> int:
+        """Return how many there are."""
+
+    def move(self, step: Callable[[], None]) -> None:
+        """Step this process's part of a state."""
+
+    def complete(self, array: Array, cuts: Sequence[int]) -> None:
+        """Fill what others have of an array: process r has rows ``cuts[r]`` to before ``cuts[r + 1]``."""
+
+
 class BlockState(ABC, Generic[S]):
     """A block of a model as it stands under one sampler; owns its arrays and its scratch memory.
 
@@ -124,6 +148,8 @@ class BlockState(ABC, Generic[S]):
     of_topics: ClassVar[str]
     #: The class of the state in the noise-free warm-up; None where there is none.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
+    #: Processes that move the state together, where there are others: each may move a part of it.
+    peers: Peers | None = None
 
     def __init__(
         self,
@@ -181,12 +207,19 @@ class BlockState(ABC, Generic[S]):
         """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Begin anew as if each topic had had so many tokens of the first words, (V' or less, K)."""
+        """Begin anew as if each topic had had so many tokens of the first words, (V' or less, K).
+
+        This process does it alone, whoever its peers are.
+        """
         v, k = self.block.shape
         counts = np.zeros((v, padded(k)), np.int64)
         counts[: len(tokens), :k] = np.rint(tokens * UNIT)
         statistics: Any = Counts(np.arange(v, dtype=np.int32), counts, 1.0 / UNIT)
-        self.step(key, statistics, ALL_THE_WAY)
+        peers, self.peers = self.peers, None
+        try:
+            self.step(key, statistics, ALL_THE_WAY)
+        finally:
+            self.peers = peers
 
     def pace(self, at: Pace, statistics: S) -> float:
         """Return the step size of this block where the topics' is ``at.h``: the same, for topics."""

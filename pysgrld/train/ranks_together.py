@@ -115,7 +115,7 @@ def raise_if_stopped(stop: StopFlag) -> None:
 
 #: Iterations of a start that are looked at, after the first one, which is slower than the others.
 LOOKED_AT = 5
-#: Share of the time in sampling up to which a line says so: below a half, so that it is rare.
+#: Share of the time in work that ranks share up to which a line says so: below a half, to be rare.
 WASTED = 1 / 3
 
 
@@ -155,15 +155,16 @@ class Waiting:
         if self._seen <= LOOKED_AT:
             return None
         now, before, ranks = self.comm.figures(), self._before, self.comm.size
-        parts = (now[name] - before[name] for name in ("sampling_seconds", "exchange_seconds"))
-        cost = Cost.measured(ranks, self._seconds, *parts)
+        took = {name: seconds - before[name] for name, seconds in now.items()}
+        shared = took["sampling_seconds"] + took["moving_seconds"]
+        cost = Cost.measured(ranks, self._seconds, shared, took["exchange_seconds"])
         if cost.share(ranks) > WASTED:
             return None
         share = 100 * cost.share(ranks)
         line = (
             f"a minibatch of {plural(self.minibatch, 'document')} keeps about "
             f"{plural(cost.busy(), 'rank')} busy; more wait: with {ranks}, {share:.0f} % of the time is "
-            "sampling; give fewer ranks"
+            "work that they share; give fewer ranks"
         )
         wanted = cost.larger(ranks) * self.minibatch
         if wanted < self.documents:

@@ -150,7 +150,7 @@ def test_ranks_measure_together_and_model_other_numbers(sgmc):
     found = json.loads(sgmc(*bench, "--corpus", "corpus.txt").stdout)
     assert (found["ranks"], found["nodes"], found["corpus"]["topics"]) == (2, 1, 4)
     assert [line["minibatch"] for line in found["model"]] == [10, 20]
-    assert len(found["rows"]) == 1 + 2 + 2 * 4
+    assert len(found["rows"]) == 1 + 2 + 2 * 5
     (sgmc.folder / "there.json").touch()
     refused = sgmc(*bench, "-o", "there.json", code=73).stderr
     assert refused.count("sgmc: error") == 1

@@ -67,6 +67,22 @@ def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, thre
 
 
 @pytest.mark.row(42)
+@pytest.mark.parametrize("lazy", ["on", "off"])
+def test_topics_over_many_words_are_moved_by_ranks_in_parts(tmp_path, lazy, trials):
+    """Over 50 words, as above, each rank moves all. Red with: a part that is not sent to the others."""
+    rng = random.Random(1)
+    lines = (" ".join(f"w{rng.randint(0, 1999)}" for _ in range(90)) for _ in range(60))
+    (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n")
+    for out, number in (("one", 0), ("three", 3)):
+        ended = ranks.train(number, tmp_path, out=out, lazy=lazy)
+        assert ended.code == 0, ended
+    assert ranks.state(tmp_path / "one") == ranks.state(tmp_path / "three")
+    last = json.loads((tmp_path / "three" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert last["moving_seconds"] > 0
+    trials()
+
+
+@pytest.mark.row(42)
 def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(alone, trials):
     """Red with: a rank that begins with topics of its own; a corpus that each rank joins."""
     for out, number in (("next-0", 0), ("next-2", 2)):

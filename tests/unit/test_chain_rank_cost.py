@@ -15,7 +15,7 @@ from pysgrld.train.ranks_together import LOOKED_AT, Waiting
 @pytest.mark.parametrize("ranks", [2, 3, 16, 1000])
 def test_the_model_gives_back_what_it_was_made_of(ranks):
     """Red with: shares of all counts that are not (P - 1)/P; latencies that are counted twice."""
-    cost = Cost.measured(ranks, whole=2.0, sampling=0.9, exchange=0.5, latency=1e-5)
+    cost = Cost.measured(ranks, whole=2.0, shared=0.9, exchange=0.5, latency=1e-5)
     assert cost.seconds(ranks) == pytest.approx(2.0)
     assert cost.exchange(ranks) == pytest.approx(0.5)
     assert cost.share(ranks) == pytest.approx(0.45)
@@ -50,19 +50,20 @@ def test_ranks_are_busy_that_sample_for_half_of_their_time(cost, busy):
 def test_a_larger_minibatch_keeps_the_ranks_busy():
     cost = Cost(1.0, 0.2, 0.1, 1e-4)
     times = cost.larger(16)
-    assert cost._replace(sampling=times).share(16) == pytest.approx(BUSY)
-    assert cost._replace(sampling=0.0).larger(16) == np.inf
+    assert cost._replace(shared=times).share(16) == pytest.approx(BUSY)
+    assert cost._replace(shared=0.0).larger(16) == np.inf
 
 
 class Members(Communicator):
     """A communicator of some members that takes given seconds for each iteration."""
 
-    def __init__(self, size, sampling, exchange):
-        self.size, self.each, self.looked = size, (sampling, exchange), 0
+    def __init__(self, size, shared, exchange):
+        self.size, self.each, self.looked = size, (shared, exchange), 0
 
     def figures(self):
-        sampling, exchange = (x * self.looked for x in self.each)
-        return {"ranks": self.size, "exchange_seconds": exchange, "sampling_seconds": sampling}
+        shared, exchange = (x * self.looked for x in self.each)
+        found = {"sampling_seconds": 0.75 * shared, "moving_seconds": 0.25 * shared}
+        return {"ranks": self.size, "exchange_seconds": exchange} | found
 
 
 def said(comm, seconds=1.0, iterations=20, minibatch=400, documents=10**6):
@@ -76,12 +77,15 @@ def said(comm, seconds=1.0, iterations=20, minibatch=400, documents=10**6):
 
 
 def test_ranks_that_wait_are_told_so_once():
-    """8 ranks sample for 0.1 s of 1 s. Red with: the first iteration counted; a line after each."""
+    """8 ranks do what they share for 0.1 s of 1 s.
+
+    Red with: the first iteration counted; a line after each.
+    """
     ((after, line),) = said(Members(8, 0.1, 0.7)).items()
     assert after == 1 + LOOKED_AT
     assert line == (
         "a minibatch of 400 documents keeps about 1 rank busy; more wait: with 8, 10 % of the time is "
-        "sampling; give fewer ranks, or a new run --minibatch 3600 or more"
+        "work that they share; give fewer ranks, or a new run --minibatch 3600 or more"
     )
 
 

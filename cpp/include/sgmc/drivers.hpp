@@ -118,11 +118,23 @@ std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std:
 /// `scir_natural` is scir whose process has rate 1 + N_k/s_k, frozen for the step; all rows only.
 enum class RowKernel { scir, scir_natural, sgrld, relax };
 
+/// Blocks of rows, first to before last, that one of several processes steps: what they add to the
+/// topic sums goes to their rows of `added` (blocks, stride), and the sums stay as they are.
+struct BlockShare {
+  std::int64_t first, last;
+  double* added;
+};
+
 /// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
 /// time; `task` has the statistics of all touched rows. `sums` (stride) is read (s_k before
 /// the step) and receives the new topic sums, added block by block; for a list, it is corrected.
+/// With a `share` these blocks alone are stepped, and sums come later, by `add_blocks`.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, Workspace& work, int threads);
+              double* sums, Workspace& work, int threads, BlockShare const* share = nullptr);
+
+/// Adds what blocks of rows add to topic sums, in the order of the blocks; to 0 where `anew`.
+void add_blocks(double const* added, std::int64_t blocks, std::int64_t stride, bool anew,
+                double* sums);
 
 /// Starts all `n` rows of g by a kernel that takes one parameter; `sums` (stride) receives theirs.
 void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n, float parameter,

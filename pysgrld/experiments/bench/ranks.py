@@ -100,7 +100,7 @@ def measure_ranks(
         ``schema``, ``machine``, ``quick`` and ``rows`` as `results.measure` gives them;
         ``ranks``, ``nodes``, ``library``; ``corpus`` with ``name``, ``documents``, ``words``, ``topics``;
         and ``model``, by minibatch: ``minibatch``, ``busy`` ranks, and of each number of ``ranks`` the
-        ``ms`` of an iteration and the share of it that is ``sampling``.
+        ``ms`` of an iteration and the share of it that is work that they ``shared``.
 
     Raises
     ------
@@ -140,16 +140,16 @@ def measure_ranks(
             found = _iterations(comm, setting, options, repeats)
             rows += [row_of(group, name, "ms", took) for name, took in found.items()]
             fastest = int(np.argmin(found["all of it"]))
-            whole, sampling, _, exchange = (took[fastest] / 1e3 for took in found.values())
+            whole, sampling, moving, _, exchange = (took[fastest] / 1e3 for took in found.values())
             one = min(latency) / math.ceil(math.log2(comm.size))
-            cost = Cost.measured(comm.size, whole, sampling, exchange, one)
+            cost = Cost.measured(comm.size, whole, sampling + moving, exchange, one)
             model.append(
                 {
                     "minibatch": options.minibatch,
                     "busy": cost.busy(),
                     "ranks": list(RANKS),
                     "ms": [round(1e3 * cost.seconds(n), 3) for n in RANKS],
-                    "sampling": [round(cost.share(n), 3) for n in RANKS],
+                    "shared": [round(cost.share(n), 3) for n in RANKS],
                 }
             )
             if any(comm.gather(whole > LONG)):
@@ -224,7 +224,13 @@ def _iterations(
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain
     found: dict[str, list[float]] = {
         name: []
-        for name in ("all of it", "documents sampled", "topics read and moved", "counts exchanged")
+        for name in (
+            "all of it",
+            "documents sampled",
+            "topics moved",
+            "topics read",
+            "counts and topics exchanged",
+        )
     }
     try:
         for _ in range(2 + repeats):
@@ -236,11 +242,13 @@ def _iterations(
             assert words is not None
             chain.advance(batch.over(words))
             whole, now = time.perf_counter() - began, comm.figures()
-            sampling, exchange = (
-                now[name] - before[name] for name in ("sampling_seconds", "exchange_seconds")
+            sampling, moving, exchange = (
+                now[f"{name}_seconds"] - before[f"{name}_seconds"]
+                for name in ("sampling", "moving", "exchange")
             )
-            own = max(0.0, whole - sampling - exchange)
-            for took, seconds in zip(found.values(), (whole, sampling, own, exchange), strict=True):
+            own = max(0.0, whole - sampling - moving - exchange)
+            parts = whole, sampling, moving, own, exchange
+            for took, seconds in zip(found.values(), parts, strict=True):
                 took.append(1e3 * max(1e-6, seconds))
     finally:
         chain.close()
