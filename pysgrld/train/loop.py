@@ -303,9 +303,10 @@ class Training:
         stage = self._made_stage(sweeps, start=True)
         self.reporter.note(
             f"draws exactly: {len(stage.chains)} chains of {stage.chains[0].method} over all documents, "
-            f"{plural(stage.sweeps, 'sweep')} each; meanwhile the topics of training can be looked at: "
-            f"sgmc topics {shlex.quote(str(self.run.path))}"
+            f"{plural(stage.sweeps, 'sweep')} each"
         )
+        path = shlex.quote(str(self.run.path))
+        self.reporter.note(f"the topics of training are there meanwhile: sgmc topics {path}")
         return stage
 
     def _made_stage(self, sweeps: int, *, start: bool) -> ExactStage:
