@@ -32,8 +32,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 #: Seconds after which tests are said to notice, as they do not end.
 HANGS = 240
-#: Seconds of tests that run for a change, and how many of them at most.
-SECONDS, MOST = 40.0, 80
+#: Seconds of tests that run for a change, how many of them at most, and those of a quick one.
+SECONDS, MOST, QUICK = 40.0, 200, 0.3
 #: The tests of values at which something begins or ends.
 BOUNDARIES = "tests/unit/test_boundaries.py"
 #: Comparisons, and what each is turned into.
@@ -325,20 +325,21 @@ def tests_of(
 ) -> list[str]:
     """Return tests that enter a function that reads a constant, those of boundaries first.
 
-    Then those of its own files; of each file the quickest, in turns, so that as many files as
-    possible have a say.
+    Then the quick ones of files that have its name or its module's; then of each file the quickest, in
+    turns, so that as many files as possible have a say.
     """
     places = readers(mutant.path, mutant.name)
-    word = re.compile(rf"\b{mutant.name}\b")
-    module = re.compile(rf"\b{Path(mutant.path).stem}\b")
+    word = re.compile(rf"\b{mutant.name}\b|\b{Path(mutant.path).stem}\b")
     files: dict[str, list[str]] = {}
     for test in sorted(tests, key=lambda test: (tests[test][0], test)):
         if places & tests[test][1]:
             files.setdefault(test.partition("::")[0], []).append(test)
-    order = sorted(files, key=lambda f: (not word.search(texts[f]), not module.search(texts[f]), f))
+    own = [f for f in sorted(files) if word.search(texts.get(f, ""))]
     turns = files.get(BOUNDARIES, [])
-    order = [f for f in order if f != BOUNDARIES]
+    turns += [t for f in own for t in files[f] if tests[t][0] < QUICK and t not in turns]
+    order = own + [f for f in sorted(files) if f not in own]
     turns += [files[f][at] for at in range(MOST) for f in order if at < len(files[f])]
+    turns = list(dict.fromkeys(turns))
     chosen, seconds = [], 0.0
     for test in turns[:MOST]:
         seconds += tests[test][0]
