@@ -83,9 +83,9 @@ def chain_of(v, k, size, algo, comm):
     options = resolve(given, facts).options
     stream = Epochs.of(options, some, everything, comm.rank, comm.size)
     run_on = RunOn(1, comm=comm)
-    return model_of("lda").chain(
-        options, stream, CorpusFacts(v, some.tokens), run_on
-    ), getattr(options.settings, "lazy", "off")
+    return model_of("lda").chain(options, stream, CorpusFacts(v, some.tokens), run_on), getattr(
+        options.settings, "lazy", "off"
+    )
 
 
 def measured(case, comm, barrier):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -120,6 +121,7 @@ def main() -> None:
         tables,
     )
     shares = folder / "shares"
+    shutil.rmtree(shares, ignore_errors=True)
     typed = [
         "infer",
         str(trained),

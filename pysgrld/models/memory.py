@@ -40,7 +40,7 @@ def of_topics(
     need = {
         "topics": state,
         "a minibatch's topics and counts": batch,
-        "counts of other ranks": 8 * seen * k if extent.shared else 0,
+        "counts and topics of other ranks": (8 + 4) * seen * k if extent.shared else 0,
         "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
         "posterior mean": (8 + 4) * cells if options.samples else 0,
         "held-out documents": scored,

@@ -190,7 +190,7 @@ def shim(tmp_path_factory):
 
 
 @pytest.mark.row(58)
-@counts(45, 1)
+@counts(90, 1)
 def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
     """Of every nth one: a MemoryError, no leaked lock, no crash, and the run goes on to the same bits.
 

@@ -89,6 +89,7 @@ def digests(run):
     return [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
 
 
+@pytest.mark.nightly
 @pytest.mark.row(14)
 @pytest.mark.timeout(240)
 @counts(1, 2)

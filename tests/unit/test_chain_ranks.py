@@ -200,4 +200,4 @@ def test_counts_of_other_ranks_need_memory():
         sum(model_of("lda").memory(options, FACTS, Extent(20, 40, 1, None, shared=s)).values())
         for s in (False, True)
     )
-    assert shared - alone == 8 * WORDS * 144
+    assert shared - alone == (8 + 4) * WORDS * 144  # counts, and rows of topics

@@ -359,9 +359,10 @@ def write_about(
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    pieces = np.concatenate([*map(vectors["piece"].gather, rows()), np.zeros(0, np.int32)])
-    firsts = pieces <= 1 if pieces.any() else None  # documents that are whole, or a first piece
-    if firsts is None:
+    firsts: Stays | None = None  # documents that are whole, or a first piece
+    if any(some.any() for some in map(vectors["piece"].gather, rows())):
+        firsts = np.concatenate([some <= 1 for some in map(vectors["piece"].gather, rows())])
+    else:
         del vectors["piece"]
     if read is None or (read == documents and firsts is None):
         del vectors["place"]
