@@ -27,6 +27,8 @@ from pysgrld.options.parse import widths
 from pysgrld.options.priors import usual_topics
 from pysgrld.options.word_files import seed_words
 from pysgrld.reading import use
+from pysgrld.reading.infer import PART, SHARED_PART
+from pysgrld.reading.intervals import bounds
 from pysgrld.reading.labels import read_labels
 from pysgrld.run import RunDirectory
 from pysgrld.run.choose import refuse_endless_starts
@@ -179,6 +181,24 @@ def test_topics_are_kept_in_logarithms_below_an_eta_of_a_hundredth(eta, logs):
     form = SimpleNamespace(logs="logarithms")
     chosen = RowsOrLogs.form.__func__(form, SimpleNamespace(prior=eta))
     assert (chosen == "logarithms") == logs
+
+
+def test_few_effective_draws_are_never_taken_for_fewer_than_two_and_a_half():
+    """With fewer an interval would be as wide as nothing that is known justifies."""
+    values = np.random.default_rng(0).normal(10.0, 1.0, (40, 1))
+    ends = [bounds(values, np.array([n])) for n in (0.1, 2.5, 2.6)]
+    assert ends[0] == ends[1]
+    assert ends[1][0] < ends[2][0] < ends[2][1] < ends[1][1]
+    factor = np.sqrt((1 + 1 / 2.5) / (1 - 1 / 2.5))
+    low, high = bounds(values)
+    np.testing.assert_allclose(ends[1][1] - ends[1][0], factor * (high - low))
+
+
+def test_a_part_has_a_million_documents_and_fifty_thousand_where_parts_are_shared():
+    """As `sgmc infer --help` and docs/documents.md say."""
+    help = CliRunner().invoke(main, ["infer", "--help"]).output
+    assert "[1000000; with --part" in " ".join(help.split())
+    assert (PART, SHARED_PART) == (10**6, 50_000)
 
 
 # ---- when a person is told

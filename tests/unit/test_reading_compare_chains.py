@@ -490,6 +490,30 @@ def test_chains_that_predict_alike_and_share_all_are_good():
 
 
 def test_steps_that_are_too_large_are_told():
-    found = verdict(made([(0.9, 1.0)], contraction=(0.1, 2.5, 3.0)))
+    found = verdict(made([(0.9, 1.0)], contraction=(0.1, 2.05, 3.0)))
     assert any("too large for 2 topics" in line and "up to 3," in line for line in found)
-    assert not any("too large" in line for line in verdict(made([(0.9, 1.0)], contraction=(0.1,))))
+    assert not any("too large" in line for line in verdict(made([(0.9, 1.0)], contraction=(1.95,))))
+
+
+@pytest.mark.parametrize(("n", "few"), [(49, True), (50, False)])
+def test_fewer_than_50_samples_are_too_few_to_tell_more(n, few):
+    found = verdict(made([(0.2, 3.0)], n=n))
+    assert any(f"Only {n} samples of each chain are compared" in line for line in found) == few
+
+
+@pytest.mark.parametrize(("apart", "moved"), [(0.045, 0), (0.055, 2)])
+def test_a_topic_has_moved_that_is_nearer_to_anothers_by_a_tenth(places, apart, moved):
+    """Two topics over two words have 2 x apart less in common with each other than with themselves."""
+    topics = np.zeros((2, V))
+    topics[:, :2] = [[0.5 + apart, 0.5 - apart], [0.5 - apart, 0.5 + apart]]
+    phi = np.repeat(topics[None], DRAWS, axis=0)
+    phi[DRAWS // 2 :] = topics[::-1]
+    for chain, place in enumerate(places[:2], 1):
+        plant(place, phi, chain)
+    assert diagnose(*places[:2]).moved == (moved, moved)
+
+
+def test_ten_words_of_a_topic_are_followed(places):
+    for chain, place in enumerate(places[:2], 1):
+        plant(place, draws(base(), chain), chain)
+    assert {len(topic.words) for topic in diagnose(*places[:2]).topics} == {10}
