@@ -63,6 +63,21 @@ class CorpusError(SgmcError, ValueError):
         super().__init__(where + message)
 
 
+class NoFieldError(CorpusError):
+    """No document has a field that was asked for (exit 65).
+
+    Parameters
+    ----------
+    field : str
+    option : str
+        That asked for it, as it is typed.
+    """
+
+    def __init__(self, field: str, option: str) -> None:
+        self.field, self.option = field, option
+        super().__init__(f"no document has a field {field[:40]!r} ({option})")
+
+
 class MissingInputError(SgmcError, FileNotFoundError):
     """An input is missing or cannot be read (exit 66)."""
 

@@ -21,7 +21,7 @@ from pysgrld.corpus.slices import slicing_of
 from pysgrld.corpus.sources import stands_for
 from pysgrld.corpus.store import count
 from pysgrld.corpus.streams import SinglePassCorpus
-from pysgrld.errors import CorpusError, MemoryLimitError, OutputError, plural
+from pysgrld.errors import CorpusError, MemoryLimitError, NoFieldError, OutputError, plural
 from pysgrld.evaluate import HeldOut, visits
 from pysgrld.models.options import FREE, OPTIONS, kind_of
 from pysgrld.models.protocol import Extent, Model
@@ -141,7 +141,12 @@ def _plan(
     _, model = kind_of(given)
     field, by = model.time(given) or (None, 0)
     reading = CorpusOptions.of(given).keeping(field)
-    corpus, once = _corpus(request, reading, candidate, scratch, listener)
+    try:
+        corpus, once = _corpus(request, reading, candidate, scratch, listener)
+    except NoFieldError as error:
+        if error.field == field:  # which nobody has called a column to be kept
+            raise NoFieldError(field, "--time") from None
+        raise
     slicing = None if field is None else slicing_of(field, by, corpus.column(field))
     corpus.slice_by(slicing)
     others = Reading(CorpusOptions.over(corpus.reading, given), scratch, number, listener, slicing)

@@ -219,7 +219,7 @@ def test_a_corpus_that_has_grown_by_a_year_has_one_slice_more(dated):
     ("options", "code", "said"),
     [
         (("--model", "dtm"), 2, "--model dtm needs --time: the column that says when"),
-        (("--time", "month"), 65, "no document has a field 'month'"),
+        (("--time", "month"), 65, "no document has a field 'month' (--time)"),
         (("--time", "text"), 65, "its values are neither numbers nor dates"),
         (("--time", "year", "--slices", "month"), 2, "months need dates"),
         (("--time", "year", "--slices", "9"), 2, "4 different values: give 4 or fewer"),

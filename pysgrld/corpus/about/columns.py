@@ -40,7 +40,7 @@ from pysgrld.corpus.vectors import (
     new_archive,
     stamp_of,
 )
-from pysgrld.errors import CorpusError, plural
+from pysgrld.errors import CorpusError, NoFieldError, plural
 from pysgrld.types import Array, Int64s
 
 #: Bytes of values that are in memory at once, if there is more than one.
@@ -395,7 +395,7 @@ def write_about(
         there = {(c["role"], c["name"]) for c in listed if c["missing"] < documents}
         for field, (key, option) in (asked or {}).items():
             if key not in there:
-                raise CorpusError(f"no document has a field {field[:40]!r} ({option})")
+                raise NoFieldError(field, option)
         texts = 0
         if collector.texts is not None and not collector.texts.empty:
             texts = collector.texts.finish(corpus / TEXTS, stays)
