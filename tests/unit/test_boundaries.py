@@ -19,6 +19,7 @@ from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.formats.counts import wrong_count
 from pysgrld.corpus.stopwords import likeliest, named, warned_of_letters, warned_of_script
 from pysgrld.corpus.vocabulary import Rules
+from pysgrld.effects.design import _column
 from pysgrld.errors import CorpusError, NoProgressError, UsageError
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.models.resolve import resolve
@@ -35,6 +36,7 @@ from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import Threads, login_node
 from pysgrld.run.tensors import describe, encode, view
 from pysgrld.samplers.log_rows import RowsOrLogs
+from pysgrld.search import rungs
 from pysgrld.train.plan import _remarks
 
 FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
@@ -192,6 +194,23 @@ def test_few_effective_draws_are_never_taken_for_fewer_than_two_and_a_half():
     factor = np.sqrt((1 + 1 / 2.5) / (1 - 1 / 2.5))
     low, high = bounds(values)
     np.testing.assert_allclose(ends[1][1] - ends[1][0], factor * (high - low))
+
+
+@pytest.mark.parametrize(("levels", "fits"), [(100, True), (101, False)])
+def test_a_category_of_an_effect_has_at_most_100_values(levels, fits):
+    values = np.array([f"v{i}" for i in range(levels)], object)
+    if fits:
+        assert len(_column("party", values).cat.categories) == levels
+    else:
+        with pytest.raises(
+            UsageError, match="101 different values, and a category has 100 at most"
+        ):
+            _column("party", values)
+
+
+def test_a_rung_of_a_search_is_sure_by_95_per_cent():
+    found = rungs.bounds(0.5, np.linspace(0.0, 1.0, 1001))
+    np.testing.assert_allclose((found.low, found.high), (0.025, 0.975))
 
 
 def test_a_part_has_a_million_documents_and_fifty_thousand_where_parts_are_shared():

@@ -199,3 +199,11 @@ def test_intervals_cover_in_nine_of_ten_resampled_splits_or_more(monkeypatch):
         worse = differences(pair, pair[0])[1]
         covered += [own.low < truth[0] < own.high, worse.low < truth[1] / truth[0] - 1 < worse.high]
     assert np.all((covered >= 180) & (covered <= 198)), covered
+
+
+def test_the_smallest_is_told_that_is_within_half_a_per_cent():
+    """Red with: six tenths."""
+    sizes = {"k-0": 100, "k-1": 20, "k-2": 50}
+    near = [standing(0, 700), standing(1, 703.85), standing(2, 703.15)]
+    assert smallest_near(near, sizes).name == "k-2"
+    assert smallest_near([near[0], near[1]], sizes).name == "k-0"
