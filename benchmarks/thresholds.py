@@ -116,8 +116,8 @@ EXPLAINED = {
 #: averaged over, or a guard against dividing by almost nothing; a fifth more changes no digit shown.
 AVERAGED = """
     search/outcome SAMPLES; search/rungs RESAMPLES; effects/composition WEIGHTINGS _UNITS _LEAST
-    _LEVERAGE; effects/design _AVERAGED; reading/results COHERENCE_DOCUMENTS WEIGHT_DOCUMENTS; report/population
-    WEIGHTINGS; report/document_pass DOCUMENTS; models/dpmm/fitted NEIGHBOURS"""
+    _LEVERAGE; effects/design _AVERAGED; reading/results COHERENCE_DOCUMENTS WEIGHT_DOCUMENTS;
+    report/population WEIGHTINGS; report/document_pass DOCUMENTS; models/dpmm/fitted NEIGHBOURS"""
 #: Constants whose comparisons may be turned: nobody is promised what becomes of exactly so many, and the
 #: next smaller or larger number would do as well.
 TURNS = """
