@@ -122,16 +122,7 @@ def main() -> None:
     )
     shares = folder / "shares"
     shutil.rmtree(shares, ignore_errors=True)
-    typed = [
-        "infer",
-        str(trained),
-        str(built),
-        "-o",
-        f"{shares}/",
-        "--part",
-        given.infer,
-        "--force",
-    ]
+    typed = ["infer", str(trained), str(built), "-o", f"{shares}/", "--part", given.infer]
     run(f"infer, part {given.infer}", [*typed, "--format", "npy", *quiet], shares)
     found = folder / "search"
     typed = ["search", str(built), "--out", str(found), "-k", f"{given.k // 2},{given.k}", *quiet]

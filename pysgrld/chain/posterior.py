@@ -189,12 +189,16 @@ class Posterior:
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which all averages and the scorer go on exactly."""
+        """Return the arrays from which all averages and the scorer go on exactly.
+
+        Sums of no samples, which may be larger than all else, are not among them.
+        """
         arrays: dict[str, Array] = {
             _SAMPLES: np.array([self.samples]),
             HISTORY: np.array(self._history, np.float64),
         }
-        arrays |= {_SUM + name: total for name, total in self._sums.items()}
+        if self.samples:
+            arrays |= {_SUM + name: total for name, total in self._sums.items()}
         if self.scorer is not None:
             arrays |= {self.scorer.prefix + n: a for n, a in self.scorer.arrays().items()}
         return arrays
@@ -208,10 +212,11 @@ class Posterior:
             If they are not what `arrays` gives of this run.
         """
         history = arrays.get(HISTORY, np.empty(0))
-        own = {n: a for n, a in self.arrays().items() if n.startswith(PREFIX)}
-        own[HISTORY] = np.empty(len(history))
+        own: dict[str, Array] = {_SAMPLES: np.zeros(1, int), HISTORY: np.empty(len(history))}
         put_back(own, arrays)
         self.samples = int(own[_SAMPLES][0])
+        if self.samples > 0:
+            put_back({_SUM + name: total for name, total in self._sums.items()}, arrays)
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
                 f"the checkpoint has {self.samples} samples and a history of {len(history)}"

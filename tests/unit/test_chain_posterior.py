@@ -165,6 +165,21 @@ def test_what_is_put_back_goes_on_as_it_would_have():
         np.testing.assert_array_equal(again.arrays()[name], wanted)
 
 
+def test_sums_of_no_samples_are_not_among_what_is_kept():
+    """Red with: two thirds of a checkpoint, and of what it is read into, that are zeros."""
+    kept, again = posterior(), posterior()
+    observe(kept, 4)
+    assert not [name for name in kept.arrays() if name.startswith("posterior.sum")]
+    assert kept.samples == 0
+    again.chain.restore(kept.chain.step, {n: np.array(a) for n, a in kept.chain.arrays().items()})
+    again.restore(kept.arrays() | {"posterior.sum.phi": np.full((3, 3), 9.0)})  # nobody looks at it
+    for one in (kept, again):
+        observe(one, 9)
+    assert [name for name in kept.arrays() if name.startswith("posterior.sum")]
+    for name, wanted in kept.arrays().items():
+        np.testing.assert_array_equal(again.arrays()[name], wanted)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
