@@ -113,11 +113,14 @@ EXPLAINED = {
 
 
 #: Constants of the page that no test need notice: so many samples, weightings or documents a figure is
-#: averaged over, or a guard against dividing by almost nothing; a fifth more changes no digit shown.
+#: averaged over, a guard against dividing by almost nothing, where an ascent ends, a width that any slice
+#: sampler may have; a fifth more changes no digit shown.
 AVERAGED = """
     search/outcome SAMPLES; search/rungs RESAMPLES; effects/composition WEIGHTINGS _UNITS _LEAST
     _LEVERAGE; effects/design _AVERAGED; reading/results COHERENCE_DOCUMENTS WEIGHT_DOCUMENTS;
-    report/population WEIGHTINGS; report/document_pass DOCUMENTS; models/dpmm/fitted NEIGHBOURS"""
+    report/population WEIGHTINGS; report/document_pass DOCUMENTS; models/dpmm/fitted NEIGHBOURS;
+    samplers/concentration _WIDTH; samplers/ascent TOLERANCE _ENOUGH; samplers/lazy_rows RENEW;
+    samplers/state ALL_THE_WAY"""
 #: Constants whose comparisons may be turned: nobody is promised what becomes of exactly so many, and the
 #: next smaller or larger number would do as well.
 TURNS = """

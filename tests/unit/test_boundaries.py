@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from pysgrld.chain.exact import ExactPlan
 from pysgrld.cli import main
+from pysgrld.core import core
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.formats.counts import wrong_count
 from pysgrld.corpus.stopwords import likeliest, named, warned_of_letters, warned_of_script
@@ -35,10 +36,16 @@ from pysgrld.run import RunDirectory
 from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import Threads, login_node
 from pysgrld.run.tensors import describe, encode, view
+from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.log_rows import RowsOrLogs
+from pysgrld.samplers.scir import ScirSettings
+from pysgrld.samplers.seeds import start_at_seeds
+from pysgrld.samplers.state import Counts
 from pysgrld.search import rungs
 from pysgrld.train.plan import _remarks
+from pysgrld.types import Block, Key, Seeds
 
+KEY = Key(1, 0, 0)
 FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
 
 
@@ -218,6 +225,76 @@ def test_a_part_has_a_million_documents_and_fifty_thousand_where_parts_are_share
     help = CliRunner().invoke(main, ["infer", "--help"]).output
     assert "[1000000; with --part" in " ".join(help.split())
     assert (PART, SHARED_PART) == (10**6, 50_000)
+
+
+def block(words, topics=3, **given):
+    return Block("phi", "simplex", (words, topics), 0.05, 0, 500.0, **given)
+
+
+@pytest.mark.parametrize(("least", "all_rows"), [(999.0, True), (1000.0, False)])
+def test_lazy_rows_are_all_stepped_while_a_topic_is_below_a_thousand(least, all_rows):
+    """Below it their sums are known to three per cent only."""
+    settings = ScirSettings(lazy="on")
+    state = SAMPLERS["scir"].start(KEY, block(50, sparse=True, settings=settings), 1)
+    state = state.after_warm_up()
+    state.sums[:3] = (least, 5000.0, 5000.0)
+    state.now += 1.0
+    state.catch_up(Key(1, 0, 1), np.array([4], np.int32))
+    assert (state.waited() == 0).sum() == (50 if all_rows else 1)
+
+
+def test_a_chain_begins_with_a_hundredth_of_a_seeded_word_in_other_topics():
+    g, sums = np.ones((4, 16), np.float32), np.full(16, 4.0)
+    counts = np.array([[5.0, 0.0, 0.0]])
+    found = start_at_seeds(Seeds(np.array([2], np.int32), counts), g, sums)
+    np.testing.assert_allclose(found["g"][2, :3], [6.0, 0.01, 0.01])
+    np.testing.assert_allclose(found["sums"][:3], [9.0, 3.01, 3.01])
+
+
+def test_variational_topics_begin_near_one_with_a_deviation_of_a_tenth():
+    """Gamma(100) / 100, as Hoffman's own code."""
+    state = SAMPLERS["ovb"].start(KEY, block(20_000), 1)
+    np.testing.assert_allclose(state.g[:, :3].mean(), 1.0, atol=0.002)
+    np.testing.assert_allclose(state.g[:, :3].std(), 0.1, rtol=0.02)
+
+
+@pytest.mark.parametrize(("h", "goes"), [(1e9, 1.9), (1e-3, 1e-3 * 2)])
+def test_a_step_of_tlasgr_goes_at_most_1_9_of_the_way(h, goes, monkeypatch):
+    """Beyond 2 it would diverge. Of a topic whose counts are all its scale, h is what it goes of it."""
+    asked = {}
+    monkeypatch.setattr(core, "simplex_tlasgr", lambda **given: asked.update(given))
+    state = SAMPLERS["tlasgr"].start(KEY, block(40, 1), 1).after_warm_up()
+    counts = np.zeros((1, 16), np.int64)
+    counts[0, 0] = 2
+    state.step(Key(1, 0, 5), Counts(np.zeros(1, np.int32), counts, 1.0, 2.0), h)
+    assert asked["steps"][0] * (2.0 + 40 * 0.05) == pytest.approx(goes)
+
+
+def walks(slices, words=6):
+    shape = (words * slices, 2)
+    return Block("phi", "walk", shape, 0.0, 0, 500.0, hyper=(0.3, 1.0), sparse=True, copies=slices)
+
+
+@pytest.mark.parametrize(("slices", "length"), [(1, 0.5), (27, 0.85 / 3)])
+def test_accepted_steps_of_words_that_walk_are_shorter_for_more_slices(slices, length, monkeypatch):
+    asked = {}
+
+    def accept(**given):
+        asked.update(given)
+        return np.zeros(16, np.int64)
+
+    monkeypatch.setattr(core, "walk_accept", accept)
+    state = SAMPLERS["mala"].start(KEY, walks(slices), 1)
+    rows = np.zeros(1, np.int32)
+    state.step(Key(1, 0, 1), Counts(rows, np.zeros((1, 16), np.int64), 1.0), 1.0)
+    assert asked["h"] == pytest.approx(length)
+
+
+def test_words_that_another_chain_did_not_have_begin_with_half_a_count():
+    state = SAMPLERS["mala"].start(KEY, walks(1), 1)
+    state.begin_from(KEY, np.array([[7.5, 1.0], [0.5, 1.0]]))
+    phi = state.rows()[:, :2]
+    np.testing.assert_allclose(phi[:, 0] / phi[-1, 0], [16.0, 2.0, 1, 1, 1, 1], rtol=1e-5)
 
 
 # ---- when a person is told

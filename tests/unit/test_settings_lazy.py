@@ -6,7 +6,6 @@ from pysgrld.errors import UsageError
 from pysgrld.models.options import PRESETS
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
-from pysgrld.samplers.scir import LAZY_FROM
 from pysgrld.train.request import Request
 
 
@@ -19,9 +18,9 @@ def lazy(given=None, *, words=10_000, seen=1000, tokens=500_000):
     )
 
 
-def test_auto_is_on_from_so_many_times_the_words_of_a_minibatch():
-    assert lazy(seen=int(10_000 / LAZY_FROM)) == "on"
-    assert lazy(seen=int(10_000 / LAZY_FROM) + 1) == "off"
+def test_auto_is_on_from_twice_the_words_of_a_minibatch():
+    assert lazy(seen=5000) == "on"
+    assert lazy(seen=5001) == "off"
 
 
 def test_auto_is_off_where_topics_are_small_since_all_rows_are_stepped_then():
