@@ -386,6 +386,11 @@ def test_letters_other_than_latin_are_told_of_from_three_tenths_of_the_tokens(wo
     assert warned_of_letters([word, "system"], np.array([29, 71])) is None
 
 
+@pytest.mark.parametrize(("weight", "hardly"), [(0.0149, True), (0.015, False), (None, False)])
+def test_a_topic_is_hardly_used_below_fifteen_hundredths_of_the_average(weight, hardly):
+    assert use.is_hardly_used(weight, 10) == hardly
+
+
 @pytest.mark.parametrize(("topics", "read"), [(20, True), (19, False)])
 def test_a_run_of_twenty_topics_is_read_for_a_remark_at_its_end(topics, read):
     asked = []
@@ -400,7 +405,7 @@ def test_a_run_of_twenty_topics_is_read_for_a_remark_at_its_end(topics, read):
 
 def test_a_run_of_too_many_cells_is_not_read_for_a_remark():
     asked = []
-    words = range(use.MOST_CELLS // 64)
+    words = range((1 << 26) // 64)
     results = SimpleNamespace(
         fitted=SimpleNamespace(layers=(64,)), vocabulary=words, weights=lambda: asked.append(1)
     )
