@@ -144,7 +144,7 @@ std::int64_t first_outside(std::int32_t const* x, std::int64_t n, std::int32_t l
   constexpr std::int64_t kPiece = 4096;
   for (std::int64_t begin = 0; begin < n; begin += kPiece) {
     std::int64_t const end = std::min(n, begin + kPiece);
-    bool outside = false;
+    int outside = 0;  // of a number's width: with bool it is one after the other
     for (std::int64_t i = begin; i < end; ++i) outside |= (x[i] < low) | (x[i] > high);
     if (!outside) continue;
     return std::find_if(x + begin, x + end, [=](auto v) { return v < low || v > high; }) - x;
@@ -192,16 +192,18 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_
     std::fill_n(task.touched, rows, std::uint8_t{0});
     std::fill_n(task.bucket, rows, std::int64_t{0});
   }
+  auto const slots = static_cast<std::size_t>(slots_of(task.stride));
   std::vector<DocumentsScratch> scratch(static_cast<std::size_t>(threads));
   for (std::size_t t = 0; t < scratch.size(); ++t) {
-    float* at = memory.get<float>(4 + 2 * t, kSlots * (per_slot + stride));
+    float* at = memory.get<float>(4 + 2 * t, slots * (per_slot + stride));
     auto const take = [&](std::size_t size) { return std::exchange(at, at + size); };
     auto const take_int = [&](std::size_t size) {
       return reinterpret_cast<std::int32_t*>(take(size));
     };
-    for (DocumentScratch& slot : scratch[t].slot)
-      slot = {take_int(length), take_int(length), take(stride),   take(collected), take(kUniforms),
-              take(columns),    take(share),      take_int(maps), take_int(maps)};
+    for (std::size_t i = 0; i < slots; ++i)
+      scratch[t].slot[i] = {take_int(length), take_int(length), take(stride),
+                            take(collected),  take(kUniforms),  take(columns),
+                            take(share),      take_int(maps),   take_int(maps)};
     scratch[t].sums = at;
     if (active && word_counts)
       scratch[t].waiting =

@@ -1,7 +1,8 @@
 // Gibbs sampling of token topics with topics fixed: the hot loop of everything.
 //
 // One token costs a chain of some hundred and fifty dependent cycles, so four documents advance
-// together, phase by phase (choose.hpp), and their chains overlap.
+// together (eight where one vector holds all topics), phase by phase (choose.hpp), and their chains
+// overlap.
 //
 // The counts of the document are written back whole, with masked adds at fixed addresses: a
 // read-modify-write of the one vector that holds z stalls the next token's loads. The increment for
@@ -60,10 +61,15 @@ struct Topics {
   std::int32_t topics;
   float most_alpha;
   bool rao_blackwell;
+  bool once;  // a single sweep
 };
 
 /// Positions 16 b + 0..15.
 SGMC_INLINE U16 positions(int b) { return iota() + u16(16u * static_cast<std::uint32_t>(b)); }
+
+/// In a single sweep nothing is in the cache: the row of a token is fetched so many tokens before
+/// it is drawn, and its cell so many before it is counted.
+constexpr std::int64_t kRowAhead = 2, kCellAhead = 8;
 
 void clear(float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = 0.0f;
@@ -140,7 +146,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
   float bucket[Count];
   std::int64_t entry[Count], step[Count];
   int blocks[Count];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int i = 0; i < Count; ++i) {
     Slot& s = slots[i];
     if (Active && s.fresh >= 0) {
@@ -151,6 +157,11 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     std::int32_t const z = s.z[token];
     entry[i] = s.token[token];
     std::int64_t const row = s.rows[entry[i]];
+    if (!Active && v.once) {
+      float const* const ahead = v.phi + s.rows[s.token[token + kRowAhead]] * v.stride;
+      for (int b = 0; b < (Blocks > 0 ? Blocks : static_cast<int>(v.stride / 16)); ++b)
+        __builtin_prefetch(ahead + 16 * b);
+    }
     blocks[i] = Blocks > 0 ? Blocks : Active ? s.blocks : static_cast<int>(v.stride / 16);
     step[i] = Active ? s.columns_step : 16;
     weights[i] = Active ? s.columns + 16 * entry[i] : v.phi + row * v.stride;
@@ -174,7 +185,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
   F16 total[Count];
   LaneChoice chosen[Count];
   float beyond[Count];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int i = 0; i < Count; ++i) {
     Slot& s = slots[i];
     F16 const cumulative = prefix(running[i]);
@@ -192,7 +203,7 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     chosen[i] = choose_lane(cumulative - running[i], cumulative, target);
   }
 
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int i = 0; i < Count; ++i) {
     Slot& s = slots[i];
     float* c = s.collected + entry[i] * s.entry_step;
@@ -263,8 +274,22 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   refill_uniforms(s, task, stream);
 }
 
+/// Adds the topics of tokens, below sixteen or -1, to their counts, in registers: mostly they are
+/// alike, and an addition in memory would wait for the one before it.
+SGMC_INLINE void add_topics(std::int32_t const* z, std::int64_t tokens, float* counts) {
+  F16 n[4] = {load(counts), f16(0.0f), f16(0.0f), f16(0.0f)};
+  std::int64_t t = 0;
+  for (; t + 4 <= tokens; t += 4)
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+      n[i] = add_where(iota() == u16(static_cast<std::uint32_t>(z[t + i])), n[i], f16(1.0f));
+  for (; t < tokens; ++t)
+    n[0] = add_where(iota() == u16(static_cast<std::uint32_t>(z[t])), n[0], f16(1.0f));
+  store(counts, (n[0] + n[1]) + (n[2] + n[3]));
+}
+
 /// Fills the slot with the next document that has tokens; false when there is none.
-template <bool Active>
+template <int Blocks, bool Active>
 bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream const& stream) {
   for (;;) {
     std::int64_t const i = __atomic_fetch_add(task.next, std::int64_t{1}, __ATOMIC_RELAXED);
@@ -274,9 +299,16 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     s.entries = task.indptr[s.document + 1] - begin;
     s.rows = task.indices + begin;
     s.tokens = 0;
-    for (std::int64_t e = 0; e < s.entries; ++e)
-      for (std::int32_t c = 0; c < task.counts[begin + e]; ++c)
-        s.token[s.tokens++] = static_cast<std::int32_t>(e);
+    for (std::int64_t e = 0; e < s.entries; ++e) {
+      std::int32_t const count = task.counts[begin + e];
+      U16 const entry = u16(static_cast<std::uint32_t>(e));
+      // sixteen at a time, of which the next entry overwrites what is too many: no branch on counts
+      store(s.token + s.tokens, entry);
+      for (std::int32_t c = 16; c < count; c += 16) store(s.token + s.tokens + c, entry);
+      s.tokens += count;
+    }
+    // rows are fetched for tokens that seem to follow the last one
+    if (s.entries) store(s.token + s.tokens, u16(static_cast<std::uint32_t>(s.entries - 1)));
     if (s.tokens == 0) {
       if (task.doc_counts)
         for (std::int64_t k = 0; k < task.stride; ++k)
@@ -299,7 +331,8 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     }
     if (task.z) {
       s.z = task.z + task.token_ptr[s.document];
-      for (std::int64_t t = 0; t < s.tokens; ++t) {
+      if constexpr (Blocks == 1) add_topics(s.z, s.tokens, s.n);
+      for (std::int64_t t = 0; Blocks != 1 && t < s.tokens; ++t) {
         if (s.z[t] < 0) continue;
         s.n[Active ? position_of(s, s.z[t]) : s.z[t]] += 1.0f;
         if (Active && s.fresh >= 0) copy_column(s, s.fresh, v);
@@ -334,10 +367,13 @@ void count_tokens(Slot const& s, DocumentsTask const& task, std::int32_t const* 
   std::int64_t const stride = task.stride;
   std::int32_t const* z = s.z;
   if (task.word_counts)
-    for (std::int64_t e = 0; e < s.entries; z += count[e++])
+    for (std::int64_t e = 0, t = 0; e < s.entries; t += count[e++]) {
+      std::int64_t const ahead = t + kCellAhead < s.tokens ? t + kCellAhead : s.tokens - 1;
+      __builtin_prefetch(task.word_counts + s.rows[s.token[ahead]] * stride + z[ahead], 1);
       with_row(task, s.rows[e], [&](std::int64_t* out) {
-        for (std::int32_t c = 0; c < count[e]; ++c) ++out[z[c]];
+        for (std::int32_t c = 0; c < count[e]; ++c) ++out[z[t + c]];
       });
+    }
   if (task.doc_counts) {
     std::int64_t* const out = task.doc_counts + s.document * stride;
     for (std::int64_t k = 0; k < stride; ++k) out[k] = 0;
@@ -406,11 +442,13 @@ template <int Blocks, bool Active>
 void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
   WaitingCounts waiting = scratch.waiting;
   Stream const stream = Stream::at(task.address, task.purpose);
-  Topics const topics{task.phi,    task.mass,   task.running,    task.share,
-                      task.stride, task.topics, task.most_alpha, task.rao_blackwell};
-  Slot slots[kSlots]{};
+  Topics const topics{task.phi,        task.mass,          task.running,
+                      task.share,      task.stride,        task.topics,
+                      task.most_alpha, task.rao_blackwell, task.sweeps == 1};
+  constexpr int kTogether = Blocks == 1 ? kMostSlots : kSlots;
+  Slot slots[kTogether]{};
   int active = 0;
-  for (int i = 0; i < kSlots; ++i) {
+  for (int i = 0; i < kTogether; ++i) {
     Slot& s = slots[active];
     DocumentScratch const& of = scratch.slot[i];
     s.token = of.token;
@@ -426,7 +464,7 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
       s.used = 0;
       for (std::int32_t k = 0; k < task.topics; ++k) s.where[k] = -1;
     }
-    if (start_document<Active>(s, task, topics, stream)) ++active;
+    if (start_document<Blocks, Active>(s, task, topics, stream)) ++active;
   }
   while (active > 0) {
     std::int64_t n = slots[0].uniform_end - slots[0].at;
@@ -434,9 +472,9 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
       std::int64_t const left = slots[i].uniform_end - slots[i].at;
       if (left < n) n = left;
     }
-    if (active == kSlots) {
+    if (active == kTogether) {
       for (std::int64_t t = 0; t < n; ++t)
-        sample_tokens<Blocks, Active, kSlots>(slots, t, topics, scratch.sums);
+        sample_tokens<Blocks, Active, kTogether>(slots, t, topics, scratch.sums);
     } else {
       for (std::int64_t t = 0; t < n; ++t)
         for (int i = 0; i < active; ++i)
@@ -452,7 +490,7 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
           start_sweep<Active>(s, task, stream);
         } else {
           finish_document<Active>(s, task, waiting, scratch.sums);
-          alive = start_document<Active>(s, task, topics, stream);
+          alive = start_document<Blocks, Active>(s, task, topics, stream);
         }
       } else if (s.at == s.uniform_end) {
         refill_uniforms(s, task, stream);

@@ -85,6 +85,22 @@ def test_topics_of_tokens_are_the_oracle_s(isa, topics):
     assert z.tolist() == np.concatenate(expected).tolist()
 
 
+@pytest.mark.parametrize("topics", [2, 16, 20, 100])
+def test_documents_that_advance_together_are_the_oracle_s_in_sweeps_of_one(isa, topics):
+    # more documents than advance at once; words of up to 70 tokens, of which 16 are listed at a time
+    docs = make_documents([65, 40, 130, 16, 17, 33, 1, 0, 48, 200, 31, 32, 64, 5, 90, 15, 47], 3)
+    docs["doc_ids"] = 7 * np.arange(17)
+    phi, at = topics_matrix(3, topics), token_ptr_of(docs)
+    z, expected = np.full(at[-1], -1, np.int32), None
+    for step in range(3):
+        how = {"sweeps": 1, "kept": 1, "step": step}
+        words, _ = kernel(phi, topics, docs, z=z, token_ptr=at, **how)
+        found = oracle(phi, topics, **docs, **sampling(**how), purpose="documents", z=expected)
+        expected = found[-1]
+        assert z.tolist() == np.concatenate(expected).tolist()
+        assert words[:, :topics].tolist() == found[0].tolist()
+
+
 @pytest.mark.parametrize("topics", SIZES)
 def test_sampled_counts_are_the_oracle_s_exactly(topics):
     docs = make_documents([7, 0, 1, 65, 40, 2], 12)

@@ -25,14 +25,16 @@ SGMC_INLINE LaneChoice choose_lane(F16 before, F16 cumulative, F16 target) {
 }
 
 /// The position in that lane, from the running sums of the blocks: 16 block + lane, at most `last`,
-/// which rounding may pass. There are `Blocks` blocks, or `blocks` where it is 0.
+/// which pads may pass; what rounding leaves beyond all blocks is in the last one. There are
+/// `Blocks` blocks, or `blocks` where it is 0.
 template <int Blocks>
 SGMC_INLINE int choose_block(LaneChoice at, int blocks, float const* sums, int last) {
   U16 below = u16(0);
   int const n = Blocks > 0 ? Blocks : blocks;
 #pragma GCC unroll 8
-  for (int b = 0; b < n; ++b) below = add_where(load(sums + 16 * b) <= at.inside, below, u16(1));
-  int const position = 16 * lane(below, at.lane) + at.lane;
+  for (int b = 0; b + 1 < n; ++b)
+    below = add_where(load(sums + 16 * b) <= at.inside, below, u16(1));
+  int const position = (Blocks == 1 ? 0 : 16 * lane(below, at.lane)) + at.lane;
   return position < last ? position : last;
 }
 

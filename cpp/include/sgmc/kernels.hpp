@@ -34,8 +34,10 @@ inline constexpr float kPhiFloor = 1e-30f;
 
 // ---- documents ---------------------------------------------------------------------------------
 
-inline constexpr int kSlots = 4;       // documents advanced together by one thread
+inline constexpr int kSlots = 4;       // documents advanced together by one thread,
+inline constexpr int kMostSlots = 8;   // where one block of topics is all
 inline constexpr int kUniforms = 512;  // uniforms generated at a time
+constexpr int slots_of(std::int64_t stride) { return stride == kPad ? kMostSlots : kSlots; }
 /// Up to this many topics a document is sampled over all of them, above over those that it uses.
 inline constexpr int kDenseTopics = 128;
 /// Blocks of 16 topics from one running sum of a row of phi to the next that is kept for draws from
@@ -119,8 +121,8 @@ struct WaitingCounts {
 
 /// Scratch of one thread.
 struct DocumentsScratch {
-  DocumentScratch slot[kSlots];
-  float* sums;  // kSlots * stride
+  DocumentScratch slot[kMostSlots];  // slots_of(stride) of them
+  float* sums;                       // slots_of(stride) * stride
   WaitingCounts waiting;
 };
 
