@@ -274,18 +274,26 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   refill_uniforms(s, task, stream);
 }
 
-/// Adds the topics of tokens, below sixteen or -1, to their counts, in registers: mostly they are
-/// alike, and an addition in memory would wait for the one before it.
+/// Adds the topics of tokens, or -1, to their counts, in registers: mostly they are alike, and an
+/// addition in memory would wait for the one before it.
+template <int Blocks>
 SGMC_INLINE void add_topics(std::int32_t const* z, std::int64_t tokens, float* counts) {
-  F16 n[4] = {load(counts), f16(0.0f), f16(0.0f), f16(0.0f)};
+  F16 even[Blocks], odd[Blocks];
+  for (int b = 0; b < Blocks; ++b) {
+    even[b] = load(counts + 16 * b);
+    odd[b] = f16(0.0f);
+  }
+  auto const add = [](F16* n, std::int32_t topic) {
+    for (int b = 0; b < Blocks; ++b)
+      n[b] = add_where(positions(b) == u16(static_cast<std::uint32_t>(topic)), n[b], f16(1.0f));
+  };
   std::int64_t t = 0;
-  for (; t + 4 <= tokens; t += 4)
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i)
-      n[i] = add_where(iota() == u16(static_cast<std::uint32_t>(z[t + i])), n[i], f16(1.0f));
-  for (; t < tokens; ++t)
-    n[0] = add_where(iota() == u16(static_cast<std::uint32_t>(z[t])), n[0], f16(1.0f));
-  store(counts, (n[0] + n[1]) + (n[2] + n[3]));
+  for (; t + 2 <= tokens; t += 2) {
+    add(even, z[t]);
+    add(odd, z[t + 1]);
+  }
+  if (t < tokens) add(even, z[t]);
+  for (int b = 0; b < Blocks; ++b) store(counts + 16 * b, even[b] + odd[b]);
 }
 
 /// Fills the slot with the next document that has tokens; false when there is none.
@@ -331,8 +339,9 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     }
     if (task.z) {
       s.z = task.z + task.token_ptr[s.document];
-      if constexpr (Blocks == 1) add_topics(s.z, s.tokens, s.n);
-      for (std::int64_t t = 0; Blocks != 1 && t < s.tokens; ++t) {
+      constexpr bool registers = 0 < Blocks && Blocks <= 2;  // more would be spilled
+      if constexpr (registers) add_topics<Blocks>(s.z, s.tokens, s.n);
+      for (std::int64_t t = 0; !registers && t < s.tokens; ++t) {
         if (s.z[t] < 0) continue;
         s.n[Active ? position_of(s, s.z[t]) : s.z[t]] += 1.0f;
         if (Active && s.fresh >= 0) copy_column(s, s.fresh, v);
@@ -367,11 +376,15 @@ void count_tokens(Slot const& s, DocumentsTask const& task, std::int32_t const* 
   std::int64_t const stride = task.stride;
   std::int32_t const* z = s.z;
   if (task.word_counts)
-    for (std::int64_t e = 0, t = 0; e < s.entries; t += count[e++]) {
+    for (std::int64_t t = 0; t < s.tokens;) {
+      std::int32_t const e = s.token[t];
       std::int64_t const ahead = t + kCellAhead < s.tokens ? t + kCellAhead : s.tokens - 1;
       __builtin_prefetch(task.word_counts + s.rows[s.token[ahead]] * stride + z[ahead], 1);
+      // tokens of one word share a visit where rows are taken from other threads; alone, the branch
+      // on how many there are would cost more
+      std::int64_t const end = t + (task.alone ? 1 : count[e]);
       with_row(task, s.rows[e], [&](std::int64_t* out) {
-        for (std::int32_t c = 0; c < count[e]; ++c) ++out[z[t + c]];
+        for (; t < end; ++t) ++out[z[t]];
       });
     }
   if (task.doc_counts) {
