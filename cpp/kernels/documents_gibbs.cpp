@@ -4,9 +4,10 @@
 // together (eight where one vector holds all topics), phase by phase (choose.hpp), and their chains
 // overlap.
 //
-// The counts of the document are written back whole, with masked adds at fixed addresses: a
-// read-modify-write of the one vector that holds z stalls the next token's loads. The increment for
-// a token's new topic waits for the document's next token, so that one pass does both.
+// Up to 128 topics the counts of a document are written back whole, with masked adds at fixed
+// addresses: a read-modify-write of the one vector that holds z stalls the next token's loads. The
+// increment for a token's new topic waits for the document's next token, so that one pass does
+// both.
 //
 // Two forms of a document, chosen by the number of topics (kDenseTopics) and, for a single sweep,
 // by how many of them it uses (drivers/documents.cpp). Both draw each token from the same law:
@@ -85,15 +86,12 @@ SGMC_INLINE F16 sum_row(F16 sum, float const* phi, float const* share, std::int6
   return sum;
 }
 
-/// A topic in proportion to row `row` of phi times alpha; `target` is uniform below its sum. The
-/// lane and the segment are found in the running sums, so that one segment of the row is read.
-__attribute__((noinline)) std::int32_t draw_from_row(std::int64_t row, Topics const& v,
-                                                     float target) {
+/// The topic in the chosen lane of a row of phi times `share`, whose sums by lanes up to the end of
+/// each segment are `running`: so one segment of the row is read.
+__attribute__((noinline)) std::int32_t find_topic(LaneChoice at, float const* running,
+                                                  float const* phi, float const* share,
+                                                  Topics const& v) {
   std::int64_t const blocks = v.stride / 16, segments = segments_of(v.stride);
-  float const* const running = v.running + 16 * row * segments;
-  F16 const sum = load(running + 16 * (segments - 1));
-  F16 const cumulative = prefix(sum);
-  LaneChoice const at = choose_lane(cumulative - sum, cumulative, f16(target));
   float const inside = lane(at.inside, 0);
   std::int64_t segment = 0;  // sums do not fall: those that are passed come first
   for (std::int64_t i = 0; i + 1 < segments; ++i) segment += running[16 * i + at.lane] <= inside;
@@ -101,9 +99,19 @@ __attribute__((noinline)) std::int32_t draw_from_row(std::int64_t row, Topics co
   F16 const before = segment ? load(running + 16 * (segment - 1)) : f16(0.0f);
   std::int64_t const first = segment * kSegment,
                      n = blocks - first < kSegment ? blocks - first : kSegment;
-  sum_row(before, v.phi + row * v.stride + 16 * first, v.share + 16 * first, n, sums);
+  sum_row(before, phi + 16 * first, share + 16 * first, n, sums);
   auto const offset = static_cast<std::int32_t>(16 * first);
   return offset + choose_block<0>(at, static_cast<int>(n), sums, v.topics - 1 - offset);
+}
+
+/// A topic in proportion to row `row` of phi times alpha; `target` is uniform below its sum.
+std::int32_t draw_from_row(std::int64_t row, Topics const& v, float target) {
+  std::int64_t const segments = segments_of(v.stride);
+  float const* const running = v.running + 16 * row * segments;
+  F16 const sum = load(running + 16 * (segments - 1));
+  F16 const cumulative = prefix(sum);
+  LaneChoice const at = choose_lane(cumulative - sum, cumulative, f16(target));
+  return find_topic(at, running, v.phi + row * v.stride, v.share, v);
 }
 
 /// Copies the column of phi that belongs to a position.
@@ -111,6 +119,20 @@ void copy_column(Slot& s, std::int32_t position, Topics const& v) {
   std::int32_t const topic = s.topic[position];
   float* const column = s.columns + (position >> 4) * s.columns_step + (position & 15);
   for (std::int64_t e = 0; e < s.entries; ++e) column[16 * e] = v.phi[s.rows[e] * v.stride + topic];
+}
+
+/// Copies the columns of all topics in use, row by row: a row is pages away from the next one.
+void copy_columns(Slot& s, Topics const& v) {
+  for (std::int64_t e = 0; e < s.entries; ++e) {
+    float const* const row = v.phi + s.rows[e] * v.stride;
+    if (e + kRowAhead < s.entries) {
+      float const* const ahead = v.phi + s.rows[e + kRowAhead] * v.stride;
+      for (std::int32_t p = 0; p < s.used; ++p) __builtin_prefetch(ahead + s.topic[p]);
+    }
+    float* to = s.columns + 16 * e;
+    for (std::int32_t p = 0; p < s.used; ++p)
+      to[(p >> 4) * s.columns_step + (p & 15)] = row[s.topic[p]];
+  }
 }
 
 /// Position of a topic in an active document, which takes it in if it is new: then it is `fresh`.
@@ -141,6 +163,9 @@ std::int32_t position_of(Slot& s, std::int32_t topic) {
 /// the stride says where it is 0.
 template <int Blocks, bool Active, int Count>
 SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, float* scratch) {
+  // over many topics what counts is how little is read and written: counts change where they are,
+  // and running sums are kept at the end of each segment only
+  constexpr bool kLong = Blocks == 0 && !Active;
   F16 running[Count];
   float const* weights[Count];
   float bucket[Count];
@@ -172,6 +197,11 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     float* const sums = scratch + i * v.stride;
     float const* phi = weights[i];
     running[i] = f16(0.0f);
+    if (kLong) {
+      if (s.pending >= 0) counts[s.pending] += 1.0f;
+      if (z >= 0) counts[z] -= 1.0f;
+      continue;
+    }
 #pragma GCC unroll 8
     for (int b = 0; b < blocks[i]; ++b, phi += step[i]) {
       F16 n = add_where(positions(b) == pending, load(counts + 16 * b), f16(1.0f));
@@ -181,6 +211,15 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
       store(sums + 16 * b, running[i]);
     }
   }
+  if (kLong)
+    for (std::int64_t segment = 0, k = 0; k < v.stride; ++segment) {
+      std::int64_t const end = k + 16 * kSegment < v.stride ? k + 16 * kSegment : v.stride;
+      for (; k < end; k += 16)
+#pragma GCC unroll 8
+        for (int i = 0; i < Count; ++i)
+          running[i] = running[i] + load(slots[i].n + k) * load(weights[i] + k);
+      for (int i = 0; i < Count; ++i) store(scratch + i * v.stride + 16 * segment, running[i]);
+    }
 
   F16 total[Count];
   LaneChoice chosen[Count];
@@ -226,7 +265,9 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
           __builtin_prefetch(v.phi + s.rows[e] * v.stride + z);
     } else {
       int const last = (Active ? s.used : v.topics) - 1;
-      position = choose_block<Blocks>(chosen[i], blocks[i], scratch + i * v.stride, last);
+      float const* const sums = scratch + i * v.stride;
+      position = kLong ? find_topic(chosen[i], sums, weights[i], s.n, v)
+                       : choose_block<Blocks>(chosen[i], blocks[i], sums, last);
       z = Active ? s.topic[position] : position;
     }
     s.z[s.at + t] = z;
@@ -344,8 +385,8 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
       for (std::int64_t t = 0; !registers && t < s.tokens; ++t) {
         if (s.z[t] < 0) continue;
         s.n[Active ? position_of(s, s.z[t]) : s.z[t]] += 1.0f;
-        if (Active && s.fresh >= 0) copy_column(s, s.fresh, v);
       }
+      if constexpr (Active) copy_columns(s, v);
       s.fresh = -1;
     } else {
       for (std::int64_t t = 0; t < s.tokens; ++t) s.z[t] = -1;
