@@ -77,6 +77,9 @@ def join(
             rows[0] = of_first
         total, done, read, placed = sum(map(len, rows)), 0, 0, True
         for number, part in enumerate(parts):
+            # texts of a part of which all stay are copied as they are compressed
+            texts = part.about.stored_texts() if empty and (number or of_first is None) else None
+            before = collector.documents
             for begin in range(0, len(rows[number]), TOGETHER):
                 some = rows[number][begin : begin + TOGETHER]
                 documents = part.take(some)
@@ -85,11 +88,13 @@ def join(
                     some = some[~short]
                     documents = part.take(some)
                 writer.append(documents)
-                known = part.about.details(some, number, texts=True)
+                known = part.about.details(some, number, texts=texts is None)
                 known.kinds = {}  # of one part alone
                 collector.add(known, read)
                 placed = placed and bool((known.places >= 0).all())
                 listener.reading(ReadingProgress(done, total, done))
+            if texts is not None and collector.texts is not None:
+                collector.texts.add_stored(texts, before)
             read += part.about.read
         about = write_about(
             collector,

@@ -58,6 +58,42 @@ def test_a_sample_of_texts_is_even_bounded_and_the_same_for_any_threads(many, tm
     assert files_about(found[0]) == files_about(found[1])
 
 
+@pytest.mark.parametrize(
+    ("limit", "kept"), [(None, 400), (30_000, (60, 250)), (9_000, (20, 120)), (500, (1, 12))]
+)
+def test_frames_of_other_corpora_are_taken_as_they_are(tmp_path, monkeypatch, limit, kept):
+    """Red with: ends or rows not shifted; texts that wait written after; a limit passed; frames lost."""
+    monkeypatch.setattr(texts, "FRAME", 1024)
+    monkeypatch.setattr("pysgrld.corpus.vectors.HELD", 512)
+    draw = np.random.default_rng(7)
+    some = [draw.bytes(n) for n in draw.integers(1, 300, size=400)]
+
+    def writer(name, limit=None):
+        (tmp_path / name).mkdir()
+        return texts.TextWriter(tmp_path / name, limit)
+
+    parts = []
+    for first, last in ((10, 150), (150, 150), (150, 290)):
+        part = writer(f"part-{len(parts)}")
+        part.add(np.arange(last - first), some[first:last])
+        part.flush()
+        part._frame(last=True)
+        parts.append((first, part.stored()))
+    whole = writer("whole", limit)
+    whole.add(np.arange(10), some[:10])
+    for first, part in parts:
+        whole.add_stored(part, first)
+    whole.add(np.arange(290, 400), some[290:])
+    whole._frame(last=True)
+    found = whole.stored()
+    rows = found.rows.read(0, found.rows.size)
+    assert found.take(rows) == [some[i] for i in rows.tolist()]
+    assert (np.diff(rows) > 0).all()
+    low, high = kept if isinstance(kept, tuple) else (kept, kept)
+    assert low <= len(rows) <= high
+    assert limit is None or found.text.size <= limit
+
+
 def test_a_sample_of_texts_is_the_same_whenever_frames_are_compressed_and_noted(
     tmp_path, monkeypatch
 ):

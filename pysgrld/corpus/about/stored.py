@@ -238,6 +238,14 @@ class About:
             self.pieces(rows),
         )
 
+    def stored_texts(self) -> StoredTexts | None:
+        """Return the texts as they lie in the archive; None where none are kept."""
+        if self._texts is None and self.has_texts:
+            self._texts = StoredTexts(
+                *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())
+            )
+        return self._texts
+
     # ---- members of the archives
 
     def _rows(self, rows: npt.ArrayLike) -> Int64s:
@@ -263,14 +271,8 @@ class About:
         ]
 
     def _bytes(self, rows: npt.ArrayLike) -> list[bytes | None]:
-        rows = self._rows(rows)
-        if not self.has_texts:
-            return [None] * len(rows)
-        if self._texts is None:
-            self._texts = StoredTexts(
-                *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())
-            )
-        return self._texts.take(rows)
+        rows, texts = self._rows(rows), self.stored_texts()
+        return [None] * len(rows) if texts is None else texts.take(rows)
 
     def _vector(self, name: str, dtype: str, archive: str = DOCUMENTS) -> Vector:
         """Return a member of an archive, opened once: a vector of a type, or bytes."""

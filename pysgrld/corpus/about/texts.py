@@ -145,6 +145,32 @@ class TextWriter:
                 self._frame(last=True)
                 self.limit = limit
 
+    def add_stored(self, texts: StoredTexts, before: int) -> None:
+        """Take all texts of a corpus after ``before`` documents, in frames as they are compressed there.
+
+        Raises
+        ------
+        CorpusError
+            If they are no longer what was written.
+        """
+        self._frame(last=True)
+        if self.halved:
+            for rows, some in texts.all():
+                self.add(before + rows, some)
+            return
+        if len(texts.frames) and int(texts.frames[-1, 0]) != texts.text.size:
+            raise changed(texts.text.path)
+        ends = texts.frames + [self.files[TEXT].size, self.end]
+        for block in texts.text.blocks():
+            self.files[TEXT].append(block.tobytes())
+        self.files[FRAMES].append(ends.ravel())
+        for block in texts.ends.blocks():
+            self.files[ENDS].append(self.end + block)
+        for block in texts.rows.blocks():
+            self.files[ROWS].append(before + block)
+        self.frames = self.files[FRAMES].size // 2
+        self.end = int(ends[-1, 1]) if len(ends) else self.end
+
     def _write(self, left: int) -> None:
         """Write frames in their order as they are compressed, until so many bytes are still to come."""
         size = sum(frame.size for frame in self._under_way)
@@ -226,13 +252,18 @@ class StoredTexts:
     ----------
     text, frames, ends, rows : Vector
         As `MEMBERS` has them.
+
+    Attributes
+    ----------
+    frames : (frames, 2) int64
+        Where each ends, compressed and not.
     """
 
     def __init__(self, text: Vector, frames: Vector, ends: Vector, rows: Vector) -> None:
         self.text, self.ends, self.rows = text, ends, rows
-        both = frames.read(0, frames.size).reshape(-1, 2)
-        self._packed, self._plain = both[:, 0], both[:, 1]
-        self._frames = frames
+        self.frames: Int64s = frames.read(0, frames.size).reshape(-1, 2)
+        self._packed, self._plain = self.frames[:, 0], self.frames[:, 1]
+        self._path = frames.path
         self._engine = zstandard.ZstdDecompressor()
         self._sorted: Int64s | None = None
 
@@ -269,7 +300,7 @@ class StoredTexts:
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
         """Unpack a frame and cut texts out of it."""
         if frame >= len(self._packed):
-            raise changed(self._frames.path)
+            raise changed(self._path)
         first = int(self._plain[frame - 1]) if frame else 0
         start = int(self._packed[frame - 1]) if frame else 0
         size = int(self._plain[frame]) - first
