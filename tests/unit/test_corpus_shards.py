@@ -45,7 +45,7 @@ def options(files, **given):
 
 
 def written(corpus):
-    """Every byte of a corpus but texts as they are compressed, the texts, and the record without times."""
+    """Every byte of a corpus but compressed texts, the texts, and the record without times."""
     found = {
         str(path.relative_to(corpus.path)): path.read_bytes()
         for path in corpus.path.rglob("*")

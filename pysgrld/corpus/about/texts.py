@@ -160,7 +160,7 @@ class TextWriter:
             return
         if len(texts.frames) and int(texts.frames[-1, 0]) != texts.text.size:
             raise changed(texts.text.path)
-        ends = texts.frames + [self.files[TEXT].size, self.end]
+        ends = texts.frames + np.array([self.files[TEXT].size, self.end])
         for block in texts.text.blocks():
             self.files[TEXT].append(block.tobytes())
         self.files[FRAMES].append(ends.ravel())
