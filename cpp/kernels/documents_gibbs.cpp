@@ -72,6 +72,16 @@ SGMC_INLINE U16 positions(int b) { return iota() + u16(16u * static_cast<std::ui
 /// it is drawn, and its cell so many before it is counted.
 constexpr std::int64_t kRowAhead = 2, kCellAhead = 8;
 
+/// Whether counts of a document change where they are. In all other documents `pending` waits.
+template <int Blocks, bool Active>
+constexpr bool changes_in_place() {
+#if defined(SGMC_AVX2)
+  return !Active;
+#else
+  return !Active && Blocks == 0;
+#endif
+}
+
 void clear(float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = 0.0f;
 }
@@ -158,14 +168,18 @@ std::int32_t position_of(Slot& s, std::int32_t topic) {
   return at;
 }
 
+/// Takes a token of a dense document out of its counts, if it has a topic.
+SGMC_INLINE void take_out(Slot& s, std::int64_t token) {
+  if (s.z[token] >= 0) s.n[s.z[token]] -= 1.0f;
+}
+
 /// Draws the topic of token t of `Count` documents, in three phases: sums of weights, the point
 /// where each inverse CDF ends, and what lies there. Dense rows have `Blocks` blocks, or as many as
 /// the stride says where it is 0.
 template <int Blocks, bool Active, int Count>
 SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, float* scratch) {
-  // over many topics what counts is how little is read and written: counts change where they are,
-  // and running sums are kept at the end of each segment only
-  constexpr bool kLong = Blocks == 0 && !Active;
+  constexpr bool kInPlace = changes_in_place<Blocks, Active>();
+  constexpr bool kLong = Blocks == 0 && !Active;  // running sums are kept by segments only
   F16 running[Count];
   float const* weights[Count];
   float bucket[Count];
@@ -197,16 +211,15 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
     float* const sums = scratch + i * v.stride;
     float const* phi = weights[i];
     running[i] = f16(0.0f);
-    if (kLong) {
-      if (s.pending >= 0) counts[s.pending] += 1.0f;
-      if (z >= 0) counts[z] -= 1.0f;
-      continue;
-    }
+    if (kLong) continue;
 #pragma GCC unroll 8
     for (int b = 0; b < blocks[i]; ++b, phi += step[i]) {
-      F16 n = add_where(positions(b) == pending, load(counts + 16 * b), f16(1.0f));
-      n = add_where(positions(b) == old, n, f16(-1.0f));
-      store(counts + 16 * b, n);
+      F16 n = load(counts + 16 * b);
+      if constexpr (!kInPlace) {
+        n = add_where(positions(b) == pending, n, f16(1.0f));
+        n = add_where(positions(b) == old, n, f16(-1.0f));
+        store(counts + 16 * b, n);
+      }
       running[i] = running[i] + n * load(phi);
       store(sums + 16 * b, running[i]);
     }
@@ -270,8 +283,14 @@ SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, floa
                        : choose_block<Blocks>(chosen[i], blocks[i], sums, last);
       z = Active ? s.topic[position] : position;
     }
-    s.z[s.at + t] = z;
-    s.pending = position;
+    std::int64_t const token = s.at + t;
+    s.z[token] = z;
+    if constexpr (kInPlace) {
+      s.n[z] += 1.0f;
+      if (token + 1 < s.tokens) take_out(s, token + 1);
+    } else {
+      s.pending = position;
+    }
     if (s.collect && !v.rao_blackwell) c[(position >> 4) * s.block_step + (position & 15)] += 1.0f;
   }
 }
@@ -293,7 +312,7 @@ void refill_uniforms(Slot& s, DocumentsTask const& task, Stream const& stream) {
   s.uniform_end = end < s.tokens ? end : s.tokens;
 }
 
-template <bool Active>
+template <int Blocks, bool Active>
 void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   if (s.pending >= 0) s.n[s.pending] += 1.0f;
   s.pending = -1;
@@ -312,6 +331,7 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   }
   s.collect = s.collect || first;
   s.at = 0;
+  if constexpr (changes_in_place<Blocks, Active>()) take_out(s, 0);
   refill_uniforms(s, task, stream);
 }
 
@@ -393,7 +413,7 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     }
     s.sweep = 0;
     s.pending = -1;
-    start_sweep<Active>(s, task, stream);
+    start_sweep<Blocks, Active>(s, task, stream);
     return true;
   }
 }
@@ -541,7 +561,7 @@ void run(DocumentsTask const& task, DocumentsScratch const& scratch) {
       bool alive = true;
       if (s.at == s.tokens) {
         if (++s.sweep < task.sweeps) {
-          start_sweep<Active>(s, task, stream);
+          start_sweep<Blocks, Active>(s, task, stream);
         } else {
           finish_document<Active>(s, task, waiting, scratch.sums);
           alive = start_document<Blocks, Active>(s, task, topics, stream);
