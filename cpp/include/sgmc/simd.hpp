@@ -102,8 +102,9 @@ template <>
 struct Make<ND> {
   static SGMC_INLINE ND fill(double x) { return {x - NativeD{}, x - NativeD{}}; }
   static SGMC_INLINE ND load(double const* p) {
-    ND r;
-    std::memcpy(&r, p, sizeof r);
+    ND r;  // each half by itself: one copy of both would go through narrow registers and memory
+    std::memcpy(&r.lo, p, sizeof r.lo);
+    std::memcpy(&r.hi, p + kNative / 2, sizeof r.hi);
     return r;
   }
 };
@@ -141,7 +142,10 @@ SGMC_INLINE U16 load_u(std::uint32_t const* p) { return Make<U16>::load(p); }
 SGMC_INLINE U16 load_u(std::int32_t const* p) { return Make<U16>::load(p); }
 
 SGMC_INLINE void store(float* p, NF a) { std::memcpy(p, &a.v, sizeof a.v); }
-SGMC_INLINE void store(double* p, ND a) { std::memcpy(p, &a, sizeof a); }
+SGMC_INLINE void store(double* p, ND a) {
+  std::memcpy(p, &a.lo, sizeof a.lo);
+  std::memcpy(p + kNative / 2, &a.hi, sizeof a.hi);
+}
 SGMC_INLINE void store(std::uint32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 SGMC_INLINE void store(std::int32_t* p, NU a) { std::memcpy(p, &a.v, sizeof a.v); }
 template <class X, class H>
