@@ -2,7 +2,8 @@
 //
 // Every token changes what the next one reads: counts of its document, of its word, of topics. A
 // scalar store into a vector that is loaded next would stall that load, so a token's decrement, and
-// the increment of the token before it, are masked adds in the pass that reads the vectors anyway.
+// the increment of the token before it, are masked adds in the pass that reads the vectors anyway;
+// over many topics such a pass costs more than the stall, and they change in place.
 // Inverses of totals are divided for before a draw asks for them. What is left is a chain of
 // latencies from token to token, beside which a core has time for those of a second chain: a third
 // one gains nothing, nor does a second one above 128 topics.
@@ -35,6 +36,12 @@ constexpr std::int64_t kAhead = 2;
 /// One chain.
 template <int Blocks>
 class Sampler {
+#if defined(SGMC_AVX2)
+  static constexpr bool kInPlace = Blocks == 0 || Blocks >= 5;
+#else
+  static constexpr bool kInPlace = Blocks == 0;
+#endif
+
  public:
   Sampler(CollapsedTask const& task, CollapsedScratch const& scratch)
       : task_(task),
@@ -111,6 +118,11 @@ class Sampler {
     if (last != kNobody) s_.above[last] = inverse(last, 1);
     bool const same = pending_.row == row;  // neighbours often are tokens of one word
     if (pending_.row && !same) pending_.row[pending_.in_row] += 1;
+    if (kInPlace && z >= 0) {
+      s_.counts[z] -= 1.0f;
+      row[z] -= 1;
+      s_.inverse[z] = below;
+    }
     U16 const old = u16(static_cast<std::uint32_t>(z));
     U16 const in_row = u16(same ? pending_.in_row : kNobody), in_counts = u16(pending_.in_counts);
     U16 const stale = u16(last);
@@ -119,16 +131,20 @@ class Sampler {
 #pragma GCC unroll 8
     for (int b = 0; b < blocks; ++b) {
       U16 const at = iota() + u16(16u * static_cast<std::uint32_t>(b));
-      M16 const mine = at == old;
-      F16 n = add_where(at == in_counts, load(s_.counts + 16 * b), f16(1.0f));
-      n = add_where(mine, n, f16(-1.0f));
-      store(s_.counts + 16 * b, n);
-      U16 m = add_where(at == in_row, load_u(row + 16 * b), u16(1));
-      m = add_where(mine, m, u16(kNobody));  // - 1
-      store(row + 16 * b, m);
-      F16 inv = select(at == stale, f16(pending_.inverse), load(s_.inverse + 16 * b));
-      inv = select(mine, f16(below), inv);
-      store(s_.inverse + 16 * b, inv);
+      F16 n = load(s_.counts + 16 * b), inv = load(s_.inverse + 16 * b);
+      U16 m = load_u(row + 16 * b);
+      if constexpr (!kInPlace) {
+        M16 const mine = at == old;
+        n = add_where(at == in_counts, n, f16(1.0f));
+        n = add_where(mine, n, f16(-1.0f));
+        store(s_.counts + 16 * b, n);
+        m = add_where(at == in_row, m, u16(1));
+        m = add_where(mine, m, u16(kNobody));  // - 1
+        store(row + 16 * b, m);
+        inv = select(at == stale, f16(pending_.inverse), inv);
+        inv = select(mine, f16(below), inv);
+        store(s_.inverse + 16 * b, inv);
+      }
       running = running + n * (load(prior + 16 * b) + to_float(m)) * inv;
       store(s_.sums + 16 * b, running);
     }
@@ -138,6 +154,12 @@ class Sampler {
     int const topic = choose_block<Blocks>(at, blocks, s_.sums, task_.topics - 1);
     auto const position = static_cast<std::uint32_t>(topic);
     pending_ = {row, position, position, position, s_.inverse[topic], s_.above[topic]};
+    if constexpr (kInPlace) {
+      s_.counts[topic] += 1.0f;
+      row[topic] += 1;
+      s_.inverse[topic] = pending_.inverse;
+      pending_.row = nullptr;
+    }
     return topic;
   }
 
