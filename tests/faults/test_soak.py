@@ -28,7 +28,7 @@ def held(folder):
 
 
 @pytest.mark.row(65)
-@counts(50, 500)
+@counts(30, 500)
 def test_many_stops_change_nothing_and_leave_nothing_behind(n, whole, tmp_path, trials):
     """The same bits as undisturbed; descriptors, memory and files stay flat (2 %).
 
