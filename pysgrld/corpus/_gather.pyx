@@ -6,6 +6,7 @@ SIGBUS; a read of it says so. Reading costs what gathering from mapped pages cos
 """
 
 from libc.errno cimport EINTR, errno
+from libc.string cimport memcpy
 from posix.types cimport off_t
 from posix.unistd cimport pread
 
@@ -16,6 +17,53 @@ cdef enum:
 
 #: What `gather` returns where the file ends before a piece does.
 CUT = ENDED
+
+
+cdef bint _fill(const int64_t* start, const int64_t* size, int64_t n, int64_t room) noexcept:
+    """Say whether pieces begin at 0 or later and have so many bytes together."""
+    cdef int64_t i
+    for i in range(n):
+        if start[i] < 0 or size[i] < 0 or size[i] > room:
+            return False
+        room -= size[i]
+    return room == 0
+
+
+def copy(whole, starts, sizes, out):
+    """Copy pieces of memory, one after the other, into ``out``.
+
+    Parameters
+    ----------
+    whole : (n,) uint8
+    starts, sizes, out
+        As `gather` has them.
+
+    Returns
+    -------
+    int
+        0, or `CUT` where the memory ends before a piece does.
+
+    Raises
+    ------
+    ValueError
+        If the pieces do not fill ``out`` exactly.
+    """
+    cdef int64_t i, n = len(starts), end = len(whole)
+    cdef const int64_t* start = _int64(starts, READ)
+    cdef const int64_t* size = _int64(sizes, READ)
+    cdef const uint8_t* begin = _bytes(whole, READ)
+    cdef uint8_t* to = _bytes(out, WRITE)
+    cdef int problem = 0
+    if len(sizes) != n or not _fill(start, size, n, len(out)):
+        raise ValueError("the pieces do not fill the buffer")
+    with nogil:
+        for i in range(n):
+            if start[i] > end - size[i]:
+                problem = ENDED
+                break
+            memcpy(to, begin + start[i], <size_t> size[i])
+            to += size[i]
+    return problem
 
 
 def gather(int fd, starts, sizes, out):
@@ -38,19 +86,13 @@ def gather(int fd, starts, sizes, out):
     ValueError
         If the pieces do not fill ``out`` exactly.
     """
-    cdef int64_t i, n = len(starts), room = len(out), total = 0, want = 0, at
+    cdef int64_t i, n = len(starts), want = 0, at
     cdef const int64_t* start = _int64(starts, READ)
     cdef const int64_t* size = _int64(sizes, READ)
     cdef uint8_t* to = _bytes(out, WRITE)
     cdef Py_ssize_t got
     cdef int problem = 0
-    if len(sizes) != n:
-        raise ValueError("starts and sizes: one of each for every piece")
-    for i in range(n):
-        if start[i] < 0 or size[i] < 0 or size[i] > room - total:
-            raise ValueError("the pieces do not fill the buffer")
-        total += size[i]
-    if total != room:
+    if len(sizes) != n or not _fill(start, size, n, len(out)):
         raise ValueError("the pieces do not fill the buffer")
     with nogil:
         for i in range(n):

@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus._gather import CUT, gather
+from pysgrld.corpus._gather import CUT, copy, gather
 from pysgrld.corpus.lines import missing
 from pysgrld.errors import CorpusError
 from pysgrld.run.files import open_regular, sync
@@ -146,15 +146,11 @@ class Vector:
         out = np.empty(int(lengths.sum()), self.dtype)
         if len(starts) > 1 and np.array_equal(starts[1:], (starts + lengths)[:-1]):
             starts, lengths = starts[:1], np.array([len(out)])  # one piece
+        into = out.view(np.uint8)
         if self._in_memory(len(starts), len(out)):
-            ends = np.cumsum(lengths)
-            places = np.repeat(starts - (ends - lengths), lengths)
-            places += np.arange(len(out))
-            copied: Array = self._whole[places]
-            return copied
-        problem = gather(
-            self._fd, self.offset + width * starts, width * lengths, out.view(np.uint8)
-        )
+            problem = copy(self._whole.view(np.uint8), width * starts, width * lengths, into)
+        else:
+            problem = gather(self._fd, self.offset + width * starts, width * lengths, into)
         if problem == CUT:
             raise changed(self.path)
         if problem:

@@ -408,6 +408,33 @@ def test_pieces_of_a_small_file_are_copied_from_memory_in_the_end(tmp_path, monk
         vector.gather(np.array([3, 700]), np.array([1, 1]))
 
 
+@pytest.mark.parametrize(
+    ("starts", "sizes", "room"),
+    [([0, 3], [2], 2), ([0], [3], 2), ([-1], [2], 2), ([0], [-2], 2), ([0, 1], [1, 1], 3)],
+)
+def test_pieces_that_do_not_fill_their_room_are_refused(tmp_path, starts, sizes, room):
+    """Red with: what lies before or after the memory that was given."""
+    (tmp_path / "f").write_bytes(b"abcdef")
+    where = np.array(starts, np.int64), np.array(sizes, np.int64), np.zeros(room, np.uint8)
+    with pytest.raises(ValueError, match="do not fill"):
+        vectors.copy(np.frombuffer(b"abcdef", np.uint8), *where)
+    with (tmp_path / "f").open("rb") as file, pytest.raises(ValueError, match="do not fill"):
+        vectors.gather(file.fileno(), *where)
+
+
+def test_pieces_beyond_the_end_are_told(tmp_path):
+    (tmp_path / "f").write_bytes(b"abcdef")
+    whole = np.frombuffer(b"abcdef", np.uint8)
+    for start, told in ((3, 0), (4, vectors.CUT), (2**62, vectors.CUT)):
+        out = np.zeros(5, np.uint8)
+        where = np.array([1, start], np.int64), np.array([2, 3], np.int64), out
+        assert vectors.copy(whole, *where) == told
+        assert bytes(out[:2]) == b"bc"
+        with (tmp_path / "f").open("rb") as file:
+            assert vectors.gather(file.fileno(), *where) == told
+    assert bytes(vectors.copy(whole, np.array([3]), np.array([3]), out[:3]) or out[:3]) == b"def"
+
+
 def test_a_large_file_is_never_held(tmp_path, monkeypatch):
     monkeypatch.setattr(vectors, "KEPT", 3999)
     np.save(tmp_path / "v.npy", np.arange(1000, dtype=np.int32))
