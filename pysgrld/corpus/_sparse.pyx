@@ -9,6 +9,7 @@ import numpy as np
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libcpp.algorithm cimport sort
+from libcpp.bit cimport countr_zero
 from libcpp.vector cimport vector
 
 include "_arrays.pxi"
@@ -19,6 +20,7 @@ COUNT, REAL, PATTERN = 0, 1, 2
 
 cdef enum:
     LARGEST = 2147483647
+    MARKED = 1 << 24  # words from here on are sorted: those before take a bit and a count each
     EXPONENT = 10000  # no more can matter: an exponent is cut here while it is read
 
 cdef bint[256] LABEL
@@ -328,6 +330,42 @@ def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
             -1 if good else line)
 
 
+cdef int _by_marks(
+    vector[uint64_t]& row, vector[uint64_t]& marks, vector[int32_t]& count, int32_t* w, int32_t* c
+) except -1 nogil:
+    """Write words and counts by word, with a bit for each word that is there.
+
+    That is sooner than sorting where many bits are set: 0, with nothing written, where few are, or a
+    word is there twice. All bits are 0 before and after.
+    """
+    cdef uint64_t last = 0, key = 0, word = 0, left = 0, group = 0
+    cdef size_t i = 0, at = 0
+    cdef bint once = True
+    for i in range(row.size()):
+        last = max(last, row[i] >> 32)
+    if row.size() < 32 or (last >> 6) > 16 * row.size() or last >= MARKED:
+        return 0
+    if count.size() <= last:
+        count.resize(last + 1)
+        marks.resize((last >> 6) + 1)
+    for i in range(row.size()):
+        key = row[i]
+        word = key >> 32
+        once = once and not (marks[word >> 6] >> (word & 63)) & 1
+        marks[word >> 6] |= <uint64_t>1 << (word & 63)
+        count[word] = <int32_t><uint32_t>key
+    for group in range((last >> 6) + 1):
+        left = marks[group] if once else 0
+        marks[group] = 0
+        while left:
+            word = 64 * group + <uint64_t>countr_zero(left)
+            left &= left - 1
+            w[at] = <int32_t>word
+            c[at] = count[word]
+            at += 1
+    return once
+
+
 def renumber(indptr, indices, counts, remap=None):
     """Rename the words of documents, drop those that become negative, and sort each document's words.
 
@@ -368,6 +406,8 @@ def renumber(indptr, indices, counts, remap=None):
     cdef int32_t* w = _int32(new_indices, WRITE)
     cdef int32_t* c = _int32(new_counts, WRITE)
     cdef vector[uint64_t] row  # a word above its count, so that sorting takes both along
+    cdef vector[uint64_t] marks
+    cdef vector[int32_t] count
     cdef int64_t at = 0
     cdef int64_t i = 0
     cdef int32_t word = 0
@@ -391,12 +431,13 @@ def renumber(indptr, indices, counts, remap=None):
                 if word >= 0:
                     row.push_back((<uint64_t>word << 32) | <uint64_t><uint32_t>n[i])
                 i += 1
-            sort(row.begin(), row.end())
-            for k in range(row.size()):
-                key = row[k]
-                w[at] = <int32_t>(key >> 32)
-                c[at] = <int32_t><uint32_t>key
-                at += 1
+            if not _by_marks(row, marks, count, w + at, c + at):
+                sort(row.begin(), row.end())
+                for k in range(row.size()):
+                    key = row[k]
+                    w[at + <int64_t>k] = <int32_t>(key >> 32)
+                    c[at + <int64_t>k] = <int32_t><uint32_t>key
+            at += <int64_t>row.size()
             new_ends[d + 1] = at
     if not good:
         raise ValueError(f"document {d} does not fit its arrays")

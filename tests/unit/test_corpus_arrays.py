@@ -61,6 +61,26 @@ def test_pieces_go_to_bytes_alone(tmp_path):
     assert out.tobytes() == b"efa"
 
 
+@pytest.mark.parametrize("words", [70, 5_000, 200_000, 2**24 + 70])
+def test_words_of_long_and_short_documents_are_sorted(words):
+    """Red with: marks of the document before; a word lost that is there twice, or ends a group."""
+    rng = np.random.default_rng(words)
+    lengths = [0, 1, 31, 32, 64, 70, 5, 69, *rng.integers(0, 70, 20)]
+    rows = [rng.permutation(words)[:n] for n in lengths] if words < 2**20 else []
+    rows += [rng.integers(words - 70, words, n) for n in lengths]  # some of them twice
+    rows += [np.arange(max(0, words - 64), words)[::-1]]
+    indices = np.concatenate(rows).astype(np.int32)
+    indptr = np.cumsum([0, *map(len, rows)])
+    counts = rng.integers(-5, 2**31 - 1, len(indices)).astype(np.int32)
+    found = renumber(indptr, indices, counts)
+    order = np.lexsort(
+        (counts.view(np.uint32), indices, np.repeat(np.arange(len(rows)), np.diff(indptr)))
+    )
+    assert found[0].tolist() == indptr.tolist()
+    assert found[1].tolist() == indices[order].tolist()
+    assert found[2].tolist() == counts[order].tolist()
+
+
 def test_words_are_not_renumbered_beyond_the_arrays():
     """Red with: no look at ends, at word ids, or at the number of counts."""
     ends = lambda *values: np.array(values, np.int64)  # noqa: E731
