@@ -110,6 +110,11 @@ class Sgmc(click.Group):
             code = super().main(*args, **kwargs)
         except BaseException as error:
             code = _exit_code(error, json_log=json_log)
+        try:
+            if sys.stderr is not None and not sys.stderr.closed:
+                sys.stderr.flush()
+        except OSError:  # of lines that nobody could be shown, for which it would end with 120
+            _give_up(2)
         sys.exit(code if isinstance(code, int) else 0)
 
 
