@@ -94,6 +94,7 @@ class BlockChain(Chain):
         }
         self._share_states()
         self.published = options.preset is not None
+        self._gathered: dict[str, Array] = {}  # of all processes' documents, by name
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
             self._whole = batch
@@ -156,6 +157,9 @@ class BlockChain(Chain):
         batch = batch or self.next_batch()
         if batch is None:
             raise EOFError(f"no documents are left for iteration {t}")
+        self._gathered = {}
+        if self._keeps:
+            self._whole = batch  # over the words of all ranks from here on
         if t == self.warm_up:
             self._end_warm_up()
         try:
@@ -273,13 +277,47 @@ class BlockChain(Chain):
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that the next iteration needs, by name."""
-        arrays = {
+        return self._of_blocks() | self.documents.arrays() | self._gathered
+
+    def common(self) -> dict[str, Array]:
+        """Return the arrays of all blocks, and those of documents that are not of each."""
+        own, apart = self.documents.arrays(), self.documents.by_document
+        return self._of_blocks() | {name: a for name, a in own.items() if name not in apart}
+
+    def _of_blocks(self) -> dict[str, Array]:
+        return {
             f"{name}.{part}": a for name, s in self.states.items() for part, a in s.arrays().items()
         }
-        return arrays | self.documents.arrays()
+
+    def _by_document(self) -> dict[str, Array]:
+        """Return the arrays that have rows for each document of this process, by name."""
+        own, apart = self.documents.arrays(), self.documents.by_document
+        return {name: own[name] for name in sorted(apart & own.keys())}
+
+    def gather(self) -> None:
+        """Let the first process have what others keep of their documents."""
+        if self.comm.size > 1:
+            found = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
+            self._gathered = {} if self.comm.rank else found
+
+    def scatter(self) -> dict[str, Array]:
+        """Return what this process is to keep of its documents, of what the first one has restored.
+
+        Raises
+        ------
+        CheckpointError
+            If that is not of the documents of all of them.
+        """
+        comm, whole = self.comm, self._gathered
+        return {
+            name: comm.scatter_rows(whole.get(name), own)
+            for name, own in self._by_document().items()
+        }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
         """Go on from `arrays` as they were after ``step`` iterations.
+
+        The first of several processes goes on from those of all documents, and keeps its part.
 
         Raises
         ------
@@ -291,6 +329,11 @@ class BlockChain(Chain):
         for name, state in self.states.items():
             state.restore(arrays_of(name, arrays))
         take_priors(self.priors, self.states)
+        if self.comm.size > 1:
+            arrays = {name: arrays[name] for name in self.documents.arrays() if name in arrays}
+            own = {n: a for n, a in self._by_document().items() if n in arrays}
+            self._gathered = {} if self.comm.rank else {name: arrays[name] for name in own}
+            arrays |= {name: arrays[name][: len(a)] for name, a in own.items()}
         self.documents.restore(arrays)
         self.step = step
 

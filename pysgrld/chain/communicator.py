@@ -163,6 +163,27 @@ class Communicator:
         """
         return dict(arrays or {})
 
+    def gather_rows(self, rows: Array) -> Array:
+        """Return the rows of all ranks to the first, in their order; to the others their own."""
+        return rows
+
+    def scatter_rows(self, rows: Array | None, own: Array) -> Array:
+        """Return each rank's part of rows that the first has, in the order of the ranks.
+
+        Parameters
+        ----------
+        rows : array or None
+            Those of all ranks; of the first one alone.
+        own : array
+            Of the length and the type of this rank's part.
+
+        Raises
+        ------
+        CheckpointError
+            If there are more or fewer rows than the ranks have room for.
+        """
+        return own if rows is None else rows
+
     def figures(self) -> dict[str, float]:
         """Return figures of the exchange for a line of metrics, by name."""
         return {}

@@ -24,7 +24,7 @@ from pysgrld.chain.communicator import (
     launch,
 )
 from pysgrld.core import core
-from pysgrld.errors import DisagreementError, LaunchError, RankError, SgmcError
+from pysgrld.errors import CheckpointError, DisagreementError, LaunchError, RankError, SgmcError
 from pysgrld.types import Array, Doubles, Int64s, Minibatch
 
 mpi4py.rc(initialize=False, finalize=True)  # by the first communicator, and when the process ends
@@ -277,6 +277,50 @@ class Ranks(Communicator):
                 with self.watch.waiting():
                     self.comm.Bcast(flat[at : at + MOST])
         return own
+
+    def gather_rows(self, rows: Array) -> Array:
+        """Return the rows of all members to the first, in their order; to the others their own."""
+        sizes = self._gather(len(rows))
+        if self.rank:
+            self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
+            return rows
+        found = np.empty((sum(sizes), *rows.shape[1:]), rows.dtype)
+        begins = np.cumsum([0, *sizes])
+        found[: begins[1]] = rows
+        for rank in range(1, self.size):
+            self._pass_on(found[begins[rank] : begins[rank + 1]], self.comm.Recv, rank)
+        return found
+
+    def scatter_rows(self, rows: Array | None, own: Array) -> Array:
+        """Return each member's part of rows that the first has, in the order of the members.
+
+        Raises
+        ------
+        CheckpointError
+            If there are more or fewer rows than the members have room for.
+        """
+        sizes = self._gather(len(own))
+        if rows is not None and len(rows) != sum(sizes):
+            raise CheckpointError(
+                f"the checkpoint has {len(rows):,} rows of documents, not {sum(sizes):,}"
+            )
+        self.meet()
+        if rows is None:
+            found = np.empty_like(own)
+            self._pass_on(found, self.comm.Recv, 0)
+            return found
+        begins = np.cumsum([0, *sizes])
+        whole = np.ascontiguousarray(rows, own.dtype)
+        for rank in range(1, self.size):
+            self._pass_on(whole[begins[rank] : begins[rank + 1]], self.comm.Send, rank)
+        return whole[: begins[1]]
+
+    def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> None:
+        """Send an array to another member, or take it from there, in pieces."""
+        flat = rows.reshape(-1).view(np.uint8)
+        for at in range(0, flat.size, MOST):
+            with self.watch.waiting():
+                message(flat[at : at + MOST], other)
 
     def leave(self) -> None:
         """End the work of all members together.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core.draws import Draw
@@ -161,7 +161,33 @@ class Chain(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that the next iteration needs, by name: a checkpoint keeps these."""
+        """Return the arrays that the next iteration needs, by name: a checkpoint keeps these.
+
+        Where several processes train the chain, after `gather`, and of the first one alone.
+        """
+
+    def common(self) -> dict[str, Array]:
+        """Return those of `arrays` that every process of the communicator has alike."""
+        return self.arrays()
+
+    def gather(self) -> None:
+        """Let the first process of the communicator have what others keep of their documents.
+
+        All of them call it, and it holds until the next iteration.
+        """
+        return  # most chains keep nothing
+
+    def scatter(self) -> dict[str, Array]:
+        """Return what this process is to keep of its documents, of what the first one has restored.
+
+        All of them call it; the others restore it, and what is common, afterwards.
+
+        Raises
+        ------
+        CheckpointError
+            If that is not of the documents of all of them.
+        """
+        return {}
 
     @abstractmethod
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
@@ -183,7 +209,14 @@ class DocumentSampler(ABC):
 
     It owns its scratch memory: one is used by one thread at a time. Unless it says otherwise it keeps
     nothing between visits.
+
+    Attributes
+    ----------
+    by_document : frozenset of str
+        Those of `arrays` that have rows for each document, one document after the other.
     """
+
+    by_document: ClassVar[frozenset[str]] = frozenset()
 
     def keep(self, documents: Documents) -> None:
         """Keep the variables of these documents, the whole corpus, between visits."""

@@ -36,7 +36,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
-from pysgrld.train.begin import begin, begin_by_clusters, begin_exactly, draw_on
+from pysgrld.train.begin import begin, begin_exactly, clusters_of_topics, draw_on
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.
@@ -205,9 +205,11 @@ class TopicModel(KeptModel, Transformer):
         facts = Facts(len(train), words, tokens, visits, seen, known)
         self._begin(given, facts, documents, train, held_out, names)
         corpus = CorpusFacts(facts.words, facts.tokens)
-        begin_by_clusters(self._posterior, self._options, corpus, RunOn(jobs(self.n_jobs)))
         posterior, progress = self._posterior, Progress(type(self).__name__, self.verbose)
         chain, ended = posterior.chain, False
+        run_on = RunOn(jobs(self.n_jobs))
+        if first := clusters_of_topics(chain.stream, self._options, corpus, run_on):
+            chain.begin_from(*first)
         with progress:
             while not (ended or progress.interrupted):
                 progress.advance(self._advance, chain.step)

@@ -212,10 +212,10 @@ def check_shared(given: Mapping[str, Any]) -> None:
     sampler, model = kind_of(given)
     if not model.adds_up:
         raise UsageError(f"--mpi: --model {model.name} is trained by one process: leave --mpi out")
-    if sampler.whole_corpus or given.get("keep-documents") == "on":
-        what = f"--algo {sampler.name}" if sampler.whole_corpus else "--keep-documents on"
+    if sampler.serial:
         raise UsageError(
-            f"--mpi: {what} keeps what is sampled of every document, in one process: leave --mpi out"
+            f"--mpi: --algo {sampler.name} draws the topics of all tokens one after the other, in one "
+            "process: leave --mpi out, or give --algo gibbs"
         )
     if "corpus-size" in given:
         raise UsageError(

@@ -64,6 +64,7 @@ class TokenTopics(DocumentSampler):
         Where the tokens of each document begin among them.
     """
 
+    by_document = frozenset({"z"})
     topics: int
     alpha: float | None
     z: Int32s | None = None

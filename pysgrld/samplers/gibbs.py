@@ -44,7 +44,7 @@ class Conjugate(RowsOrLogs):
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional law; ``h`` plays no part."""
         del h
-        core.simplex_scir(**self.arguments(key, statistics), h=math.inf)
+        self.step_by(core.simplex_scir, None, **self.arguments(key, statistics), h=math.inf)
 
 
 class Mean(Rows):

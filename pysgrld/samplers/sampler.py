@@ -121,6 +121,9 @@ class Sampler:
     whole_corpus : bool
         Whether it is valid only with the whole corpus as its minibatch, what is sampled of every
         document kept.
+    serial : bool
+        Whether each draw of a document's topics waits for the one before, over all documents: one process
+        has all of them.
     draws : bool
         Whether its states are draws from the posterior, to be kept and averaged; a variational
         approximation has none.
@@ -147,6 +150,7 @@ class Sampler:
     options: Mapping[str, Option] = field(default_factory=dict)
     check: Callable[[Mapping[str, Any]], None] | None = None
     whole_corpus: bool = False
+    serial: bool = False
     draws: bool = True
     relative: bool = True
     inflates: bool = False

@@ -165,6 +165,7 @@ SAMPLERS: dict[str, Sampler] = {
             "pysgrld.samplers.gibbs",
             "Mean",
             whole_corpus=True,
+            serial=True,
             learns=_BOTH,
         ),
         Sampler(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Resolved
+from pysgrld.types import Doubles, Floats
 
 #: Iterations of a short chain where there is no warm-up, and between its draws, of the second half.
 _SHORT, _BETWEEN = 50, 5
@@ -85,18 +87,32 @@ def short_iterations(options: Resolved) -> int:
     return warm_up + warm_up // 5
 
 
-def begin_by_clusters(
-    posterior: Posterior, options: Resolved, corpus: CorpusFacts, run_on: RunOn
-) -> bool:
-    """Begin a chain with what several short chains find, where the options ask for that.
+class FirstTopics(NamedTuple):
+    """Topics that a chain begins with instead of random ones, as `Chain.begin_from` takes them.
+
+    Attributes
+    ----------
+    topics : (V' or less, K or more) float32
+    tokens : (K,) float64
+        Tokens of the corpus that each topic has.
+    """
+
+    topics: Floats
+    tokens: Doubles
+
+
+def clusters_of_topics(
+    stream: Minibatches, options: Resolved, corpus: CorpusFacts, run_on: RunOn
+) -> FirstTopics | None:
+    """Return what several short chains find, where the options ask for that.
 
     Each of them is trained a little further than the warm-up goes, from random numbers of its own, and
     the draws of its last quarter are averaged.
 
     Parameters
     ----------
-    posterior : Posterior
-        Of a chain at iteration 0.
+    stream : Minibatches
+        Of the chain that is to begin.
     options : Resolved
     corpus : CorpusFacts
     run_on : RunOn
@@ -104,13 +120,13 @@ def begin_by_clusters(
 
     Returns
     -------
-    bool
-        Whether it does; else topics are random, as where a short chain is no longer finite: the chain
-        itself then says why, and keeps its state.
+    FirstTopics or None
+        None where topics are random, as where a short chain is no longer finite: the chain itself then
+        says why, and keeps its state.
     """
-    stream, starts = posterior.chain.stream, options.starts or 1
+    starts = options.starts or 1
     if starts < 2 or not isinstance(stream, Epochs):
-        return False
+        return None
     k, found = options.widths[0], []
     for number in range(starts):
         seed = _OTHERS + (starts * options.seed + number) % _OTHERS
@@ -126,13 +142,12 @@ def begin_by_clusters(
                 if 4 * t > 3 * iterations and (iterations - t) % _BETWEEN == 0:
                     phi += weights_of(chain.draw())[:, :k].T
         except NumericalError:
-            return False
+            return None
         finally:
             chain.close()
         found.append((phi / phi.sum(axis=1, keepdims=True)).astype(np.float32))
     topics = np.ascontiguousarray(cluster_means(found, k).T)
-    posterior.chain.begin_from(topics, np.full(k, corpus.tokens / k))
-    return True
+    return FirstTopics(topics, np.full(k, corpus.tokens / k))
 
 
 def begin_exactly(

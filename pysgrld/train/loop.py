@@ -34,10 +34,17 @@ from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
-from pysgrld.train.begin import begin, begin_by_clusters, begin_exactly, draw_on, short_iterations
+from pysgrld.train.begin import (
+    FirstTopics,
+    begin,
+    begin_exactly,
+    clusters_of_topics,
+    draw_on,
+    short_iterations,
+)
 from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
-from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, raise_if_stopped
+from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, begin_together, raise_if_stopped
 from pysgrld.train.run_writer import RunTotals, RunWriter
 
 logger = logging.getLogger(__name__)
@@ -130,15 +137,15 @@ class Training:
         restored = self._start()
         try:
             with self.pulse:
-                begun = restored or self._begin_from()
-                self.comm.share(self.chain.step if begun else None)
-                if begun:
-                    self.comm.spread(self.chain.arrays())
+                first = None if restored else self._first_topics()
+                begin_together(self.chain, self.comm, first, restored=restored)
+                if first is not None and self.parent is not None:
+                    self._save(last=False)
                 return self._go()
         except Interrupted:
             raise
         except NumericalError as error:
-            arrays = self.chain.arrays() | self.posterior.arrays()
+            arrays = self.chain.common() | self.posterior.arrays()
             told = f"{error}; {keep_failure(self.run.path, self.keeper.step, arrays)}"
             self._log_end("failed", error=told)
             raise NumericalError(told) from error
@@ -429,11 +436,8 @@ class Training:
         self.reporter.started(run, line)
         return checkpoint is not None
 
-    def _begin_from(self) -> bool:
-        """Begin with topics of short chains, or those of the run that this one goes on from, saved.
-
-        Return whether it did: else they are random.
-        """
+    def _first_topics(self) -> FirstTopics | None:
+        """Return topics of short chains, or of the run that this one goes on from; None: random ones."""
         if self.parent is None:
             corpus, waiting = (
                 CorpusFacts(self.words, self.tokens),
@@ -446,7 +450,7 @@ class Training:
                     f"{starts} short chains of {each} first: it begins with clusters of their topics"
                 )
             try:
-                return begin_by_clusters(self.posterior, self.options, corpus, run_on)
+                return clusters_of_topics(self.stream, self.options, corpus, run_on)
             except Stopped:
                 reason = str(self.stop.reason)
                 self._log_end("interrupted", reason=reason)
@@ -458,10 +462,8 @@ class Training:
         shares, k = results.weights(), results.fitted.layers[0]
         if shares is None:
             shares = np.full(k, 1.0 / k)
-        self.chain.begin_from(results.phi(), shares * results.fitted.record.tokens)
         self.reporter.note(f"begins with the topics of {self.parent.run}")
-        self._save(last=False)
-        return True
+        return FirstTopics(results.phi(), shares * results.fitted.record.tokens)
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
         """Go back to where exact draws began, if more iterations than that are asked for.

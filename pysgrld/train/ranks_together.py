@@ -23,6 +23,7 @@ from pysgrld.models.resolve import restored
 from pysgrld.models.table import model_of
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import processors, threads, version
+from pysgrld.train.begin import FirstTopics
 from pysgrld.train.plan import Sharing
 from pysgrld.train.prepare import Prepared
 from pysgrld.types import Positions
@@ -87,10 +88,11 @@ class Rounds:
                     orders = Orders.STOP
                 self.waited = self.clock() - began
             met = comm.meet(
-                batch, orders, lambda: (a for a in chain.arrays().values() if a.nbytes <= _SMALL)
+                batch, orders, lambda: (a for a in chain.common().values() if a.nbytes <= _SMALL)
             )
             if met.orders:
-                comm.meet(same=lambda: chain.arrays().values())
+                comm.meet(same=lambda: chain.common().values())
+                chain.gather()
             if met.orders & Orders.SAVE:
                 yield None
             elif met.orders:
@@ -105,6 +107,31 @@ class Rounds:
                 visit = chain.advance(batch.over(met.words))
                 batch = None
                 yield Visit(met.documents, met.tokens, visit.step_size)
+
+
+def begin_together(
+    chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
+) -> None:
+    """Let the chains of all ranks begin as that of the first one does, who says how.
+
+    Parameters
+    ----------
+    chain : Chain
+        Of this rank.
+    comm : Communicator
+    first : FirstTopics, optional
+        Topics that all begin with.
+    restored : bool
+        Whether the chain of the first rank goes on from a checkpoint.
+    """
+    step, restored, begins = comm.share((chain.step, restored, first is not None))
+    if restored:
+        arrays = comm.spread(None if comm.rank else chain.common()) | chain.scatter()
+        if comm.rank:
+            chain.restore(step, arrays)
+    elif begins:
+        chain.begin_from(**comm.spread(first and first._asdict()))
+        chain.gather()
 
 
 def raise_if_stopped(stop: StopFlag) -> None:
@@ -312,9 +339,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     )
     try:
         comm.meet()  # all have the corpus, and a chain
-        step = comm.share()
-        if step is not None:
-            chain.restore(step, comm.spread())
+        begin_together(chain, comm)
         save = False
 
         def wants() -> Orders:

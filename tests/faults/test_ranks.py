@@ -19,6 +19,8 @@ pytest.importorskip("mpi4py", reason="no mpi4py here: pip install mpi4py mpich")
 if not ranks.MPIEXEC.exists():
     pytest.skip("no mpiexec of the mpich wheel here", allow_module_level=True)
 
+#: What is sampled of documents is kept, by each rank of its own ones.
+KEPT = {"algo": "gibbs", "minibatch": None, "warm_up": None}
 #: Models and samplers whose counts are added up in ways of their own.
 FORMS = {
     "plain": {},
@@ -28,6 +30,12 @@ FORMS = {
     "deep": {"topics": None, "layers": "20,8"},
     "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
     "sgrld": {"algo": "sgrld", "topics": 150, "counts": "sampled"},
+    "gibbs": KEPT,
+    "gibbs-learned": KEPT | {"alpha": "learn", "eta": "learn", "topics": 150},
+    "gibbs-deep": KEPT | {"topics": None, "layers": "20,8"},
+    "kept": {"keep_documents": "on", "minibatch": None},
+    "kept-ovb": {"algo": "ovb", "warm_up": None, "burn_in": None}
+    | {"keep_documents": "on", "minibatch": None},
     "exact": {"exact_sweeps": 6},  # whose sweeps are those of the first rank alone
 }
 
@@ -92,6 +100,28 @@ def test_ranks_go_on_with_the_topics_of_another_run_as_one_process_does(alone, t
     assert ranks.state(alone / "next-0", 8) == ranks.state(alone / "next-2", 8)
     assert ranks.state(alone / "next-0", 8) != ranks.state(alone / "run", 8)
     trials()
+
+
+@pytest.mark.row(42)
+def test_documents_that_ranks_keep_go_on_with_any_number_of_them(folder, trials):
+    """Red with: a checkpoint that has the documents of the first rank alone; parts by another order.
+
+    Red with: ranks that go on with documents of others; one that gives tokens their first topics anew.
+    """
+    given = FORMS["gibbs-learned"]
+    for number, more in ((0, {"out": "one"}), (3, {"act": (1, "SIGTERM", 6)}), (2, {})):
+        ended = ranks.train(number, folder, **given, **more)
+        assert ended.code == (85 if "act" in more else 0), ended
+        trials()
+    for step in (8, 12):
+        assert ranks.state(folder / "run", step) == ranks.state(folder / "one", step)
+    for out, number in (("next-0", 0), ("next-2", 2)):  # with the topics of another run
+        more = {"from": "run", "forget": 60, "iterations": 8}
+        ended = ranks.train(
+            number, folder, out=out, **(given | {"alpha": None, "eta": None} | more)
+        )
+        assert ended.code == 0, ended
+    assert ranks.state(folder / "next-0", 8) == ranks.state(folder / "next-2", 8)
 
 
 @pytest.mark.nightly
@@ -304,7 +334,7 @@ def test_a_rank_of_an_older_processor_is_met(folder, alone, trials):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--algo", "cgs"), "--mpi: --algo cgs keeps what is sampled of every document"),
+        (("--algo", "cgs"), "--mpi: --algo cgs draws the topics of all tokens one after the other"),
         (("--model", "sam"), "--mpi: --model sam is trained by one process"),
         (("--chains", "2"), "--mpi trains one chain, not several"),
     ],

@@ -25,6 +25,7 @@ FORMS = {
     "scir-lazy": ("scir", TOPICS._replace(sparse=True, settings=ScirSettings(lazy="on"))),
     "scir-log": ("scir", TOPICS._replace(prior=0.001)),
     "sgrld": ("sgrld", TOPICS),
+    "gibbs": ("gibbs", TOPICS),
     "tlasgr": ("tlasgr", TOPICS),
     "smld": ("smld", TOPICS),
 }
@@ -96,7 +97,7 @@ def test_a_state_that_is_moved_together_has_the_bits_of_one_process(form, size, 
     for one in started:
         one.join(60)
     assert found == [alone] * size
-    shares = form in ("scir", "scir-natural", "scir-lazy", "sgrld")
+    shares = form in ("scir", "scir-natural", "scir-lazy", "sgrld", "gibbs")
     least = 2 * STEPS if shares else 0  # the warm-up of others may be rows
     assert min(threads.moved) == max(threads.moved) >= least
 

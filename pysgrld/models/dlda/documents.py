@@ -100,6 +100,8 @@ class DeepDocuments(DocumentSampler):
     threads : int
     """
 
+    by_document = frozenset({"theta", "rates", "totals"})
+
     def __init__(
         self,
         *,

@@ -37,6 +37,8 @@ class MeanFieldDocuments(DocumentSampler):
     threads : int
     """
 
+    by_document = frozenset({"gamma"})
+
     def __init__(self, *, topics: int, alpha: float, sweeps: int, threads: int) -> None:
         self.topics, self.alpha, self.sweeps, self.threads = topics, alpha, sweeps, threads
         self._gamma: Floats | None = None
