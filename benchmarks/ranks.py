@@ -33,6 +33,8 @@ CASES = [
     (100_000, 100, 10_000, "scir", 5),
     (100_000, 100, 10_000, "sgrld", 5),
     (200_000, 500, 2_000, "scir", 5),
+    (100_000, 100, 10_000, "gibbs", 5),
+    (100_000, 100, 80_000, "gibbs", 4),
 ]
 
 
@@ -76,10 +78,13 @@ class Timed:
 
 def chain_of(v, k, size, algo, comm):
     """A chain beyond its warm-up, and its words."""
-    some = corpus(v, 4 * size)
+    whole = algo == "gibbs"
+    some = corpus(v, size if whole else 4 * size)
     everything = np.arange(len(some))
     facts = Facts(len(some), v, some.tokens, 0, minibatch_words(some, everything))
-    given = {"algo": algo, "topics": k, "minibatch": size, "seed": 1, "warm-up": 1}
+    given = {"algo": algo, "topics": k, "seed": 1}
+    if not whole:
+        given |= {"minibatch": size, "warm-up": 1}
     options = resolve(given, facts).options
     stream = Epochs.of(options, some, everything, comm.rank, comm.size)
     run_on = RunOn(1, comm=comm)
@@ -107,6 +112,7 @@ def measured(case, comm, barrier):
     if comm.size > 1:
         timed.of(comm, "meet", "meet", barrier)
         timed.of(comm, "_add_up", "sum", barrier)
+        timed.of(comm, "_add_own", "sum", barrier)
         timed.of(comm, "complete", "moved", barrier)
     for _ in range(iterations):
         timed.spent.clear()
@@ -124,7 +130,7 @@ def measured(case, comm, barrier):
 def team_batch(chain, comm, timed):
     """The documents of the next iteration, read without help of another thread."""
     began = time.process_time()
-    batch = chain.stream.minibatch(chain.step)
+    batch = chain._whole or chain.stream.minibatch(chain.step)
     timed.spent["read"] += time.process_time() - began
     words = comm.meet(batch).words
     began = time.process_time()

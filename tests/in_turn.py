@@ -20,7 +20,7 @@ class InTurn(Communicator):
     def __init__(self, ranks):
         self.ranks = ranks
 
-    def collect(self, sample, batch):
+    def collect(self, sample, batch, *, by_words=False):
         """Sample the parts of a minibatch, and add up as ranks do; a kernel lends its arrays: copies."""
         sums, values = None, []
         for found in map(sample, self._parts(batch)):

@@ -194,7 +194,14 @@ class BlockChain(Chain):
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
         """Sample the topics of documents, and return what blocks are to be stepped by."""
-        return self.documents.visit(key, self._read(key, batch.words), batch, self.comm)
+        draw = self._read(key, batch.words)
+        if self.comm.size > 1:
+            topics, asked = (
+                self.states[self.topics.name],
+                self.priors or self.topics.seeds is not None,
+            )
+            self.comm.cuts = None if asked else topics.owned(batch.words)
+        return self.documents.visit(key, draw, batch, self.comm)
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
         """Begin with the topics of another chain, not random ones: as if counts had been these.

@@ -76,6 +76,9 @@ class Communicator:
         Number of this process, from 0, and how many there are. The first one alone writes.
     words : int
         Vocabulary V, set by all between the same two meetings; 0 until it is known.
+    cuts : sequence of int or None
+        Of the minibatch's words rank r steps those from ``cuts[r]`` to before ``cuts[r + 1]``, and needs
+        their counts alone; None where each needs all. Set by the chain before documents are sampled.
     host, library : str
         Where this process runs, and what carries the messages.
     """
@@ -83,6 +86,7 @@ class Communicator:
     rank: int = 0
     size: int = 1
     words: int = 0
+    cuts: Sequence[int] | None = None
     host: str = ""
     library: str = ""
 
@@ -114,7 +118,14 @@ class Communicator:
             return Meeting(None, orders)
         return Meeting(batch.words, orders, len(batch.doc_ids), batch.tokens)
 
-    def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
+    @property
+    def own(self) -> slice:
+        """The minibatch's words whose counts this rank needs."""
+        return slice(None) if self.cuts is None else slice(*self.cuts[self.rank : self.rank + 2])
+
+    def collect(
+        self, sample: Callable[[Minibatch], Collected], batch: Minibatch, *, by_words: bool = False
+    ) -> Collected:
         """Sample the documents of this rank, and add up what all ranks have found, in their order.
 
         Parameters
@@ -123,6 +134,9 @@ class Communicator:
             Samples some documents.
         batch : Minibatch
             Those of this rank.
+        by_words : bool
+            Whether the first array has a row for each of the minibatch's words, of which those of `own`
+            are enough: the others are then not those of all ranks.
         """
         return sample(batch)
 

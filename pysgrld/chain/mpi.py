@@ -132,7 +132,9 @@ class Ranks(Communicator):
 
     # ---- within one
 
-    def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
+    def collect(
+        self, sample: Callable[[Minibatch], Collected], batch: Minibatch, *, by_words: bool = False
+    ) -> Collected:
         """Sample the documents of this member, and add up what all have found, in their order.
 
         Raises
@@ -153,8 +155,12 @@ class Ranks(Communicator):
         self._add_up(failed)
         if failed[0]:
             self._raise_first(wrong)
-        small = [counts for counts in sums if counts.size <= SMALL]
-        for counts in (a for a in sums if a.size > SMALL):
+        rest = list(sums)
+        if by_words and self.cuts is not None:
+            for piece, begins in _pieces(rest.pop(0), self.cuts):
+                self._add_own(piece, begins)
+        small = [counts for counts in rest if counts.size <= SMALL]
+        for counts in (a for a in rest if a.size > SMALL):
             flat = counts.reshape(-1)
             for at in range(0, flat.size, MOST):
                 self._add_up(flat[at : at + MOST])
@@ -175,13 +181,19 @@ class Ranks(Communicator):
             with self.watch.waiting():
                 self.comm.Allreduce(MPI.IN_PLACE, flat, op=MPI.SUM)
             return
-        begins = [rank * len(flat) // self.size for rank in range(self.size + 1)]
-        counts, places = np.diff(begins), np.array(begins[:-1])
-        begin, end = begins[self.rank], begins[self.rank + 1]
+        begins = np.array([rank * len(flat) // self.size for rank in range(self.size + 1)])
+        self._add_own(flat, begins)
+        self._give(flat, begins)
+
+    def _add_own(self, flat: Int64s, begins: Int64s) -> None:
+        """Add up this member's share of counts in place; its other counts stay as they are."""
+        counts, places = np.diff(begins), begins[:-1]
+        begin, end = begins[self.rank : self.rank + 2].tolist()
         others = np.arange(self.size) != self.rank  # of its own share each member has its part
-        if len(self._room) < (self.size - 1) * (end - begin):
-            self._room = np.empty((self.size - 1) * (end - begin), np.int64)
-        parts = self._room[: (self.size - 1) * (end - begin)].reshape(self.size - 1, end - begin)
+        room = (self.size - 1) * (end - begin)
+        if len(self._room) < room:
+            self._room = np.empty(room + room // 8, np.int64)
+        parts = self._room[:room].reshape(self.size - 1, end - begin)
         theirs = others * (end - begin)
         with self.watch.waiting():
             self.comm.Alltoallv(
@@ -189,7 +201,6 @@ class Ranks(Communicator):
                 [parts, theirs, np.cumsum(theirs) - theirs, MPI.INT64_T],
             )
         core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
-        self._give(flat, np.array(begins))
 
     def _give(self, flat: Array, begins: Int64s) -> None:
         """Send the others this member's share of a vector, and take theirs.
@@ -212,11 +223,8 @@ class Ranks(Communicator):
 
     def complete(self, array: Array, cuts: Sequence[int]) -> None:
         """Fill what others have of an array: member r has rows ``cuts[r]`` to before ``cuts[r + 1]``."""
-        flat = array.reshape(-1)
-        begins = np.array(cuts, np.int64) * (len(flat) // len(array))
-        for at in range(0, len(flat), MOST):
-            piece = flat[at : at + MOST]
-            self._give(piece, np.clip(begins - at, 0, len(piece)))
+        for piece, begins in _pieces(array, cuts):
+            self._give(piece, begins)
 
     def figures(self) -> dict[str, float]:
         """Return the number of members, and seconds of messages, of sampling, and of moving topics.
@@ -359,6 +367,15 @@ class Ranks(Communicator):
         """End the processes of all members at once."""
         self.comm.Abort(code)
         raise SystemExit(code)
+
+
+def _pieces(array: Array, cuts: Sequence[int]) -> Iterator[tuple[Array, Int64s]]:
+    """Cut an array into flat pieces, each with where the rows of each member begin and end in it."""
+    flat = array.reshape(-1)
+    begins = np.array(cuts, np.int64) * (len(flat) // max(1, len(array)))
+    for at in range(0, len(flat), MOST):
+        piece = flat[at : at + MOST]
+        yield piece, np.clip(begins - at, 0, len(piece))
 
 
 #: The digest of which every bit is set.

@@ -148,15 +148,17 @@ class GibbsDocuments(TokenTopics):
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
         phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
-        found = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
+        found = comm.collect(
+            lambda part: self._sampled(key, phi, alpha, part), batch, by_words=True
+        )
         counts, tokens, *others = found.sums
         if self.active:
             core.spread(
-                phi=phi,
+                phi=phi[comm.own],
                 alpha=alpha,
                 topics=self.topics,
-                bucket=others[0],
-                counts=counts,
+                bucket=others[0][comm.own],
+                counts=counts[comm.own],
                 work=self._work,
                 threads=self._threads,
             )

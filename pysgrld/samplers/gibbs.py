@@ -40,6 +40,7 @@ class Conjugate(RowsOrLogs):
     """Rows that are drawn anew in every step."""
 
     logs = LogConjugate
+    owned = Rows.owned_of_all
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional law; ``h`` plays no part."""

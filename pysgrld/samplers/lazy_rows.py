@@ -20,7 +20,7 @@ all rows are brought up to date, after which ``sums`` are the sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,7 +59,7 @@ class LazyRows(Rows):
         All rows are stepped while a topic is small, which `catch_up` has prepared.
         """
         v, k = self.block.shape
-        if self._some_small() and (self.last == self.now).all():
+        if self._steps_all():
             self.step_by(self.step_all, None, **self.arguments(key, statistics), h=h)
             self.now += h
             self.last[:] = self.now
@@ -76,6 +76,14 @@ class LazyRows(Rows):
         )
         self.now += h
         self.last[statistics.rows] = self.now
+
+    def owned(self, words: Int32s) -> Sequence[int] | None:
+        """Return which of the words' counts each process needs: those of the rows that it steps."""
+        return self.owned_of_all(words) if self._steps_all() else self.owned_of_these(words)
+
+    def _steps_all(self) -> bool:
+        """Whether the next step is one of all rows."""
+        return self._some_small() and bool((self.last == self.now).all())
 
     def catch_up(self, key: Key, words: Int32s) -> None:
         """Bring the rows of ``words`` up to date, and all rows where it is time to."""

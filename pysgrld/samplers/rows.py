@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -46,6 +46,11 @@ def drawn(key: Key, block: Block, threads: int) -> dict[str, Array]:
     return start_at_seeds(block.seeds, arrays["g"], arrays["sums"])
 
 
+def _cuts(shares: list[int], rows: int) -> list[int]:
+    """Return the rows at which the shares of blocks begin, and where the last one ends."""
+    return [min(rows, core.ROW_BLOCK * share) for share in shares]
+
+
 class FromRows(BlockState[Counts]):
     """A state that sampling goes on from after a warm-up of rows."""
 
@@ -81,17 +86,16 @@ class Rows(FromRows):
             Of the kernel.
         """
         n = len(self.g) if rows is None else len(rows)
-        blocks, peers = -(-n // core.ROW_BLOCK), self.peers
-        if peers is None or blocks < FEWEST * peers.size:
+        shares, peers = self._shares(n, arguments["rows"] if rows is None else None), self.peers
+        if peers is None or shares is None:
             kernel(**arguments)
             return
-        shares = [rank * blocks // peers.size for rank in range(peers.size + 1)]
         first, last = shares[peers.rank : peers.rank + 2]
-        added = np.zeros((blocks, self.g.shape[1]))
+        added = np.zeros((shares[-1], self.g.shape[1]))
         peers.move(partial(kernel, **arguments, added=added, first=first, last=last))
         peers.complete(added, shares)
         core.simplex_add_blocks(sums=self.sums, added=added, anew=rows is None)
-        cuts = [min(n, core.ROW_BLOCK * share) for share in shares]
+        cuts = _cuts(shares, n)
         if rows is None:
             peers.complete(self.g, cuts)
             return
@@ -103,6 +107,34 @@ class Rows(FromRows):
         peers.complete(sent, cuts)
         self.g[rows[:begin]] = sent[:begin]
         self.g[rows[end:]] = sent[end:]
+
+    def _shares(self, rows: int, counted: Int32s | None = None) -> list[int] | None:
+        """Return the blocks of so many rows at which the share of each peer begins; None: no shares.
+
+        Rows that have counts, all where None, are twice the work of others: counts come from all peers.
+        """
+        blocks, peers = -(-rows // core.ROW_BLOCK), self.peers
+        if peers is None or blocks < FEWEST * peers.size:
+            return None
+        work = np.full(blocks, core.ROW_BLOCK)
+        if counted is not None:
+            work += np.bincount(counted // core.ROW_BLOCK, minlength=blocks)
+        done = np.cumsum(work)
+        ends = np.arange(1, peers.size) * int(done[-1]) // peers.size
+        return [0, *np.searchsorted(done, ends, side="right").tolist(), blocks]
+
+    def owned_of_all(self, words: Int32s) -> Sequence[int] | None:
+        """Return `owned` where all rows are stepped, each by its own counts."""
+        shares = self._shares(len(self.g), words)
+        if shares is None:
+            return None
+        cuts: list[int] = np.searchsorted(words, _cuts(shares, len(self.g))).tolist()
+        return cuts
+
+    def owned_of_these(self, words: Int32s) -> Sequence[int] | None:
+        """Return `owned` where these rows are stepped and no others."""
+        shares = self._shares(len(words))
+        return None if shares is None else _cuts(shares, len(words))
 
     def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
         """Return the arguments that all kernels have that step all rows."""
@@ -160,6 +192,8 @@ class WarmUp(Rows):
 
     Kernel: simplex_relax in cpp/kernels/simplex_common.cpp.
     """
+
+    owned = Rows.owned_of_all
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""

@@ -14,7 +14,7 @@ step goes as far as one of kappa h. Its rows cannot be lazy: kappa changes with 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -29,7 +29,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, log_sums, 
 from pysgrld.samplers.rows import Rows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import Block, Key
+from pysgrld.types import Block, Int32s, Key
 
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch,
 LAZY_FROM = 2.0
@@ -137,6 +137,11 @@ class Cir(RowsOrLogs):
             warm.g[:, :k] *= (total / warm.sums[:k]).astype(np.float32)
             warm.sums[:] = warm.g.sum(axis=0, dtype=np.float64)
         return super().after(warm)
+
+    def owned(self, words: Int32s) -> Sequence[int] | None:
+        """Return which of the words' counts each process needs: all where rates depend on all counts."""
+        natural = self.block.settings.cir_rate == "natural"
+        return None if natural else self.owned_of_all(words)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make one CIR transition of length ``h`` with shapes eta + N_kw; exact for every ``h``."""

@@ -28,7 +28,8 @@ class Counts(NamedTuple):
     rows : (R,) int32
         Rows of the block that were touched, sorted.
     counts : (R, Kp) int64
-        Topic counts summed over kept sweeps; integers, so that order cannot matter.
+        Topic counts summed over kept sweeps; integers, so that order cannot matter. Where each of several
+        processes steps rows of its own, those of its rows alone (`BlockState.owned`).
     factor : float
         ``counts * factor`` estimates the corpus's counts N_kw: scale / (unit * kept sweeps).
     level : float
@@ -220,6 +221,15 @@ class BlockState(ABC, Generic[S]):
             self.step(key, statistics, ALL_THE_WAY)
         finally:
             self.peers = peers
+
+    def owned(self, words: Int32s) -> Sequence[int] | None:
+        """Return which of the words' counts each process needs, where its peers need the others alone.
+
+        Process r needs those from ``cuts[r]`` to before ``cuts[r + 1]`` in its next step. None where each
+        needs all, or there are no peers. Asked when the words' rows are up to date.
+        """
+        del words
+        return None
 
     def pace(self, at: Pace, statistics: S) -> float:
         """Return the step size of this block where the topics' is ``at.h``: the same, for topics."""

@@ -40,6 +40,16 @@ FORMS = {
 }
 
 
+#: Topics of which each rank moves a part: all rows, or those of a minibatch; by its own counts or all.
+MOVED = {
+    "all": {"lazy": "off"},
+    "lazy": {"lazy": "on", "topics": 130},
+    "natural": {"lazy": "off", "cir_rate": "natural"},
+    "gibbs": KEPT | {"topics": 130},
+    "gibbs-eta": KEPT | {"eta": "learn"},
+}
+
+
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """A folder with a corpus, and the state of an undisturbed process by itself."""
@@ -75,14 +85,18 @@ def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, thre
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize("lazy", ["on", "off"])
-def test_topics_over_many_words_are_moved_by_ranks_in_parts(tmp_path, lazy, trials):
-    """Over 50 words, as above, each rank moves all. Red with: a part that is not sent to the others."""
+@pytest.mark.parametrize("form", MOVED)
+def test_topics_over_many_words_are_moved_by_ranks_in_parts(tmp_path, form, trials):
+    """Over 50 words, as above, each rank moves all. Red with: a part that is not sent to the others.
+
+    Red with: counts of a rank's own words where all are needed, for rates or for a learned eta; counts of
+    other words than those that it steps.
+    """
     rng = random.Random(1)
     lines = (" ".join(f"w{rng.randint(0, 1999)}" for _ in range(90)) for _ in range(60))
     (tmp_path / "corpus.txt").write_text("\n".join(lines) + "\n")
     for out, number in (("one", 0), ("three", 3)):
-        ended = ranks.train(number, tmp_path, out=out, lazy=lazy)
+        ended = ranks.train(number, tmp_path, out=out, **MOVED[form])
         assert ended.code == 0, ended
     assert ranks.state(tmp_path / "one") == ranks.state(tmp_path / "three")
     last = json.loads((tmp_path / "three" / "metrics.jsonl").read_text().splitlines()[-1])

@@ -57,7 +57,8 @@ class MeanFieldDocuments(DocumentSampler):
         """
         del key
         weights = weights_of(draw)
-        counts, tokens = comm.collect(lambda part: self._counted(weights, part), batch).sums
+        found = comm.collect(lambda part: self._counted(weights, part), batch, by_words=True)
+        counts, tokens = found.sums
         level = batch.scale * int(tokens[0]) / self.topics
         return {"phi": Counts(batch.words, counts, batch.scale / UNIT, level)}
 
