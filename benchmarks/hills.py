@@ -34,7 +34,7 @@ from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, match
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
-from pysgrld.train.begin import begin_by_clusters, begin_exactly
+from pysgrld.train.begin import begin_exactly, clusters_of_topics
 from pysgrld.types import Doubles, Floats
 
 
@@ -180,7 +180,9 @@ def starts(ground: Ground, seed: int, number: int) -> Posterior:
     posterior = ground.chain(seed, ground.iterations // 3, starts=number)
     options = ground.options(seed, ground.iterations // 3, starts=number)
     tokens = int(ground.corpus.lengths()[ground.train].sum())
-    begin_by_clusters(posterior, options, CorpusFacts(ground.corpus.words, tokens), RunOn(1))
+    chain, corpus = posterior.chain, CorpusFacts(ground.corpus.words, tokens)
+    if first := clusters_of_topics(chain.stream, options, corpus, RunOn(1)):
+        chain.begin_from(*first)
     advance(posterior, ground.iterations)
     return posterior
 

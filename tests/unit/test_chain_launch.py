@@ -47,9 +47,7 @@ def test_a_library_that_sees_fewer_processes_is_refused():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"algo": "gibbs"}, "--algo gibbs keeps"),
-        ({"algo": "cgs"}, "--algo cgs keeps"),
-        ({"keep-documents": "on"}, "--keep-documents on keeps"),
+        ({"algo": "cgs"}, "--algo cgs draws the topics of all tokens one after the other"),
         ({"model": "dpmm"}, "--model dpmm is trained by one process"),
         ({"model": "sam"}, "--model sam is trained by one process"),
         ({"corpus-size": 100}, "build the corpus first"),
@@ -60,7 +58,17 @@ def test_what_ranks_cannot_share_is_refused(options, said):
         check_shared(options)
 
 
-@pytest.mark.parametrize("options", [{}, {"algo": "ovb"}, {"layers": (8, 4)}, {"algo": "sgrld"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"algo": "ovb"},
+        {"layers": (8, 4)},
+        {"algo": "sgrld"},
+        {"algo": "gibbs"},
+        {"keep-documents": "on"},
+    ],
+)
 def test_what_ranks_share_is_not(options):
     check_shared(options)
 
