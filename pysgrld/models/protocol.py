@@ -106,6 +106,8 @@ class Model(ABC, Generic[R]):
         Module and name of the class of its trained runs, imported likewise.
     minibatch : int
         Documents of a minibatch, where the corpus is large enough.
+    minibatch_tokens : int
+        Tokens of a minibatch, at least, of samplers that draw: of short documents it has more.
     steps_all : bool
         Whether an iteration may step all topics in all words, whatever the minibatch has: then
         minibatches are larger where that would take longer than sampling.
@@ -132,6 +134,7 @@ class Model(ABC, Generic[R]):
     resolves_to: str
     reads: str
     minibatch: int
+    minibatch_tokens: int = 0
     steps_all: bool = False
     spacing: int = 5
     adds_up: bool = False

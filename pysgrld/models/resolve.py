@@ -66,11 +66,14 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     model.resolve(value, said, facts, whole_corpus=sampler.whole_corpus)
     k = model.expected_topics or int(value["topics"])
     d, whole = facts.documents, sampler.whole_corpus
-    # fewer documents where the model's number is a quarter of the corpus or 80,000 tokens
+    # fewer documents where the model's number is a quarter of the corpus or 80,000 tokens; more where
+    # they are short
     long_ones = 80_000 * d // max(1, facts.tokens)
+    short_ones = model.minibatch_tokens * d // max(1, facts.tokens) if sampler.draws else 0
+    usually = max(model.minibatch, short_ones)
     chosen = value["minibatch"] is None
     rules: dict[str, Any] = {
-        "minibatch": d if whole else min(model.minibatch, -(-d // 4), max(16, long_ones)),
+        "minibatch": d if whole else min(usually, -(-d // 4), max(16, long_ones)),
         "kept-sweeps": 1 if whole else value["sweeps"] - value["sweeps"] // 2,
         "shuffle-buffer": SHUFFLE_BUFFER if value["corpus-size"] else None,
         "counts": "sampled" if whole else "rao-blackwell",

@@ -36,6 +36,12 @@ LAZY_FROM = 2.0
 #: and where the expected mass of a topic, V eta + N/K, is so many times `DENSE`: while a topic is small
 #: all rows are stepped, and nothing would be saved.
 LAZY_SCALE = 5.0
+#: Tokens that one of a minibatch counts as after a step: a twelfth of what a word has in the corpus,
+OF_A_WORD = 12.0
+#: at least so many, below which chains forget slowly,
+FEWEST_TOKENS = 2.0
+#: and at most so many, unless the step would be below 0.02 (docs/internals/defaults.md).
+MOST_TOKENS = 10.0
 
 
 @dataclass(frozen=True)
@@ -83,8 +89,16 @@ class ScirSettings(SamplerSettings):
 
 
 def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
-    """Return a constant step: 10 B/D within 0.02 and 1, shorter where the natural rate goes as far."""
-    h = min(1.0, max(10.0 * facts.minibatch / facts.documents, 0.02))
+    """Return a constant step c B/D, at most 1; shorter where the natural rate goes as far.
+
+    A token of a minibatch counts as c tokens after the step, which must not be many beside those that a word
+    has: c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`; beyond, up to what makes a step of 0.02, so
+    that runs over a small part of a large corpus move.
+    """
+    share = facts.minibatch / facts.documents
+    seen = facts.tokens / (OF_A_WORD * facts.words)
+    h = max(min(max(seen, FEWEST_TOKENS), MOST_TOKENS) * share, min(0.02, seen * share))
+    h = min(1.0, h)
     if settings.cir_rate == "natural":
         h /= 1.0 + facts.tokens / (facts.topics * facts.words * facts.eta)
     return (h, 1.0, 0.0)

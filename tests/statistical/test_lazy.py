@@ -287,7 +287,15 @@ def test_held_out_perplexity_is_the_dense_one_within_half_a_per_cent():
     for seed in range(5):
         scores = []
         for how in ("off", "on"):
-            lda = LDA(10, minibatch=50, sweeps=5, max_iter=250, lazy=how, random_state=seed)
+            lda = LDA(
+                10,
+                minibatch=50,
+                sweeps=5,
+                step_size=(0.467, 1.0, 0.0),
+                max_iter=250,
+                lazy=how,
+                random_state=seed,
+            )
             scores.append(lda.fit(counts).perplexity_)
         sums = lda._posterior.chain.states["phi"].sums[:10]
         assert sums.min() > _lazy.DENSE  # rows were lazy indeed

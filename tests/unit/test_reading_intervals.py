@@ -81,6 +81,7 @@ def both(tmp_path, monkeypatch):
         tmp_path,
         starts=1,
         iterations=180,
+        step_size=(1.0, 1.0, 0.0),
         top_word_samples=200,
         eval_every=180,
         checkpoint_every=180,

@@ -27,6 +27,38 @@ def test_durations_are_in_seconds(text, seconds):
     assert duration(text) == seconds
 
 
+@pytest.mark.parametrize(
+    ("tokens", "documents", "minibatch", "h"),
+    [
+        (9, 5000, 250, 0.1),  # few tokens of a word: 2 B/D
+        (60, 5000, 250, 0.25),  # a twelfth of them
+        (600, 5000, 250, 0.5),  # 10 B/D
+        (60, 10**6, 400, 0.002),  # none is lengthened to 0.02 but by a twelfth
+        (240, 10**6, 400, 0.008),
+        (1200, 10**6, 40, 0.004),
+        (2400, 10**6, 400, 0.02),
+    ],
+)
+def test_the_default_step_of_scir_is_short_where_words_are_rare(tokens, documents, minibatch, h):
+    """So many tokens of each of 2,000 words. Red with: tokens of a topic; 0.02 at least."""
+    facts = Facts(documents, 2000, tokens * 2000, 0, lambda *_: 900)
+    options = resolve({"algo": "scir", "minibatch": minibatch, "topics": 3}, facts).options
+    assert options.step_size == pytest.approx((h, 1.0, 0.0))
+
+
+def test_minibatches_of_short_documents_have_more_of_them():
+    """20,000 tokens, up to a quarter of the corpus.
+
+    Red with: documents that are given multiplied; a model, or a sampler without draws, that was not tried.
+    """
+    assert sized(5, 2000, 10 * 200_000)[0] == 2000
+    assert sized(5, 2000, 10 * 4000, 4000)[0] == 1000
+    assert sized(5, 2000, 50 * 200_000)[0] == 400
+    assert sized(5, 2000, 10 * 200_000, minibatch=400)[0] == 400
+    assert sized(5, 2000, 10 * 200_000, algo="ovb")[0] == 400
+    assert sized(5, 2000, 10 * 200_000, model="sam")[0] == 100
+
+
 def sized(topics, words, tokens, documents=200_000, **given):
     """Minibatch and step that are resolved by default."""
     facts = Facts(documents, words, tokens, 0, lambda size, seed: words)
@@ -41,12 +73,12 @@ def test_minibatches_grow_where_stepping_all_topics_takes_longer_than_sampling()
     beyond a quarter of the corpus.
     """
     # 63 million cells of 2.5 ns; 20 sweeps of 16 tokens, each 25 ns and .05 ns a topic
-    assert sized(1000, 63_000, 3_200_000) == (6563, 0.02, 50)
-    assert sized(1000, 63_000, 16 * 10_000, 10_000) == (2500, 0.4, 50)
-    assert sized(20, 63_000, 3_200_000)[0] == 758
+    assert sized(1000, 63_000, 3_200_000) == (6563, pytest.approx(0.026455, rel=1e-4), 50)
+    assert sized(1000, 63_000, 16 * 10_000, 10_000) == (2500, 0.25, 50)
+    assert sized(200, 63_000, 3_200_000)[0] == 2813
     assert sized(1000, 63_000, 80 * 200_000)[0] == 1313
-    assert sized(100, 4_000, 3_200_000)[0] == 400
+    assert sized(100, 4_000, 3_200_000)[0] == 1250
     assert sized(1000, 63_000, 3_200_000, minibatch=400)[0] == 400
     assert sized(1000, 63_000, 3_200_000, algo="hsvg")[0] == 400
     lazy = {"lazy": "on", "eta": 0.05}  # whose iterations step what their words need
-    assert sized(1000, 63_000, 3_200_000, **lazy)[0] == 400
+    assert sized(1000, 63_000, 3_200_000, **lazy)[0] == 1250

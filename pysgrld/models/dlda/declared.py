@@ -109,6 +109,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     resolves_to = "pysgrld.models.dlda.resolved.DeepLDAOptions"
     reads = "pysgrld.models.dlda.reader.DeepFitted"
     minibatch = 200
+    minibatch_tokens = 20_000
     adds_up = True
     spacing = 2
 

@@ -107,6 +107,7 @@ class LDAModel(Model["LDAOptions"]):
     resolves_to = "pysgrld.models.lda.resolved.LDAOptions"
     reads = "pysgrld.models.lda.reader.LDAFitted"
     minibatch = 400
+    minibatch_tokens = 20_000
     steps_all = True
     adds_up = True
     learns = frozenset({"alpha", "eta"})
