@@ -32,7 +32,8 @@ from pysgrld.options.option import Facts, Resolved
 from pysgrld.train.begin import begin
 from pysgrld.types import Int64s, Key
 
-#: What is changed, as multiples of the default or as options.
+#: What is changed: as multiples of the default ("x"), as options, as c of a step c B/D ("c"), or a
+#: minibatch whose step and warm-up are those that it has by default ("documents").
 VARIATIONS: dict[str, Mapping[str, Any]] = {
     "the defaults": {},
     "half the step size": {"x step-size": 0.5},
@@ -51,6 +52,8 @@ VARIATIONS: dict[str, Mapping[str, Any]] = {
     "eta 0.03": {"eta": 0.03},
     "eta 0.1": {"eta": 0.1},
     "a sample every 2 iterations": {"sample-every": 2},
+    **{f"a step of {c:g} B/D": {"c": c} for c in (20.0, 10.0, 5.0, 2.5, 1.25)},
+    **{f"{n} documents": {"documents": n} for n in (400, 1600, 3200, 6400)},
 }
 _TWICE = {"x minibatch": 2, "x warm-up": 0.5}
 _FOUR = {"x minibatch": 4, "x warm-up": 0.25}
@@ -142,8 +145,12 @@ def run(
         if name == "like":
             like = ("warm-up", "burn-in", "minibatch", "step-size")
             changes |= {n: plain[n] for n in like}
+        elif name == "documents":
+            given["minibatch"] = value
         elif not name.startswith("x "):
             changes[name] = value
+        elif name == "c":
+            changes["step-size"] = (min(1.0, value * options.minibatch / len(train)), 1.0, 0.0)
         elif name == "x step-size":
             a, b, c = options.step_size
             changes["step-size"] = (min(1.0, a * value), b, c)

@@ -62,7 +62,7 @@ SHARED: dict[str, Option] = {
                   "learn: one number, by the topics",
                   "Model", metavar="E[,E...]|learn", default=(0.05,)),
     # sampling
-    "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; more for many topics; gibbs, cgs: all",
+    "minibatch": Option(integer(1), "400, D/4 or 80,000 tokens; more of short ones; gibbs, cgs: all",
                         "documents per minibatch",
                         "Sampling", metavar="N"),
     "sweeps": Option(integer(1, 100_000), "10, from 129 topics 20; gibbs, cgs: 1; ovb: 100",

@@ -47,10 +47,16 @@ def usual_starts(topics: int, words: int, tokens: int) -> int:
     return STARTS if tokens <= STARTS_TOKENS and topics * words <= STARTS_CELLS else 1
 
 
-def usual_alpha(topics: int) -> float:
-    """Return the default of LDA's alpha, which is also the mean that a learned one has a priori."""
-    least = max(0.005, min(0.015, 15.0 / topics))
-    return max(least, min(0.1, 5.0 / topics))
+def usual_alpha(topics: int, length: float = math.inf) -> float:
+    """Return the default of LDA's alpha for documents of so many tokens, on average.
+
+    The prior is not to weigh more than a short document's own tokens (docs/internals/defaults.md). For
+    long ones it is also the mean that a learned alpha has a priori.
+    """
+    short = max(0.6, min(length / 75.0, 1.0))
+    least = short * max(0.005, min(0.015, 15.0 / topics))
+    most = max(0.03, min(length / 1400.0, 0.1))
+    return float(f"{max(least, min(most, 5.0 * short / topics)):.2g}")
 
 
 def usual_eta(topics: int) -> float:

@@ -91,9 +91,9 @@ class ScirSettings(SamplerSettings):
 def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
     """Return a constant step c B/D, at most 1; shorter where the natural rate goes as far.
 
-    A token of a minibatch counts as c tokens after the step, which must not be many beside those that a word
-    has: c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`; beyond, up to what makes a step of 0.02, so
-    that runs over a small part of a large corpus move.
+    A token of a minibatch counts as c tokens after the step, which must not be many beside those that a
+    word has: c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`; beyond, up to what makes a step of
+    0.02, so that runs over a small part of a large corpus move.
     """
     share = facts.minibatch / facts.documents
     seen = facts.tokens / (OF_A_WORD * facts.words)

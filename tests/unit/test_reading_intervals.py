@@ -82,6 +82,7 @@ def both(tmp_path, monkeypatch):
         starts=1,
         iterations=180,
         step_size=(1.0, 1.0, 0.0),
+        alpha=0.1,
         top_word_samples=200,
         eval_every=180,
         checkpoint_every=180,

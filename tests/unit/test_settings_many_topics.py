@@ -11,10 +11,10 @@ FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
 @pytest.mark.parametrize(
     ("k", "alpha", "eta", "sweeps"),
     [
-        (10, 0.1, 0.05, 10),
+        (10, 0.071, 0.05, 10),
         (100, 0.05, 0.05, 10),
-        (128, 5 / 128, 5 / 128, 10),
-        (129, 5 / 129, 5 / 129, 20),
+        (128, 0.039, 5 / 128, 10),
+        (129, 0.039, 5 / 129, 20),
         (500, 0.015, 0.01, 20),
         (1_000, 0.015, 0.01, 20),
         (2_000, 0.0075, 0.01, 20),
@@ -25,6 +25,28 @@ def test_priors_and_sweeps_by_the_number_of_topics(k, alpha, eta, sweeps):
     """Red with: no least alpha, or one that stays; eta that stays; twenty sweeps from 128."""
     found, _ = resolve({"algo": "scir", "topics": k}, FACTS)
     assert (found.alpha, found.eta, found.sweeps) == (alpha, eta, sweeps)
+
+
+@pytest.mark.parametrize(
+    ("k", "length", "alpha"),
+    [
+        (5, 10, 0.03),
+        (50, 10, 0.03),
+        (50, 60, 0.043),
+        (50, 200, 0.1),
+        (200, 10, 0.015),
+        (200, 60, 0.02),
+        (200, 2000, 0.025),
+        (500, 10, 0.009),
+        (500, 60, 0.012),
+    ],
+)
+def test_the_prior_of_short_documents_is_small(k, length, alpha):
+    """Red with: a number that does not look at their length; a least alpha that does not."""
+    facts = FACTS._replace(tokens=FACTS.documents * length)
+    assert resolve({"topics": k}, facts)[0].alpha == alpha
+    by_time = {"model": "dtm", "time": "year", "topics": k}
+    assert resolve(by_time, facts._replace(slicing=None))[0].alpha == alpha
 
 
 def test_what_is_given_stays():

@@ -49,7 +49,7 @@ def test_the_default_step_of_scir_is_short_where_words_are_rare(tokens, document
 def test_minibatches_of_short_documents_have_more_of_them():
     """20,000 tokens, up to a quarter of the corpus.
 
-    Red with: documents that are given multiplied; a model, or a sampler without draws, that was not tried.
+    Red with: a number that was given changed; a model, or a sampler without draws, that was not tried.
     """
     assert sized(5, 2000, 10 * 200_000)[0] == 2000
     assert sized(5, 2000, 10 * 4000, 4000)[0] == 1000

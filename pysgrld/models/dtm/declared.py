@@ -94,7 +94,8 @@ class DynamicModel(Model["DynamicOptions"]):
     ) -> None:
         """Resolve topics, the prior of documents, slices, and how many documents a step is worth."""
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
-        value["alpha"] = usual_alpha(value["topics"]) if value["alpha"] is None else value["alpha"]
+        if value["alpha"] is None:
+            value["alpha"] = usual_alpha(value["topics"], facts.tokens / facts.documents)
         value["sweeps"] = value["sweeps"] or (1 if whole_corpus else SWEEPS)
         found = FoundSlices(asked_for(value["slices"]))
         if facts.slicing is not None:
