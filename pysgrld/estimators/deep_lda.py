@@ -38,8 +38,9 @@ class DeepLDA(CountModel):
     eta : float or sequence of float
         Dirichlet prior per word of a topic, in (0, 10^6): for all layers, or one for each.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 200, or fewer where that is a quarter of the corpus
-        or they are long. Not asked by `partial_fit`, which takes what it is given.
+        Documents an iteration, at least 1; by default 200, fewer where that is a quarter of the corpus or
+        they are long, more where they are short. Not asked by `partial_fit`, which takes what it
+        is given.
     sweeps : int, optional
         Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
         default 30, and 1 with ``gibbs``.

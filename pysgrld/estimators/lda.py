@@ -42,14 +42,15 @@ class LDA(CountModel):
         Sampler of the topics; docs/choosing-a-sampler.md says what each is.
     alpha : float or "learn", optional
         Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.1; above
-        1,000 topics 15/K, at least 0.005.
+        1,000 topics 15/K, at least 0.005; less where documents are short (docs/choosing-a-sampler.md).
         ``"learn"``: one for each topic, by the documents; not with ``ovb`` and ``hsvg``.
     eta : float or "learn", optional
         Dirichlet prior per word of a topic, in (0, 10^6); by default 5/K, within 0.01 and 0.05.
         ``"learn"``: one number, by the topics; with ``scir``, ``gibbs`` and ``cgs``, without seed words.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 400, or fewer where that is a quarter of the corpus
-        or they are long. Not asked by `partial_fit`, which takes what it is given.
+        Documents an iteration, at least 1; by default 400, fewer where that is a quarter of the corpus or
+        they are long, more where they are short. Not asked by `partial_fit`, which takes what it
+        is given.
     sweeps : int, optional
         Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
         default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.

@@ -42,7 +42,7 @@ SEGMENTED = (
 )
 
 #: Of models whose documents have proportions with a Dirichlet prior.
-ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K: 0.1 to 0.005; sam: 1",
+ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K and length: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn")  # fmt: skip
 #: Of models that may begin with clusters of the topics of short chains.
