@@ -203,6 +203,8 @@ class TopicModel(KeptModel, Transformer):
         seen = minibatch_words(documents, train)
         known = self._vocabulary(given, names, words)
         facts = Facts(len(train), words, tokens, visits, seen, known)
+        if self.of_counts:
+            facts = facts._replace(mean_length=float(documents.lengths[usable].mean()))
         self._begin(given, facts, documents, train, held_out, names)
         corpus = CorpusFacts(facts.words, facts.tokens)
         posterior, progress = self._posterior, Progress(type(self).__name__, self.verbose)

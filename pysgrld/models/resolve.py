@@ -69,7 +69,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     # fewer documents where the model's number is a quarter of the corpus or 80,000 tokens; more where
     # they are short
     long_ones = 80_000 * d // max(1, facts.tokens)
-    short_ones = model.minibatch_tokens * d // max(1, facts.tokens) if sampler.draws else 0
+    short_ones = int(model.minibatch_tokens / facts.length) if sampler.draws else 0
     usually = max(model.minibatch, short_ones)
     chosen = value["minibatch"] is None
     rules: dict[str, Any] = {
@@ -85,6 +85,7 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
         return SamplerFacts(
             documents=d,
             tokens=facts.tokens,
+            length=facts.length,
             words=facts.words,
             minibatch=minibatch,
             topics=k,

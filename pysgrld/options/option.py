@@ -77,6 +77,9 @@ class Facts(NamedTuple):
         Slices of time, where the model knows some.
     slice_tokens : tuple of int
         Tokens of each.
+    mean_length : float, optional
+        Tokens of a document on average, those that are held out at random among them, so that it does not
+        depend on the seed; None: of training documents.
     """
 
     documents: int
@@ -87,6 +90,12 @@ class Facts(NamedTuple):
     vocabulary: Sequence[str] | None = None
     slicing: Slicing | None = None
     slice_tokens: tuple[int, ...] = ()
+    mean_length: float | None = None
+
+    @property
+    def length(self) -> float:
+        """Tokens of a document on average, by which defaults are chosen."""
+        return self.mean_length or max(1, self.tokens) / max(1, self.documents)
 
     @property
     def rows(self) -> int:

@@ -24,6 +24,8 @@ class SamplerFacts(NamedTuple):
     ----------
     documents, tokens, words : int
         Sizes of the training corpus: D, N, V.
+    length : float
+        Tokens of a document on average, whatever the seed holds out.
     minibatch : int
         Documents of a minibatch.
     topics : int
@@ -38,6 +40,7 @@ class SamplerFacts(NamedTuple):
 
     documents: int
     tokens: int
+    length: float
     words: int
     minibatch: int
     topics: int

@@ -96,7 +96,7 @@ def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
     0.02, so that runs over a small part of a large corpus move.
     """
     share = facts.minibatch / facts.documents
-    seen = facts.tokens / (OF_A_WORD * facts.words)
+    seen = facts.length * facts.documents / (OF_A_WORD * facts.words)
     h = max(min(max(seen, FEWEST_TOKENS), MOST_TOKENS) * share, min(0.02, seen * share))
     h = min(1.0, h)
     if settings.cir_rate == "natural":

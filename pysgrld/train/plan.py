@@ -164,6 +164,7 @@ def _plan(
         corpus.vocabulary,
         slicing,
         _tokens_by_slice(corpus),
+        corpus.tokens / corpus.documents,
     )
     options, defaults = resolve(given, facts)
     if line := unknown_seeds(given.get("seed-words"), corpus.vocabulary):

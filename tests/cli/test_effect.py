@@ -17,6 +17,8 @@ pytestmark = pytest.mark.cli
 WORDS = [f"word{a}{b}" for a in "abcdefgh" for b in "vwxyz"]
 TRAIN = ("--exact-sweeps", "40", "--max-df", "1.0", "--min-df", "1", "--stop-words", "none")
 TRAIN += (
+    "--alpha",
+    "0.1",
     "-k",
     "3",
     "--starts",

@@ -21,7 +21,7 @@ from .conftest import Sgmc
 
 #: A search of seconds, over a corpus of four topics; one is dropped in the first rung.
 ARGS = ("-k", "2,4,6", "--threads", "1", "--sweeps", "4", "--warm-up", "20", "--epochs", "80")
-ARGS += ("--starts", "1")
+ARGS += ("--starts", "1", "--alpha", "0.1")
 FILES = ("search.json", "rungs.jsonl")
 #: Where a search lies that has no --out.
 PLACE = "sgmc-runs/planted-search"

@@ -49,6 +49,15 @@ def test_the_prior_of_short_documents_is_small(k, length, alpha):
     assert resolve(by_time, facts._replace(slicing=None))[0].alpha == alpha
 
 
+def test_what_is_held_out_at_random_changes_no_default():
+    """Chains of other seeds hold other documents out. Red with: the mean length of those of training."""
+    found = {
+        resolve({"topics": 50}, FACTS._replace(tokens=tokens, mean_length=11.3))[0]
+        for tokens in (226_000, 226_100, 251_000)
+    }
+    assert len({(f.alpha, f.minibatch, f.step_size) for f in found}) == 1
+
+
 def test_what_is_given_stays():
     """Red with: a default in place of a prior that was typed; of sweeps of a learned alpha."""
     found, _ = resolve({"algo": "scir", "topics": 500, "eta": (0.05,), "sweeps": 10}, FACTS)

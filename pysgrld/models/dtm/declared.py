@@ -95,7 +95,7 @@ class DynamicModel(Model["DynamicOptions"]):
         """Resolve topics, the prior of documents, slices, and how many documents a step is worth."""
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
         if value["alpha"] is None:
-            value["alpha"] = usual_alpha(value["topics"], facts.tokens / facts.documents)
+            value["alpha"] = usual_alpha(value["topics"], facts.length)
         value["sweeps"] = value["sweeps"] or (1 if whole_corpus else SWEEPS)
         found = FoundSlices(asked_for(value["slices"]))
         if facts.slicing is not None:

@@ -149,7 +149,7 @@ class LDAModel(Model["LDAOptions"]):
         if value["eta"] != LEARN:
             value["eta"] = lowest_eta(value["eta"])
         if value["alpha"] is None:
-            value["alpha"] = usual_alpha(value["topics"], facts.tokens / facts.documents)
+            value["alpha"] = usual_alpha(value["topics"], facts.length)
         if value["sweeps"] is None:
             visited = SWEEPS if value["topics"] <= MANY else MANY_SWEEPS
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
