@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Seconds that a process waits for others where nothing was said.
 PATIENCE = 1800.0
+#: Seconds for the launcher to pass on what a process has said before all are ended: it drops the rest.
+PASSED_ON = 0.5
 
 
 class Mute(Screen):
@@ -66,4 +69,5 @@ def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
         with contextlib.suppress(OSError):
             lines = "".join(f"[{comm.names[comm.rank]}] {line}\n" for line in text.splitlines())
             os.write(2, lines.encode())
+        time.sleep(PASSED_ON)
         comm.abort(code)
