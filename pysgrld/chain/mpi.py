@@ -60,7 +60,9 @@ class Ranks(Communicator):
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            MPI.Init_thread(MPI.THREAD_FUNNELED)  # messages come from the main thread alone
+            MPI.Init_thread(
+                MPI.THREAD_FUNNELED
+            )  # all but the last, an Abort, come from the main thread
         self.comm = MPI.COMM_WORLD
         self.rank, self.size, self.words = self.comm.rank, self.comm.size, 0
         self.threads = threads
@@ -70,7 +72,7 @@ class Ranks(Communicator):
         hosts = self.comm.allgather(self.host)
         #: What messages call each member: its number and its host.
         self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
-        self.watch = Watch(self.names[self.rank], timeout)
+        self.watch = Watch(self.names[self.rank], timeout, end=self._give_up)
         self.sampling = self.moving = 0.0  # seconds
         self._over = False  # all members know how it ends
         self._room: Int64s = np.zeros(0, np.int64)
@@ -368,6 +370,16 @@ class Ranks(Communicator):
         self.comm.Abort(code)
         raise SystemExit(code)
 
+    def _give_up(self, code: int) -> None:
+        """End the processes of all members, or this one alone where the library does not come to it.
+
+        A launcher that only sees a process end may say the code of another that it has killed (9).
+        """
+        aborts = threading.Thread(target=self.comm.Abort, args=(code,), daemon=True)
+        aborts.start()
+        aborts.join(LOOK)
+        os._exit(code)
+
 
 def _pieces(array: Array, cuts: Sequence[int]) -> Iterator[tuple[Array, Int64s]]:
     """Cut an array into flat pieces, each with where the rows of each member begin and end in it."""
@@ -399,7 +411,7 @@ GIVEN_UP = 70
 
 
 class Watch:
-    """Ends the process when others have kept it waiting for too long. It asks nobody, and never MPI.
+    """Ends the process when others have kept it waiting for too long. It looks without asking MPI.
 
     Parameters
     ----------

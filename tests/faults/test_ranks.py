@@ -318,6 +318,7 @@ def test_ranks_that_hold_other_topics_write_no_checkpoint(folder, act, newest, t
 
 @pytest.mark.row(67)
 def test_a_rank_that_hangs_is_not_waited_for_without_end(folder, trials):
+    """Red with (two of 24 under load): a rank that only ends, so that the launcher says whom it kills."""
     ended = ranks.train(2, folder, rank_timeout="3s", act=(1, "sleep", 5))
     assert ended.code == 70, ended
     assert "rank 0 on " in ended.said
