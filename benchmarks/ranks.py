@@ -3,6 +3,8 @@
     python benchmarks/ranks.py                      # one process
     mpiexec -n 2 python benchmarks/ranks.py         # beside it: the same chain over two
     mpiexec -n 2 python benchmarks/ranks.py --sum   # our sum of counts, and the library's own
+    mpiexec -n 8 python benchmarks/ranks.py --bytes # bytes of an iteration, and what the model says
+    python benchmarks/ranks.py --networks           # one process: its parts, modelled for a network
 
 Processor time of rank 0, one thread, of each part the least of all iterations. Waiting for others is left
 out as far as a barrier before each message does that: what a library spins meanwhile counts.
@@ -17,6 +19,7 @@ from collections import defaultdict
 import numpy as np
 
 from pysgrld.chain.communicator import launch
+from pysgrld.chain.rank_cost import Cost
 from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -35,6 +38,14 @@ CASES = [
     (200_000, 500, 2_000, "scir", 5),
     (100_000, 100, 10_000, "gibbs", 5),
     (100_000, 100, 80_000, "gibbs", 4),
+]
+#: Gigabits a second of a network, and seconds of a message without length: assumed, not measured.
+NETWORKS = {"10 Gb/s": (10.0, 30e-6), "100 Gb/s": (100.0, 2e-6)}
+RANKS = (1, 2, 4, 16, 64, 256, 1_024)
+LARGE = [
+    (100_000, 100, 10_000, "scir", 4),
+    (200_000, 500, 2_000, "scir", 4),
+    (200_000, 500, 20_000, "scir", 3),
 ]
 
 
@@ -124,7 +135,81 @@ def measured(case, comm, barrier):
     parts = ("read", "documents", "spread", "rows", "pack", "meet", "sum", "moved")
     took = {part: 1e3 * min(x.get(part, 0.0) for x in lines) for part in parts}
     took["megabytes"] = 8e-6 * len(batch.words) * state.g.shape[1]
+    if comm.size > 1:
+        before = comm.figures()["exchange_bytes"]
+        words = comm.meet(batch).words
+        chain.advance(batch.over(words))
+        took["sent"] = float(np.mean(comm.gather(comm.figures()["exchange_bytes"] - before)))
     return lazy, took
+
+
+def sent(v, k, words, *, lazy, ranks):
+    """Bytes that each of some ranks sends in an iteration of SCIR, on average.
+
+    Those of the words and the failures, which all send; and (P - 1)/P of counts, of rows, and X
+    block of rows adds to the sums of topics. Lazy rows are sent twice, brought up to date and stepped.
+    """
+    across = -(-k // 16) * 16
+    rows, times = (words, 2) if lazy else (v, 1)
+    meeting = 8 * ((v + 63) // 64 + 2 * ranks + 3) + 8
+    blocks = -(-rows // core.ROW_BLOCK)
+    moved = times * across * (4 * rows + 8 * blocks)
+    return meeting + (ranks - 1) / ranks * (8 * across * words + moved)
+
+
+def check_bytes(comm, barrier):
+    """Bytes of an iteration, counted and modelled."""
+    if comm.rank == 0:
+        print(
+            "| V, K, B | rows | P | counted, MB | modelled, MB | ratio |\n|---|---|---:|---:|---:|---:|"
+        )
+    for case in (*CASES[:3], LARGE[0], LARGE[1]):
+        v, k, size, _, _ = case
+        lazy, t = measured((*case[:4], 1), comm, barrier)
+        words = round(t["megabytes"] / (8e-6 * (-(-k // 16) * 16)))
+        model = sent(v, k, words, lazy=lazy == "on", ranks=comm.size) / 1e6
+        counted = t["sent"] / 1e6
+        if comm.rank == 0:
+            print(
+                f"| {v:,}, {k}, {size:,} | {'lazy' if lazy == 'on' else 'all'} | {comm.size} | "
+                f"{counted:.2f} | {model:.2f} | {counted / model:.3f} |",
+                flush=True,
+            )
+
+
+def networks(comm):
+    """Milliseconds of an iteration by ranks and network: of one process measured, the rest modelled."""
+    parts = np.ones((1, 16_000_000), np.int64)
+    out = np.ones(parts.size, np.int64)
+    adding = float("inf")  # seconds of a count
+    for _ in range(5):
+        began = time.process_time()
+        core.add_counts(parts=parts, out=out, threads=1)
+        adding = min(adding, (time.process_time() - began) / parts.size)
+    del parts, out
+    print(f"adding a count: {1e9 * adding:.2f} ns\n")
+    print("| V, K, B | network | MB | " + " | ".join(f"{n:,}" for n in RANKS) + " | busy |")
+    print("|---|---|---:|" + "---:|" * (len(RANKS) + 1))
+    for case in LARGE:
+        v, k, size, _, _ = case
+        lazy, t = measured(case, comm, lambda: None)
+        lazy = lazy == "on"
+        across = -(-k // 16) * 16
+        words = round(t["megabytes"] / (8e-6 * across))
+        shared = (t["documents"] + t["rows"]) / 1e3
+        own = (t["read"] + t["spread"] + t["pack"]) / 1e3
+        for name, (gigabits, latency) in NETWORKS.items():
+            byte = 8e-9 / gigabits
+            whole = sent(v, k, words, lazy=lazy, ranks=2) * byte + across * words * adding / 2
+            cost = Cost(
+                shared, own, whole, latency
+            )  # two ranks send half of all, twice: there and back
+            line = " | ".join(f"{1e3 * cost.seconds(n):,.0f}" for n in RANKS)
+            megabytes = sent(v, k, words, lazy=lazy, ranks=RANKS[-1]) / 1e6
+            print(
+                f"| {v:,}, {k}, {size:,} | {name} | {megabytes:,.0f} | {line} | {cost.busy():,} |",
+                flush=True,
+            )
 
 
 def team_batch(chain, comm, timed):
@@ -181,6 +266,12 @@ def main():
         comm, barrier = Communicator(), lambda: None
     if "--sum" in sys.argv:
         sums(comm, barrier)
+        return
+    if "--bytes" in sys.argv:
+        check_bytes(comm, barrier)
+        return
+    if "--networks" in sys.argv:
+        networks(comm)
         return
     if comm.rank == 0:
         print(

@@ -74,6 +74,7 @@ class Ranks(Communicator):
         self.names = [f"rank {rank} on {host}" for rank, host in enumerate(hosts)]
         self.watch = Watch(self.names[self.rank], timeout, end=self._give_up)
         self.sampling = self.moving = 0.0  # seconds
+        self.sent = 0  # bytes
         self._over = False  # all members know how it ends
         self._room: Int64s = np.zeros(0, np.int64)
 
@@ -124,8 +125,7 @@ class Ranks(Communicator):
         last = np.array([orders, digest, digest ^ _ALL], np.uint64)
         words = np.packbits(seen, bitorder="little").view(np.uint64)
         bits = np.concatenate([words, sizes.reshape(-1), last])
-        with self.watch.waiting():
-            self.comm.Allreduce(MPI.IN_PLACE, bits, op=MPI.BOR)
+        self._reduce(bits, MPI.BOR)
         found = np.unpackbits(bits[: len(words)].view(np.uint8), bitorder="little")
         documents, tokens = bits[len(words) : -3].reshape(-1, 2).sum(axis=0).tolist()
         of_all = np.flatnonzero(found).astype(np.int32)
@@ -180,12 +180,16 @@ class Ranks(Communicator):
     def _add_up(self, flat: Int64s) -> None:
         """Add up counts in place: the library few of them, else each member a share, which all get."""
         if len(flat) < FEW or self.size == 1:
-            with self.watch.waiting():
-                self.comm.Allreduce(MPI.IN_PLACE, flat, op=MPI.SUM)
+            self._reduce(flat, MPI.SUM)
             return
         begins = np.array([rank * len(flat) // self.size for rank in range(self.size + 1)])
         self._add_own(flat, begins)
         self._give(flat, begins)
+
+    def _reduce(self, numbers: Array, op: MPI.Op) -> None:
+        self.sent += numbers.nbytes
+        with self.watch.waiting():
+            self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
         """Add up this member's share of counts in place; its other counts stay as they are."""
@@ -197,6 +201,7 @@ class Ranks(Communicator):
             self._room = np.empty(room + room // 8, np.int64)
         parts = self._room[:room].reshape(self.size - 1, end - begin)
         theirs = others * (end - begin)
+        self.sent += flat.itemsize * int((counts * others).sum())
         with self.watch.waiting():
             self.comm.Alltoallv(
                 [flat, counts * others, places, MPI.INT64_T],
@@ -212,6 +217,7 @@ class Ranks(Communicator):
         others = np.arange(self.size) != self.rank
         counts, places = np.diff(begins) * others, begins[:-1]
         own = others * int(begins[self.rank + 1] - begins[self.rank])
+        self.sent += flat.itemsize * int(own.sum())
         with self.watch.waiting():
             self.comm.Alltoallv(
                 [flat, (own, np.full(self.size, places[self.rank]))], [flat, (counts, places)]
@@ -229,13 +235,15 @@ class Ranks(Communicator):
             self._give(piece, begins)
 
     def figures(self) -> dict[str, float]:
-        """Return the number of members, and seconds of messages, of sampling, and of moving topics.
+        """Return the number of members, seconds of messages, sampling and moving topics, and bytes sent.
 
-        Those of messages include waiting; those of topics are of this member's part.
+        Those of messages include waiting; those of topics are of this member's part. Bytes are those of
+        counts, words and topics that this member has sent to others.
         """
         return {
             "ranks": self.size,
             "exchange_seconds": round(self.watch.seconds, 6),
+            "exchange_bytes": self.sent,
             "sampling_seconds": round(self.sampling, 6),
             "moving_seconds": round(self.moving, 6),
         }
