@@ -31,6 +31,7 @@ def test_priors_and_sweeps_by_the_number_of_topics(k, alpha, eta, sweeps):
     ("k", "length", "alpha"),
     [
         (5, 10, 0.03),
+        (5, 300, 0.1),
         (50, 10, 0.03),
         (50, 60, 0.043),
         (50, 200, 0.1),

@@ -57,12 +57,20 @@ def test_minibatches_of_short_documents_have_more_of_them():
     assert sized(5, 2000, 10 * 200_000, minibatch=400)[0] == 400
     assert sized(5, 2000, 10 * 200_000, algo="ovb")[0] == 400
     assert sized(5, 2000, 10 * 200_000, model="sam")[0] == 100
+    assert sized((5, 3), 2000, 10 * 200_000, model="dlda")[0] == 2000
+
+
+def test_minibatches_of_long_documents_have_fewer_of_them():
+    """80,000 tokens at most, and 16 documents at least."""
+    assert sized(5, 2000, 1000 * 200_000)[0] == 80
+    assert sized(5, 2000, 10_000 * 200_000)[0] == 16
 
 
 def sized(topics, words, tokens, documents=200_000, **given):
     """Minibatch and step that are resolved by default."""
     facts = Facts(documents, words, tokens, 0, lambda size, seed: words)
-    options = resolve({"topics": topics} | given, facts).options
+    size = "layers" if isinstance(topics, tuple) else "topics"
+    options = resolve({size: topics} | given, facts).options
     return options.minibatch, options.step_size[0], options.warm_up
 
 
