@@ -11,7 +11,7 @@ FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
 @pytest.mark.parametrize(
     ("k", "alpha", "eta", "sweeps"),
     [
-        (10, 0.071, 0.05, 10),
+        (10, 0.05, 0.05, 10),
         (100, 0.05, 0.05, 10),
         (128, 0.039, 5 / 128, 10),
         (129, 0.039, 5 / 129, 20),
@@ -31,18 +31,22 @@ def test_priors_and_sweeps_by_the_number_of_topics(k, alpha, eta, sweeps):
     ("k", "length", "alpha"),
     [
         (5, 10, 0.03),
-        (5, 300, 0.1),
+        (5, 300, 0.05),
         (50, 10, 0.03),
         (50, 60, 0.043),
-        (50, 200, 0.1),
+        (50, 600, 0.05),
+        (50, 1000, 0.078),
+        (5, 2000, 0.1),
         (200, 10, 0.015),
         (200, 60, 0.02),
-        (200, 2000, 0.025),
+        (200, 600, 0.025),
+        (200, 800, 0.031),
+        (200, 2000, 0.05),
         (500, 10, 0.009),
         (500, 60, 0.012),
     ],
 )
-def test_the_prior_of_short_documents_is_small(k, length, alpha):
+def test_the_prior_of_short_documents_is_small_and_of_long_ones_large(k, length, alpha):
     """Red with: a number that does not look at their length; a least alpha that does not."""
     facts = FACTS._replace(tokens=FACTS.documents * length)
     assert resolve({"topics": k}, facts)[0].alpha == alpha
