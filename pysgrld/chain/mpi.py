@@ -60,9 +60,8 @@ class Ranks(Communicator):
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            MPI.Init_thread(
-                MPI.THREAD_FUNNELED
-            )  # all but the last, an Abort, come from the main thread
+            # messages come from the main thread, all but the last of one that gives up
+            MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
         self.rank, self.size, self.words = self.comm.rank, self.comm.size, 0
         self.threads = threads

@@ -41,8 +41,8 @@ class LDA(CountModel):
     algo : str
         Sampler of the topics; docs/choosing-a-sampler.md says what each is.
     alpha : float or "learn", optional
-        Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.05;
-        above 1,000 topics 15/K, at least 0.005; less where documents are short, and twice that where they
+        Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.1; above
+        1,000 topics 15/K, at least 0.005; less where documents are short, and up to twice that where they
         are long (docs/choosing-a-sampler.md).
         ``"learn"``: one for each topic, by the documents; not with ``ovb`` and ``hsvg``.
     eta : float or "learn", optional

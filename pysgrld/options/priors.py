@@ -51,24 +51,14 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
     """Return the default of LDA's alpha for documents of so many tokens, on average.
 
     The prior is not to weigh more than a short document's own tokens, and weighs twice as much in a long
-    document as in one of usual length (docs/internals/defaults.md).
+    document as in one of usual length (docs/internals/defaults.md). For those it is also the mean that a
+    learned alpha has a priori.
     """
     short = max(0.6, min(length / 75.0, 1.0))
     long = max(1.0, min(length / 640.0, 2.0))
-    most = long * max(0.03, min(length / 1400.0, 0.05))
-    return float(f"{max(short * _least(topics), min(most, 5.0 * short * long / topics)):.2g}")
-
-
-def mean_of_learned(topics: int) -> float:
-    """Return the mean that a learned alpha has a priori: that of a fixed one, but 0.1 for few topics.
-
-    With 0.05 the largest of a few are found a tenth too small.
-    """
-    return float(f"{max(_least(topics), min(0.1, 5.0 / topics)):.2g}")
-
-
-def _least(topics: int) -> float:
-    return max(0.005, min(0.015, 15.0 / topics))
+    least = short * max(0.005, min(0.015, 15.0 / topics))
+    usual = min(max(0.03, length / 1400.0), 5.0 * short / topics)
+    return float(f"{max(least, min(long * usual, 0.1)):.2g}")
 
 
 def usual_eta(topics: int) -> float:

@@ -116,7 +116,7 @@ def test_runs_that_are_no_chains_of_each_other_are_refused(sgmc, several):
     sgmc.train("--alpha", "0.3")
     done = sgmc("diagnose", "run", several.folder / ALL, code=78)
     assert "only --seed and --chain-id may differ" in done.stderr
-    assert "  --alpha: 0.3 -> 0.05" in done.stderr.splitlines()
+    assert "  --alpha: 0.3 -> 0.1" in done.stderr.splitlines()
 
 
 def longer(sgmc, run):

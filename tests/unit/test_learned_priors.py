@@ -11,7 +11,7 @@ from pysgrld.errors import UsageError
 from pysgrld.evaluate.reader import proportions_given
 from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.token_topics import GibbsDocuments
-from pysgrld.options.priors import mean_of_learned
+from pysgrld.options.priors import usual_alpha
 from pysgrld.samplers.concentration import GivenTopics
 from pysgrld.samplers.shapes import ConjugateShapes, Shapes, ShapesSettings
 from pysgrld.samplers.state import Counts
@@ -274,4 +274,4 @@ def test_blocks_are_the_topics_and_what_is_learned():
     ("k", "mean"), [(50, 0.1), (100, 0.05), (500, 0.015), (2000, 0.0075), (5000, 0.005)]
 )
 def test_a_learned_alpha_has_a_mean_a_priori_by_the_number_of_topics(k, mean):
-    assert mean_of_learned(k) == mean
+    assert usual_alpha(k) == mean

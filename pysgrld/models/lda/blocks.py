@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.seeds import seeds_of
-from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, mean_of_learned
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK, LEARN, lowest_eta, usual_alpha
 from pysgrld.samplers.shapes import ShapesSettings
 from pysgrld.types import Block
 
@@ -20,7 +20,7 @@ MOST_ALPHA = 0.25
 def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Return the blocks of the model: topics over words, and the priors that are learned.
 
-    A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of a mean as a fixed one has by default.
+    A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
     Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
     """
     k, eta = options.topics, lowest_eta(options.eta)
@@ -46,7 +46,7 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
             prior=ALPHA_SHAPE * k,
             stream=4,
             mass=mass,
-            hyper=(ALPHA_SHAPE / mean_of_learned(k),),
+            hyper=(ALPHA_SHAPE / usual_alpha(k),),
             settings=ShapesSettings(longest=MOST_ALPHA),
         )
         parts.append(alpha)
