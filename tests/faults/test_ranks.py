@@ -102,9 +102,8 @@ def test_topics_over_many_words_are_moved_by_ranks_in_parts(tmp_path, form, tria
     assert ranks.state(tmp_path / "one") == ranks.state(tmp_path / "three")
     last = json.loads((tmp_path / "three" / "metrics.jsonl").read_text().splitlines()[-1])
     assert last["moving_seconds"] > 0
-    if (
-        form == "all"
-    ):  # two thirds of 4 bytes of 2,000 rows and of 8 of the 400 or so that have counts
+    if form == "all":
+        # two thirds of 4 bytes of 2,000 rows and of 8 of the 400 or so that have counts
         bytes_of_words = last["exchange_bytes"] / (12 * 2 / 3 * 16)
         assert 4 * 2000 + 8 * 300 < bytes_of_words < 4 * 2000 + 8 * 500
     trials()
