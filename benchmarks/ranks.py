@@ -20,7 +20,7 @@ import numpy as np
 
 from pysgrld.chain.communicator import launch
 from pysgrld.chain.rank_cost import Cost
-from pysgrld.core import core
+from pysgrld.core import core, padded
 from pysgrld.corpus.minibatches import Epochs, minibatch_words
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
@@ -146,10 +146,11 @@ def measured(case, comm, barrier):
 def sent(v, k, words, *, lazy, ranks):
     """Bytes that each of some ranks sends in an iteration of SCIR, on average.
 
-    Those of the words and the failures, which all send; and (P - 1)/P of counts, of rows, and X
-    block of rows adds to the sums of topics. Lazy rows are sent twice, brought up to date and stepped.
+    Those of the words and the failures, which all send; and (P - 1)/P of counts, of rows, and of
+    what each block of rows adds to the sums of topics. Lazy rows are sent twice, brought up to date and
+    stepped.
     """
-    across = -(-k // 16) * 16
+    across = padded(k)
     rows, times = (words, 2) if lazy else (v, 1)
     meeting = 8 * ((v + 63) // 64 + 2 * ranks + 3) + 8
     blocks = -(-rows // core.ROW_BLOCK)
@@ -166,7 +167,7 @@ def check_bytes(comm, barrier):
     for case in (*CASES[:3], LARGE[0], LARGE[1]):
         v, k, size, _, _ = case
         lazy, t = measured((*case[:4], 1), comm, barrier)
-        words = round(t["megabytes"] / (8e-6 * (-(-k // 16) * 16)))
+        words = round(t["megabytes"] / (8e-6 * padded(k)))
         model = sent(v, k, words, lazy=lazy == "on", ranks=comm.size) / 1e6
         counted = t["sent"] / 1e6
         if comm.rank == 0:
@@ -194,16 +195,14 @@ def networks(comm):
         v, k, size, _, _ = case
         lazy, t = measured(case, comm, lambda: None)
         lazy = lazy == "on"
-        across = -(-k // 16) * 16
+        across = padded(k)
         words = round(t["megabytes"] / (8e-6 * across))
         shared = (t["documents"] + t["rows"]) / 1e3
         own = (t["read"] + t["spread"] + t["pack"]) / 1e3
         for name, (gigabits, latency) in NETWORKS.items():
             byte = 8e-9 / gigabits
             whole = sent(v, k, words, lazy=lazy, ranks=2) * byte + across * words * adding / 2
-            cost = Cost(
-                shared, own, whole, latency
-            )  # two ranks send half of all, twice: there and back
+            cost = Cost(shared, own, whole, latency)  # of two ranks each sends half of all
             line = " | ".join(f"{1e3 * cost.seconds(n):,.0f}" for n in RANKS)
             megabytes = sent(v, k, words, lazy=lazy, ranks=RANKS[-1]) / 1e6
             print(
