@@ -2,18 +2,28 @@
 
     python benchmarks/defaults.py CORPUS... [--seconds 4,8] [--seeds 3] [--only NAME,...] [-k 100]
     python benchmarks/defaults.py CORPUS... --layers 128,64,32
+    python benchmarks/defaults.py CORPUS... --whole 0.03,0.1 -k 5,20,50 [--prior eta] [-- OPTIONS]
 
 Each corpus is a training file: 1,000 of its documents, or a tenth, are held out at random, so that
 no test file is ever looked at. One option at a time leaves the default. A cell is the perplexity
 averaged over posterior samples after so many CPU seconds of training (evaluation is not counted),
 one thread, mean over seeds: chains of different seeds differ by a per cent. The table of
 docs/internals/defaults.md comes from here.
+
+What wins after seconds may win nothing in the end, or mix worse: ``--whole`` trains by ``sgmc`` with each
+of these alphas, or etas, until it ends by itself, exact draws and all. A cell then is the perplexity of
+the exact draws, and what they are worth in independent ones for words, documents and shares, by seed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import os
+import re
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -101,12 +111,19 @@ def main() -> None:
     parser.add_argument("--seconds", default="4,8")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", help="names of variations")
-    parser.add_argument("-k", "--topics", type=int, default=100)
+    parser.add_argument("-k", "--topics", default="100")
     parser.add_argument("--layers", help="topics of each layer of a deep LDA")
-    given = parser.parse_args()
+    parser.add_argument("--whole", help="values of a prior to train with until training ends")
+    parser.add_argument("--prior", choices=("alpha", "eta"), default="alpha")
+    given, more = parser.parse_known_args()
+    if given.whole:
+        for source in given.corpus:
+            whole(source, given, [x for x in more if x != "--"])
+        return
     seconds = [float(s) for s in given.seconds.split(",")]
-    size: dict[str, Any] = {"topics": given.topics}
-    variations = VARIATIONS if given.topics < MANY_TOPICS else MANY
+    topics = int(given.topics)
+    size: dict[str, Any] = {"topics": topics}
+    variations = VARIATIONS if topics < MANY_TOPICS else MANY
     if given.layers:
         size = {"layers": tuple(int(k) for k in given.layers.split(","))}
         variations = DEEP
@@ -124,6 +141,39 @@ def main() -> None:
                 ]
                 cells = ("" if math.isnan(x) else f"{x:.0f}" for x in np.mean(runs, axis=0))
                 print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def whole(source: str, given: argparse.Namespace, more: list[str]) -> None:
+    """Print a table of runs that ended by themselves: a row for each number of topics and prior."""
+    print(f"\n{Path(source).name}\n", flush=True)
+    print(f"| K | {given.prior} | perplexity | worth for words | documents | shares | seconds |")
+    print("|---:|---:|---|---|---|---|---|")
+    for topics in given.topics.split(","):
+        for value in given.whole.split(","):
+            options = ["-k", topics, f"--{given.prior}", value, "--threads", "1", *more]
+            runs = [until_it_ends([source, *options, "--seed", str(s)]) for s in range(given.seeds)]
+            cells = (", ".join(f"{x:.0f}" for x in column) for column in zip(*runs, strict=True))
+            print(f"| {topics} | {value} | " + " | ".join(cells) + " |", flush=True)
+
+
+def until_it_ends(given: list[str]) -> list[float]:
+    """Train; give perplexity, what draws are worth for words, documents, shares, and CPU seconds."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "run"
+        command = [sys.executable, "-m", "pysgrld", "train", *given, "--out", str(out), "--quiet"]
+        began = cpu_of_children()
+        subprocess.run(command, check=True)
+        last = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
+        ended = json.loads((out / "status.json").read_text())["reason"]
+    worth = {of: float(n) for n, of in re.findall(r"(\d+) (?:independent ones )?for (\w+)", ended)}
+    of = (worth.get(name, math.nan) for name in ("words", "documents", "shares"))
+    return [last["perplexity"], *of, cpu_of_children() - began]
+
+
+def cpu_of_children() -> float:
+    """Return the CPU seconds of all processes that were waited for."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def run(

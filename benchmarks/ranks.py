@@ -6,8 +6,9 @@
     mpiexec -n 8 python benchmarks/ranks.py --bytes # bytes of an iteration, and what the model says
     python benchmarks/ranks.py --networks           # one process: its parts, modelled for a network
 
-Processor time of rank 0, one thread, of each part the least of all iterations. Waiting for others is left
-out as far as a barrier before each message does that: what a library spins meanwhile counts.
+Processor time of the last rank, one thread, of each part the least of all iterations. Waiting for
+others is left out as far as a barrier before each message does that: what a library spins meanwhile
+counts. Numbers of cases may follow.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts
+from pysgrld.run.machine import rss_bytes
 from pysgrld.types import Documents
 
 TOKENS = 150
@@ -39,6 +41,21 @@ CASES = [
     (100_000, 100, 10_000, "gibbs", 5),
     (100_000, 100, 80_000, "gibbs", 4),
 ]
+#: Parts of an iteration.
+PARTS = (
+    *(
+        "prepared",
+        "asked",
+        "read",
+        "fetched",
+        "documents",
+        "counts",
+        "spread",
+        "rows",
+        "sums",
+        "meet",
+    ),
+)
 #: Gigabits a second of a network, and seconds of a message without length: assumed, not measured.
 NETWORKS = {"10 Gb/s": (10.0, 30e-6), "100 Gb/s": (100.0, 2e-6)}
 RANKS = (1, 2, 4, 16, 64, 256, 1_024)
@@ -108,7 +125,6 @@ def measured(case, comm, barrier):
     """Milliseconds by part, of each the least of all iterations."""
     *sizes, algo, iterations = case
     chain, lazy = chain_of(*sizes, algo, comm)
-    comm.words = sizes[0]
     timed, lines = Timed(), []
     chain.advance(team_batch(chain, comm, timed))
     chain.advance(team_batch(chain, comm, timed))
@@ -122,9 +138,10 @@ def measured(case, comm, barrier):
     timed.of(state, "rows", "read")
     if comm.size > 1:
         timed.of(comm, "meet", "meet", barrier)
-        timed.of(comm, "_add_up", "sum", barrier)
-        timed.of(comm, "_add_own", "sum", barrier)
-        timed.of(comm, "complete", "moved", barrier)
+        timed.of(comm, "ask", "asked", barrier)
+        timed.of(comm, "fetch", "fetched", barrier)
+        timed.of(comm, "_to_holders", "counts", barrier)
+        timed.of(comm, "complete", "sums", barrier)
     for _ in range(iterations):
         timed.spent.clear()
         batch = team_batch(chain, comm, timed)
@@ -132,13 +149,12 @@ def measured(case, comm, barrier):
         lines.append(dict(timed.spent))
     core.documents_gibbs, core.spread = gibbs, spread
     chain.close()
-    parts = ("read", "documents", "spread", "rows", "pack", "meet", "sum", "moved")
-    took = {part: 1e3 * min(x.get(part, 0.0) for x in lines) for part in parts}
-    took["megabytes"] = 8e-6 * len(batch.words) * state.g.shape[1]
+    took = {part: 1e3 * min(x.get(part, 0.0) for x in lines) for part in PARTS}
+    took["words"] = len(batch.words)
     if comm.size > 1:
+        took["words"] = float(np.mean(comm.gather(len(batch.words))))
         before = comm.figures()["exchange_bytes"]
-        words = comm.meet(batch).words
-        chain.advance(batch.over(words))
+        chain.advance(batch)
         took["sent"] = float(np.mean(comm.gather(comm.figures()["exchange_bytes"] - before)))
     return lazy, took
 
@@ -146,16 +162,14 @@ def measured(case, comm, barrier):
 def sent(v, k, words, *, lazy, ranks):
     """Bytes that each of some ranks sends in an iteration of SCIR, on average.
 
-    Those of the words and the failures, which all send; and (P - 1)/P of counts, of rows, and of
-    what each block of rows adds to the sums of topics. Lazy rows are sent twice, brought up to date and
-    stepped.
+    (P - 1)/P of the numbers, topics and counts of the words of a rank's documents, of each 4, 4 and 8
+    bytes, and 8 of a count that is yet to be spread; what each unit of rows adds to the sums of topics,
+    twice where rows are brought up to date first; and what all say of their documents.
     """
-    across = padded(k)
-    rows, times = (words, 2) if lazy else (v, 1)
-    meeting = 8 * ((v + 63) // 64 + 2 * ranks + 3) + 8
-    blocks = -(-rows // core.ROW_BLOCK)
-    moved = times * across * (4 * rows + 8 * blocks)
-    return meeting + (ranks - 1) / ranks * (8 * across * words + moved)
+    across, spread = padded(k), 8 if k > core.DENSE_TOPICS else 0
+    units = (2 if lazy else 1) * -(-v // core.ROW_UNIT)
+    each = (4 + 12 * across + spread) * words + 8 * across * units
+    return (ranks - 1) / ranks * each + 8 * (2 * ranks + 5)
 
 
 def check_bytes(comm, barrier):
@@ -167,8 +181,7 @@ def check_bytes(comm, barrier):
     for case in (*CASES[:3], LARGE[0], LARGE[1]):
         v, k, size, _, _ = case
         lazy, t = measured((*case[:4], 1), comm, barrier)
-        words = round(t["megabytes"] / (8e-6 * padded(k)))
-        model = sent(v, k, words, lazy=lazy == "on", ranks=comm.size) / 1e6
+        model = sent(v, k, t["words"], lazy=lazy == "on", ranks=comm.size) / 1e6
         counted = t["sent"] / 1e6
         if comm.rank == 0:
             print(
@@ -189,37 +202,36 @@ def networks(comm):
         adding = min(adding, (time.process_time() - began) / parts.size)
     del parts, out
     print(f"adding a count: {1e9 * adding:.2f} ns\n")
-    print("| V, K, B | network | MB | " + " | ".join(f"{n:,}" for n in RANKS) + " | busy |")
-    print("|---|---|---:|" + "---:|" * (len(RANKS) + 1))
+    print("| V, K, B | network | " + " | ".join(f"{n:,}" for n in RANKS) + " | busy |")
+    print("|---|---|" + "---:|" * (len(RANKS) + 1))
     for case in LARGE:
         v, k, size, _, _ = case
         lazy, t = measured(case, comm, lambda: None)
-        lazy = lazy == "on"
-        across = padded(k)
-        words = round(t["megabytes"] / (8e-6 * across))
-        shared = (t["documents"] + t["rows"]) / 1e3
-        own = (t["read"] + t["spread"] + t["pack"]) / 1e3
+        lazy, batch = lazy == "on", corpus(v, size)
+        words = {n: len(np.unique(batch.indices[: batch.indptr[max(1, size // n)]])) for n in RANKS}
+        shared = (t["documents"] + t["rows"] + t["spread"]) / 1e3
+        megabytes = [sent(v, k, words[n], lazy=lazy, ranks=n) / 1e6 for n in RANKS]
+        print(
+            f"| {v:,}, {k}, {size:,} | MB | " + " | ".join(f"{x:,.1f}" for x in megabytes) + " | |"
+        )
         for name, (gigabits, latency) in NETWORKS.items():
-            byte = 8e-9 / gigabits
-            whole = sent(v, k, words, lazy=lazy, ranks=2) * byte + across * words * adding / 2
-            cost = Cost(shared, own, whole, latency)  # of two ranks each sends half of all
-            line = " | ".join(f"{1e3 * cost.seconds(n):,.0f}" for n in RANKS)
-            megabytes = sent(v, k, words, lazy=lazy, ranks=RANKS[-1]) / 1e6
-            print(
-                f"| {v:,}, {k}, {size:,} | {name} | {megabytes:,.0f} | {line} | {cost.busy():,} |",
-                flush=True,
-            )
+            took = []
+            for n, sends in zip(RANKS, megabytes, strict=True):
+                read = words[n] / words[1] * t["read"] / 1e3
+                adds = padded(k) * words[n] * adding
+                wire = (8e-3 / gigabits * sends + adds) if n > 1 else 0.0
+                took.append(shared / n + read + wire + Cost.messages(n) * latency)
+            busy = max(n for n, all_ in zip(RANKS, took, strict=True) if shared / n >= all_ / 2)
+            line = " | ".join(f"{1e3 * x:,.0f}" for x in took)
+            print(f"| | {name} | {line} | {busy:,} |", flush=True)
 
 
 def team_batch(chain, comm, timed):
     """The documents of the next iteration, read without help of another thread."""
     began = time.process_time()
     batch = chain._whole or chain.stream.minibatch(chain.step)
-    timed.spent["read"] += time.process_time() - began
-    words = comm.meet(batch).words
-    began = time.process_time()
-    batch = batch.over(words)
-    timed.spent["pack"] += time.process_time() - began
+    timed.spent["prepared"] += time.process_time() - began
+    comm.meet(batch)
     return batch
 
 
@@ -273,20 +285,17 @@ def main():
         networks(comm)
         return
     if comm.rank == 0:
-        print(
-            "| V, K, B | rows | P | read | documents | spread | rows | pack | meet | sum (MB) | moved | "
-            "all |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
-        )
-    for case in CASES:
+        print("| V, K, B | rows | P | " + " | ".join(PARTS) + " | all | sent, MB | resident, MB |")
+        print("|---|---|---:|" + "---:|" * (len(PARTS) + 3))
+    for case in [CASES[int(n)] for n in sys.argv[1:]] or CASES:
         lazy, t = measured(case, comm, barrier)
-        if comm.rank == 0:
+        if comm.rank == comm.size - 1:  # the first has all topics where it looks at them
             v, k, size, algo, _ = case
-            whole = sum(ms for name, ms in t.items() if name != "megabytes")
+            line = " | ".join(f"{t[part]:.1f}" for part in PARTS)
             print(
                 f"| {v:,}, {k}, {size:,} {algo} | {'lazy' if lazy == 'on' else 'all'} | {comm.size} | "
-                f"{t['read']:.1f} | {t['documents']:.0f} | {t['spread']:.1f} | {t['rows']:.1f} | "
-                f"{t['pack']:.1f} | {t['meet']:.1f} | {t['sum']:.1f} ({t['megabytes']:.1f}) | "
-                f"{t['moved']:.1f} | {whole:.0f} |",
+                f"{line} | {sum(t[part] for part in PARTS):.0f} | {t.get('sent', 0.0) / 1e6:.0f} | "
+                f"{rss_bytes() / 1e6:.0f} |",
                 flush=True,
             )
 

@@ -42,7 +42,7 @@ _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 #: Constants that no test need notice, by the reason: module (below pysgrld, or cli), then names.
 EXPLAINED = {
     "How much is worked on, held or written at once: results are the same whatever it is.": """
-        chain/mpi MOST FEW SMALL; core/draws _ROWS; corpus/about/columns BYTES SORTED;
+        chain/mpi MOST FEW SMALL STRIP; core/draws _ROWS; corpus/about/columns BYTES SORTED;
         corpus/about/texts FRAME LEVEL; corpus/build TOGETHER; corpus/formats/counts RUN;
         corpus/formats/json TOGETHER SIZE; corpus/formats/mediawiki PROLOG_PIECE; corpus/formats/npz
         PORTION; corpus/formats/parquet TOGETHER; corpus/formats/plain_text TOGETHER SIZE;
@@ -59,7 +59,7 @@ EXPLAINED = {
         _CELLS; report/sections/documents _TOGETHER; report/texts_and_metadata _BLOCK;
         report/topic_words _COLUMNS _ROWS; run/backlog HELD; run/files PIECE; samplers/concentration
         _TOGETHER; chain/exact TOGETHER; train/ranks_together _SMALL; reading/find_runs _END;
-        search/outcome _END; train/loop _LAST_METRICS; run/choose _LAST; samplers/rows FEWEST""",
+        search/outcome _END; train/loop _LAST_METRICS; run/choose _LAST""",
     "A time: of waiting, between two looks or two lines.": """
         chain/mpi SAY LOOK; cli/progress SOON LATER FIRST; cli/ranks PATIENCE; corpus/minibatches
         PATIENCE; corpus/open NOTE_EVERY; corpus/prefetch PATIENCE; estimators/fitting SELDOM;

@@ -20,7 +20,7 @@ DENSE_TOPICS: int
 MAX_SWEEPS: int
 MAX_DRAWS: int
 LEAST_STEP: float
-ROW_BLOCK: int
+ROW_UNIT: int
 compiler: str
 openmp: str
 
@@ -155,6 +155,9 @@ def alpha_evidence(
     threads: int,
 ) -> tuple[Int64s, Doubles]: ...
 def add_counts(*, parts: Int64s, out: Int64s, threads: int) -> None: ...
+def add_rows(
+    *, own: Int64s, theirs: Int64s, order: Int64s, begin: Int64s, out: Int64s, threads: int
+) -> None: ...
 def documents_mean_field(
     *,
     weights: Floats,
@@ -369,9 +372,10 @@ def simplex_scir(
     stream: int,
     work: Workspace,
     threads: int,
+    totals: Int64s | None = ...,
     added: Doubles | None = ...,
-    first: int = ...,
-    last: int = ...,
+    rank: int = ...,
+    size: int = ...,
 ) -> None: ...
 
 simplex_sgrld = simplex_scir
@@ -397,13 +401,13 @@ def simplex_scir_rows(
     work: Workspace,
     threads: int,
     added: Doubles | None = ...,
-    first: int = ...,
-    last: int = ...,
+    rank: int = ...,
+    size: int = ...,
 ) -> None: ...
 
 simplex_relax_rows = simplex_scir_rows
 
-def simplex_add_blocks(*, sums: Doubles, added: Doubles, anew: bool) -> None: ...
+def simplex_add_units(*, sums: Doubles, added: Doubles, anew: bool) -> None: ...
 def simplex_start(
     *,
     g: Floats,
@@ -415,6 +419,9 @@ def simplex_start(
     stream: int,
     work: Workspace,
     threads: int,
+    added: Doubles | None = ...,
+    rank: int = ...,
+    size: int = ...,
 ) -> None: ...
 def dirichlet_start(
     *,
@@ -427,6 +434,9 @@ def dirichlet_start(
     stream: int,
     work: Workspace,
     threads: int,
+    added: Doubles | None = ...,
+    rank: int = ...,
+    size: int = ...,
 ) -> None: ...
 def dirichlet_weights(
     *,

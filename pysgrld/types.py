@@ -209,13 +209,6 @@ class Minibatch(NamedTuple):
         """Sum of all counts."""
         return int(self.counts.sum(dtype=np.int64))
 
-    def over(self, words: Int32s) -> Minibatch:
-        """Number entries by rows of other words, sorted, which hold all of the minibatch's own."""
-        if np.array_equal(words, self.words):
-            return self
-        places = np.searchsorted(words, self.words).astype(np.int32)
-        return self._replace(indices=places[self.indices], words=words)
-
 
 # ---- step sizes
 

@@ -20,19 +20,18 @@ class InTurn(Communicator):
     def __init__(self, ranks):
         self.ranks = ranks
 
-    def collect(self, sample, batch, *, by_words=False):
+    def collect(self, sample, batch):
         """Sample the parts of a minibatch, and add up as ranks do; a kernel lends its arrays: copies."""
         sums, values = None, []
         for found in map(sample, self._parts(batch)):
-            assert all(a.dtype.kind == "i" for a in found.sums)
-            sums = (
-                [a.copy() for a in found.sums]
-                if sums is None
-                else list(map(sum_of, sums, found.sums))
-            )
+            arrays = (*found.by_word, *found.sums)
+            assert all(a.dtype.kind == "i" for a in arrays)
+            sums = [a.copy() for a in arrays] if sums is None else list(map(sum_of, sums, arrays))
             if found.values is not None:
                 values.append(found.values)
-        return Collected(tuple(sums), np.concatenate(values) if values else None)
+        values = np.concatenate(values) if values else None
+        n = len(found.by_word)
+        return Collected(tuple(sums[:n]), tuple(sums[n:]), values, batch.words)
 
     def _parts(self, batch):
         """Cut the minibatch as ranks do."""

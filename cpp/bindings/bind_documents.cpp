@@ -306,6 +306,33 @@ void bind_documents(py::module_& m) {
       py::kw_only(), py::arg("parts"), py::arg("out").noconvert(), py::arg("threads"));
 
   m.def(
+      "add_rows",
+      [](Array<std::int64_t> const& own, Array<std::int64_t> const& theirs,
+         Array<std::int64_t> const& order, Array<std::int64_t> const& begin,
+         Array<std::int64_t>& out, int threads) {
+        check_shape(own, "own", {-1, -1});
+        check_shape(theirs, "theirs", {-1, own.shape(1)});
+        check_shape(order, "order", {own.shape(0) + theirs.shape(0)});
+        std::int64_t const rows = begin.size() - 1, n = order.shape(0);
+        check_shape(begin, "begin", {-1});
+        check_shape(out, "out", {rows, own.shape(1)});
+        check_threads(threads);
+        std::int64_t const *const from = order.data(), *const at = begin.data();
+        for (std::int64_t i = 0; i < n; ++i)
+          if (from[i] < 0 || from[i] >= n) throw py::value_error("order: must be rows");
+        if (rows < 0 || at[0] != 0 || at[rows] != n)
+          throw py::value_error("begin: must go from 0 to the end of order");
+        for (std::int64_t r = 0; r < rows; ++r)
+          if (at[r + 1] <= at[r]) throw py::value_error("begin: must increase strictly");
+        FoundRows const found{own.data(), theirs.data(), own.shape(0), own.shape(1)};
+        std::int64_t* const to = out.mutable_data();
+        py::gil_scoped_release release;
+        run_add_rows(found, from, at, rows, to, threads);
+      },
+      py::kw_only(), py::arg("own"), py::arg("theirs"), py::arg("order"), py::arg("begin"),
+      py::arg("out").noconvert(), py::arg("threads"));
+
+  m.def(
       "predictive",
       [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<std::int64_t> const& doc_counts,

@@ -59,54 +59,56 @@ RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
   return task;
 }
 
-/// The blocks of `n` rows that a process steps, where several divide them: what they add to the
-/// topic sums is then left in `added`.
-std::optional<BlockShare> share_of(std::optional<Array<double>>& added, std::int64_t first,
-                                   std::int64_t last, std::int64_t n, std::int64_t stride) {
+/// The rows that a process steps, where several have dealt them out: what they add to the topic sums
+/// is then left in `added`.
+std::optional<UnitShare> share_of(std::optional<Array<double>>& added, std::int64_t rank,
+                                  std::int64_t size, std::int64_t v, std::int64_t stride) {
   if (!added) return std::nullopt;
-  std::int64_t const blocks = (n + kRowBlock - 1) / kRowBlock;
-  check_shape(*added, "added", {blocks, stride});
-  if (first < 0 || last < first || last > blocks)
-    throw py::value_error("first, last: must be blocks of the rows");
-  return BlockShare{first, last, added->mutable_data()};
+  check_shape(*added, "added", {(v + kRowUnit - 1) / kRowUnit, stride});
+  if (rank < 0 || rank >= size) throw py::value_error("rank, size: must be one of so many");
+  return UnitShare{rank, size, added->mutable_data()};
 }
 
-/// One step of all rows by h, in place on g and sums; `rows` have counts. With `added` blocks first
-/// to last alone are stepped (share_of).
+/// One step of all rows by h, in place on g and sums; `rows` have counts. With `added` the rows of a
+/// process alone are stepped (share_of), and `totals` are the sums of all counts.
 void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpose) {
   m.def(
       name,
       [=](Array<float> g, Array<double> sums, std::int32_t topics, float eta,
           Array<std::int32_t> const& rows, Array<std::int64_t> const& counts, double factor,
           double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
-          std::uint32_t stream, Workspace& work, int threads, std::optional<Array<double>> added,
-          std::int64_t first, std::int64_t last) {
+          std::uint32_t stream, Workspace& work, int threads,
+          std::optional<Array<std::int64_t>> const& totals, std::optional<Array<double>> added,
+          std::int64_t rank, std::int64_t size) {
         check_state(g, sums, topics);
         check_threads(threads);
         check_rows(rows, g.shape(0));
-        if (!(h > 0.0)) throw py::value_error("h: must be positive");
+        if (!(h > 0.0 || (h == 0.0 && kernel == RowKernel::relax)))
+          throw py::value_error("h: must be positive");
         check_step(kernel, h);
-        auto const share = share_of(added, first, last, g.shape(0), g.shape(1));
+        if (totals) check_shape(*totals, "totals", {g.shape(1)});
+        auto const share = share_of(added, rank, size, g.shape(0), g.shape(1));
         RowsTask task = step_task(g, topics, eta, rows, &counts, factor, purpose,
                                   address(seed, chain, step, stream));
         task.h = h;
         float* const data = g.mutable_data();
-        double* const totals = sums.mutable_data();
+        double* const to = sums.mutable_data();
         std::int64_t const v = g.shape(0);
+        std::int64_t const* const of_all = totals ? totals->data() : nullptr;
         py::gil_scoped_release release;
-        run_rows(*active_kernels(), kernel, data, v, task, totals, work, threads,
+        run_rows(*active_kernels(), kernel, data, v, task, to, of_all, work, threads,
                  share ? &*share : nullptr);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
       py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("work"),
-      py::arg("threads"), py::arg("added").noconvert() = py::none(), py::arg("first") = 0,
-      py::arg("last") = 0);
+      py::arg("threads"), py::arg("totals") = py::none(),
+      py::arg("added").noconvert() = py::none(), py::arg("rank") = 0, py::arg("size") = 1);
 }
 
 /// One step of the listed rows, each by its own length (0: it stays), with counts or without, in
 /// place on g; sums are corrected by what it changed beyond expectation. `packed`: g is those rows.
-/// With `added` blocks first to last of the list alone are stepped (share_of).
+/// With `added` the list has rows of one process (share_of); of a `packed` one nobody else has any.
 void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
   m.def(
       name,
@@ -115,11 +117,14 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
           std::optional<Array<std::int64_t>> const& counts, double factor, bool packed,
           Purpose purpose, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
           std::uint32_t stream, Workspace& work, int threads, std::optional<Array<double>> added,
-          std::int64_t first, std::int64_t last) {
+          std::int64_t rank, std::int64_t size) {
         check_state(g, sums, topics);
         check_threads(threads);
         std::int64_t const n = rows.shape(0);
-        auto const share = share_of(added, first, last, n, g.shape(1));
+        auto const share = share_of(added, rank, size, g.shape(0), g.shape(1));
+        for (std::int64_t i = 0; share && i < n; ++i)
+          if (rows.data()[i] / kRowUnit % size != rank)
+            throw py::value_error("rows: must be those of the process");
         check_rows(rows, packed ? std::numeric_limits<std::int32_t>::max() : g.shape(0));
         if (packed) check_shape(g, "g", {n, -1});
         check_lengths(lengths, n);
@@ -133,29 +138,31 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
         task.lengths = lengths.data();
         task.packed = packed;
         float* const data = g.mutable_data();
-        double* const totals = sums.mutable_data();
+        double* const to = sums.mutable_data();
         py::gil_scoped_release release;
         if (n > 0)
-          run_rows(*active_kernels(), kernel, data, n, task, totals, work, threads,
+          run_rows(*active_kernels(), kernel, data, n, task, to, nullptr, work, threads,
                    share ? &*share : nullptr);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("lengths"), py::arg("counts"), py::arg("factor"),
       py::arg("packed"), py::arg("purpose"), py::arg("seed"), py::arg("chain"), py::arg("step"),
       py::arg("stream"), py::arg("work"), py::arg("threads"),
-      py::arg("added").noconvert() = py::none(), py::arg("first") = 0, py::arg("last") = 0);
+      py::arg("added").noconvert() = py::none(), py::arg("rank") = 0, py::arg("size") = 1);
 }
 
-/// The start of a chain, in place on g and sums.
+/// The start of a chain, in place on g and sums; with `added` of the rows of one process (share_of).
 void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start) kernel,
                char const* parameter, float least) {
   m.def(
       name,
       [=](Array<float> g, Array<double> sums, std::int32_t topics, float start, std::uint64_t seed,
-          std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads) {
+          std::uint32_t chain, std::uint32_t stream, Workspace& work, int threads,
+          std::optional<Array<double>> added, std::int64_t rank, std::int64_t size) {
         check_state(g, sums, topics);
         check_threads(threads);
         check_positive(parameter, start);
+        auto const share = share_of(added, rank, size, g.shape(0), g.shape(1));
         if (start < least)
           throw py::value_error(std::string(parameter) + ": must be at least " +
                                 std::to_string(least));
@@ -165,11 +172,12 @@ void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start
         task.purpose = Purpose::init;
         task.address = address(seed, chain, 0, stream);
         run_start(active_kernels()->simplex.*kernel, g.mutable_data(), g.shape(0), start, task,
-                  sums.mutable_data(), work, threads);
+                  sums.mutable_data(), work, threads, share ? &*share : nullptr);
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg(parameter), py::arg("seed"), py::arg("chain"), py::arg("stream"), py::arg("work"),
-      py::arg("threads"));
+      py::arg("threads"), py::arg("added").noconvert() = py::none(), py::arg("rank") = 0,
+      py::arg("size") = 1);
 }
 
 /// What documents read of some rows, of all where None; in memory of the workspace where there is
@@ -200,13 +208,13 @@ void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
 }  // namespace
 
 void bind_simplex(py::module_& m) {
-  m.attr("ROW_BLOCK") = kRowBlock;
+  m.attr("ROW_UNIT") = kRowUnit;
   m.def(
-      "simplex_add_blocks",
+      "simplex_add_units",
       [](Array<double> sums, Array<double> const& added, bool anew) {
         check_shape(added, "added", {-1, -1});
         check_shape(sums, "sums", {added.shape(1)});
-        add_blocks(added.data(), added.shape(0), added.shape(1), anew, sums.mutable_data());
+        add_units(added.data(), added.shape(0), added.shape(1), anew, sums.mutable_data());
       },
       py::kw_only(), py::arg("sums").noconvert(), py::arg("added"), py::arg("anew"));
   def_step(m, "simplex_scir", RowKernel::scir, Purpose::scir_pass);

@@ -328,6 +328,33 @@ void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::
   });
 }
 
+void run_add_rows(FoundRows const& found, std::int64_t const* order, std::int64_t const* begin,
+                  std::int64_t rows, std::int64_t* out, int threads) {
+  std::int64_t const stride = found.stride;
+  auto const row = [&](std::int64_t i) {
+    return i < found.n_own ? found.own + i * stride : found.theirs + (i - found.n_own) * stride;
+  };
+  constexpr std::int64_t kChunk = 64;
+  parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
+    for (std::int64_t r = chunk * kChunk; r < std::min(rows, (chunk + 1) * kChunk); ++r) {
+      std::int64_t* const to = out + r * stride;
+      std::int64_t i = begin[r];
+      if (i + 1 < begin[r + 1]) {  // two at once: most rows have one or two
+        std::int64_t const *const a = row(order[i]), *const b = row(order[i + 1]);
+        for (std::int64_t k = 0; k < stride; ++k) to[k] = a[k] + b[k];
+        i += 2;
+      } else {
+        std::copy_n(row(order[i]), stride, to);
+        ++i;
+      }
+      for (; i < begin[r + 1]; ++i) {
+        std::int64_t const* const a = row(order[i]);
+        for (std::int64_t k = 0; k < stride; ++k) to[k] += a[k];
+      }
+    }
+  });
+}
+
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out) {
   std::int32_t const most = n ? *std::max_element(ids, ids + n) : -1;
   std::size_t const groups = static_cast<std::size_t>(std::int64_t{most} + 64) / 64;

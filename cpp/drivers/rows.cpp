@@ -10,11 +10,41 @@ namespace sgmc {
 
 namespace {
 
+/// Adds n values to those of `to`.
+void add(double const* values, std::int64_t n, double* to) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] += values[i];
+}
+
+/// Rows of a task that are stepped one after the other: positions begin to before end of its list,
+/// of one unit.
+struct RowBlock {
+  std::int64_t begin, end, unit;
+};
+
+/// The blocks of `n` rows of a task, in order; with a `share` those of its units alone, where all
+/// rows are meant.
+std::vector<RowBlock> blocks_of(std::int64_t n, RowsTask const& task, UnitShare const* share) {
+  std::vector<RowBlock> blocks;
+  blocks.reserve(static_cast<std::size_t>(n / kRowBlock + 1));
+  for (std::int64_t begin = 0, end = 0; begin < n; begin = end) {
+    std::int64_t const unit = (task.rows ? task.rows[begin] : begin) / kRowUnit;
+    if (task.rows) {
+      std::int64_t const most = std::min(n, begin + kRowBlock);
+      for (end = begin + 1; end < most && task.rows[end] / kRowUnit == unit;) ++end;
+    } else {
+      end = std::min(n, begin + kRowBlock);
+      if (share && unit % share->size != share->rank) continue;
+    }
+    blocks.push_back({begin, end, unit});
+  }
+  return blocks;
+}
+
 /// The part of a task that is one block of rows; its sums go to `partial`.
-RowsTask block_of(RowsTask const& task, std::int64_t block, std::int64_t n, double* partial) {
+RowsTask part_of(RowsTask const& task, RowBlock const& block, double* partial) {
   RowsTask mine = task;
-  mine.begin = block * kRowBlock;
-  mine.end = std::min(n, mine.begin + kRowBlock);
+  mine.begin = block.begin;
+  mine.end = block.end;
   auto const word = [&](std::int64_t i) { return task.rows ? task.rows[i] : i; };
   auto const* const first =
       std::lower_bound(task.touched, task.touched + task.n_touched, word(mine.begin));
@@ -23,23 +53,31 @@ RowsTask block_of(RowsTask const& task, std::int64_t block, std::int64_t n, doub
   mine.touched = first;
   mine.n_touched = last - first;
   mine.counts = task.counts + (first - task.touched) * task.stride;
-  mine.sums = partial + block * task.stride;
+  mine.sums = partial;
   return mine;
 }
 
 /// Calls fn(task of a block, thread) for all blocks of `n` rows. `sums` (stride) become theirs,
-/// added in the order of the blocks; those of a list are added to what is there. With a `share` it
-/// calls it for the blocks of that alone, and leaves the sums.
+/// added by units, in their order; those of a list are added to what is there. With a `share` what
+/// its units add is left there, and the sums stay.
 void over_blocks(std::int64_t n, RowsTask const& task, double* sums, Scratch& memory, int threads,
-                 auto&& fn, BlockShare const* share = nullptr) {
-  std::int64_t const stride = task.stride, blocks = (n + kRowBlock - 1) / kRowBlock;
-  auto* const partial =
-      share ? share->added : memory.get<double>(0, static_cast<std::size_t>(blocks * stride));
-  std::int64_t const first = share ? share->first : 0, last = share ? share->last : blocks;
-  parallel_for(last - first, threads, [&](std::int64_t block, int thread) {
-    fn(block_of(task, first + block, n, partial), thread);
+                 auto&& fn, UnitShare const* share = nullptr) {
+  std::int64_t const stride = task.stride;
+  auto const blocks = blocks_of(n, task, share);
+  auto* const partial = memory.get<double>(0, blocks.size() * static_cast<std::size_t>(stride));
+  parallel_for(static_cast<std::int64_t>(blocks.size()), threads, [&](std::int64_t i, int thread) {
+    fn(part_of(task, blocks[static_cast<std::size_t>(i)], partial + i * stride), thread);
   });
-  if (!share) add_blocks(partial, blocks, stride, !task.rows, sums);
+  if (!share && !task.rows) std::fill_n(sums, stride, 0.0);
+  for (std::size_t i = 0, next = 0; i < blocks.size(); i = next) {
+    double* const unit = partial + static_cast<std::int64_t>(i) * stride;
+    for (next = i + 1; next < blocks.size() && blocks[next].unit == blocks[i].unit; ++next)
+      add(partial + static_cast<std::int64_t>(next) * stride, stride, unit);
+    if (share)
+      std::copy_n(unit, stride, share->added + blocks[i].unit * stride);
+    else
+      add(unit, stride, sums);
+  }
 }
 
 std::vector<float> floats(std::int64_t stride, std::int32_t topics, auto&& of) {
@@ -58,15 +96,15 @@ void check_sums(char const* name, double const* sums, std::int32_t topics) {
                       std::to_string(sums[c]));
 }
 
-void add_blocks(double const* added, std::int64_t blocks, std::int64_t stride, bool anew,
-                double* sums) {
+void add_units(double const* added, std::int64_t units, std::int64_t stride, bool anew,
+               double* sums) {
   if (anew) std::fill_n(sums, stride, 0.0);
-  for (std::int64_t block = 0; block < blocks; ++block)
-    for (std::int64_t c = 0; c < stride; ++c) sums[c] += added[block * stride + c];
+  for (std::int64_t unit = 0; unit < units; ++unit) add(added + unit * stride, stride, sums);
 }
 
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, Workspace& work, int threads, BlockShare const* share) {
+              double* sums, std::int64_t const* totals, Workspace& work, int threads,
+              UnitShare const* share) {
   Scratch memory(work);
   check_sums("sums", sums, task.topics);
   std::int64_t const stride = task.stride;
@@ -86,7 +124,8 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
   std::vector<float> ratio(static_cast<std::size_t>(stride), 0.0f), take;
   if (kernel == RowKernel::sgrld || natural) {  // N_k / s_k, with N_k an exact sum of integers
     std::vector<std::int64_t> total(ratio.size(), 0);
-    for (std::int64_t i = 0; i < task.n_touched; ++i)
+    if (totals) total.assign(totals, totals + stride);
+    for (std::int64_t i = 0; !totals && i < task.n_touched; ++i)
       for (std::int64_t c = 0; c < stride; ++c)
         total[static_cast<std::size_t>(c)] += task.counts[i * stride + c];
     for (std::int64_t c = 0; c < task.topics; ++c)
@@ -118,10 +157,12 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
 }
 
 void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n, float parameter,
-               RowsTask const& task, double* sums, Workspace& work, int threads) {
+               RowsTask const& task, double* sums, Workspace& work, int threads,
+               UnitShare const* share) {
   Scratch memory(work);
-  over_blocks(n, task, sums, memory, threads,
-              [&](RowsTask const& mine, int) { kernel(g, parameter, mine); });
+  over_blocks(
+      n, task, sums, memory, threads,
+      [&](RowsTask const& mine, int) { kernel(g, parameter, mine); }, share);
 }
 
 void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& task, double* sums,

@@ -19,7 +19,7 @@ from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import NumericalError
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import exact_for, sampler_of
-from pysgrld.samplers.seeds import with_seeds
+from pysgrld.samplers.seeds import of_peer, with_seeds
 from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
 from pysgrld.types import (
     QUIET,
@@ -89,10 +89,15 @@ class BlockChain(Chain):
         self._followed = options.exact_sweeps  # by draws without that noise
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
+        peers = comm if comm.size > 1 else None
         self.states: dict[str, BlockState[Any]] = {
-            b.name: sampler_of(options.algo, b).start(self.key, b, threads) for b in blocks
+            b.name: sampler_of(options.algo, b).start(
+                self.key, b, threads, peers if b is self.topics else None
+            )
+            for b in blocks
         }
-        self._share_states()
+        if peers:
+            comm.read = self._of_words
         self.published = options.preset is not None
         self._gathered: dict[str, Array] = {}  # of all processes' documents, by name
         self._keeps = keep or self.sampler.whole_corpus
@@ -144,7 +149,7 @@ class BlockChain(Chain):
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch`, unless somebody brings their own: over the words of all ranks.
+            `next_batch`, unless somebody brings their own.
 
         Raises
         ------
@@ -159,7 +164,7 @@ class BlockChain(Chain):
             raise EOFError(f"no documents are left for iteration {t}")
         self._gathered = {}
         if self._keeps:
-            self._whole = batch  # over the words of all ranks from here on
+            self._whole = batch
         if t == self.warm_up:
             self._end_warm_up()
         try:
@@ -175,7 +180,8 @@ class BlockChain(Chain):
                     continue
                 found, state = statistics[b.name], self.states[b.name]
                 if b.seeds is not None and isinstance(found, Counts):
-                    found = with_seeds(found, b.seeds, whole_tokens=self._whole_tokens)
+                    seeds = of_peer(b.seeds, state.peers)
+                    found = with_seeds(found, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, found, state.pace(pace, found))
         except NumericalError as error:  # of a kernel, which knows no iterations
             other = "larger" if h < core.LEAST_STEP else "smaller"
@@ -194,14 +200,18 @@ class BlockChain(Chain):
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
         """Sample the topics of documents, and return what blocks are to be stepped by."""
-        draw = self._read(key, batch.words)
-        if self.comm.size > 1:
-            topics, asked = (
-                self.states[self.topics.name],
-                self.priors or self.topics.seeds is not None,
-            )
-            self.comm.cuts = None if asked else topics.owned(batch.words)
-        return self.documents.visit(key, draw, batch, self.comm)
+        draw, batch = self._asked(key, batch)
+        statistics = self.documents.visit(key, draw, batch, self.comm)
+        name = self.topics.name
+        if self.comm.size == 1 or self.states[name].peers is not None:
+            return statistics
+        return {**statistics, name: self._whole_counts(statistics[name])}
+
+    def _whole_counts(self, found: Counts | Potential) -> Counts:
+        """Return the counts of all words, where those of others are with other processes."""
+        assert isinstance(found, Counts)
+        rows, counts = self.comm.everywhere(found.rows, found.counts)
+        return found._replace(rows=rows, counts=counts)
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
         """Begin with the topics of another chain, not random ones: as if counts had been these.
@@ -217,37 +227,59 @@ class BlockChain(Chain):
         k = self.topics.shape[1]
         self.states[self.topics.name].begin_from(self.key, topics[:, :k] * tokens)
         if self._whole is not None:
-            draw = self._read(self.key, self._whole.words)
-            self.documents.begin_from(self.key, draw, self._whole)
+            draw, batch = self._asked(self.key, self._whole)
+            self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
         """Draw priors of blocks: given counts of the whole corpus, or the block where there are none."""
         for name, of in self.priors.items():
             found: Counts | Potential | Floats | None = statistics.get(of)
+            below = self.states[of]
+            alone = below.peers is None
+            words = below.held_here(np.arange(below.block.shape[0], dtype=np.int32))
+            if isinstance(found, Counts) and not alone:
+                found = self._whole_counts(found)
             if found is None:
-                below = self.states[of]
-                below.catch_up(key, np.arange(below.block.shape[0], dtype=np.int32))
-                found = below.rows()
+                below.catch_up(key, words)
+                rows = below.rows(None if alone else words)
+                found = self.comm.everywhere(words, rows)[1]
             self.states[name].step(key, found, 0.0)
         take_priors(self.priors, self.states)
 
-    def _share_states(self) -> None:
-        """Let states know the processes that move them together."""
-        for state in self.states.values():
-            state.peers = self.comm if self.comm.size > 1 else None
-
     def _end_warm_up(self) -> None:
-        self.states = {name: state.after_warm_up() for name, state in self.states.items()}
-        self._share_states()
+        for name, state in self.states.items():
+            self.states[name] = state.after_warm_up()
+            self.states[name].peers = state.peers
         take_priors(self.priors, self.states)
+
+    def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
+        """Return the draw of a minibatch's words, and the minibatch over them in the draw's order.
+
+        That is by the processes that hold their topics, where there are several.
+        """
+        batch, words = self.comm.ask(batch)
+        topics = self.states[self.topics.name]
+        if topics.peers is None:
+            return self._read(key, batch.words), batch
+        topics.catch_up(key, words)
+        (name,) = self._of_words(words[:0])
+        rows = self.comm.fetch(batch.words, lambda held: self._of_words(held)[name])
+        return {name: rows} | self._of_upper(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
         """Bring the topics of some words up to date, and give the draw of all blocks."""
+        self.states[self.topics.name].catch_up(key, words)
+        return self._of_words(words) | self._of_upper()
+
+    def _of_words(self, words: Int32s) -> Draw:
+        """Return what documents read of the topics, which are up to date, at some words."""
         topics = self.states[self.topics.name]
-        topics.catch_up(key, words)
         weights = topics.weights(words)
-        draw = {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
-        return draw | {b.name: self.states[b.name].rows() for b in self.upper}
+        return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
+
+    def _of_upper(self) -> Draw:
+        """Return the blocks above the topics."""
+        return {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
         """Return the current draw: phi of some words, of all where None, and the other blocks."""
@@ -256,7 +288,7 @@ class BlockChain(Chain):
         weights = topics.weights(words)
         if weights is not None:
             draw[WEIGHTS] = weights
-        return draw | {b.name: self.states[b.name].rows() for b in self.upper}
+        return draw | self._of_upper()
 
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: a row for each topic."""
@@ -287,9 +319,26 @@ class BlockChain(Chain):
         return self._of_blocks() | self.documents.arrays() | self._gathered
 
     def common(self) -> dict[str, Array]:
-        """Return the arrays of all blocks, and those of documents that are not of each."""
-        own, apart = self.documents.arrays(), self.documents.by_document
-        return self._of_blocks() | {name: a for name, a in own.items() if name not in apart}
+        """Return the arrays of all blocks, and those of documents that are not of each.
+
+        Without the topics' rows, where others hold some of them.
+        """
+        own, apart = self.documents.arrays(), self.documents.by_document | self._held().keys()
+        everything = self._of_blocks() | own
+        return {name: a for name, a in everything.items() if name not in apart}
+
+    def _held(self) -> dict[str, Array]:
+        """Return the arrays of which other processes hold some rows, by name."""
+        name, state = self.topics.name, self.states[self.topics.name]
+        if state.peers is None:
+            return {}
+        arrays = state.arrays()
+        return {f"{name}.{part}": arrays[part] for part in state.held}
+
+    def bring(self) -> None:
+        """Let the first process have the topics that others hold."""
+        for array in self._held().values():
+            self.comm.bring(array)
 
     def _of_blocks(self) -> dict[str, Array]:
         return {
@@ -315,8 +364,10 @@ class BlockChain(Chain):
         CheckpointError
             If that is not of the documents of all of them.
         """
-        comm, whole = self.comm, self._gathered
-        return {
+        comm, whole, held = self.comm, self._gathered, self._held()
+        for array in held.values():
+            comm.deal(array)
+        return held | {
             name: comm.scatter_rows(whole.get(name), own)
             for name, own in self._by_document().items()
         }
@@ -331,10 +382,13 @@ class BlockChain(Chain):
         CheckpointError
             If they are no state of this chain.
         """
+        peers = self.states[self.topics.name].peers
+        self.states[self.topics.name].peers = None  # whatever its rows are, they are replaced
         if step > self.warm_up:
             self._end_warm_up()
         for name, state in self.states.items():
             state.restore(arrays_of(name, arrays))
+        self.states[self.topics.name].peers = peers
         take_priors(self.priors, self.states)
         if self.comm.size > 1:
             arrays = {name: arrays[name] for name in self.documents.arrays() if name in arrays}

@@ -6,14 +6,15 @@ No NumPy here: help must be instant.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntFlag
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from pysgrld.errors import LaunchError, SgmcError, UsageError
 
 if TYPE_CHECKING:
-    from pysgrld.types import Array, Doubles, Int32s, Int64s, Minibatch
+    from pysgrld.core.draws import Draw
+    from pysgrld.types import Array, Doubles, Floats, Int32s, Int64s, Minibatch
 
 
 class Orders(IntFlag):
@@ -28,21 +29,20 @@ class Orders(IntFlag):
     SAVE = 4
     #: Something is wrong with a member.
     FAIL = 8
+    #: Let the first rank have all topics after the iteration, which looks at them.
+    LOOK = 16
 
 
 class Meeting(NamedTuple):
-    """The words and the orders of all members, before an iteration.
+    """The orders of all members before an iteration, and how much there is to do.
 
     Attributes
     ----------
-    words : (R,) int32 or None
-        Words of all members' documents, sorted; None where there are no documents.
     orders : Orders
     documents, tokens : int
         Of all members.
     """
 
-    words: Int32s | None
     orders: Orders
     documents: int = 0
     tokens: int = 0
@@ -53,40 +53,44 @@ class Collected(NamedTuple):
 
     Attributes
     ----------
+    by_word : tuple of int64 array
+        Counts with a row, or a number, for each word.
     sums : tuple of int64 array
-        What adds up over documents: integers, so that order cannot matter.
+        What else adds up over documents: integers, so that order cannot matter.
     values : (n,) float64 or None
         A value of each document, in their order; None where documents have none.
+    words : (R,) int32 or None
+        Sorted ids of the words that the rows of ``by_word`` are of; a sampler, whose rows are those of
+        the minibatch, leaves it out.
     """
 
-    sums: tuple[Int64s, ...]
+    by_word: tuple[Int64s, ...]
+    sums: tuple[Int64s, ...] = ()
     values: Doubles | None = None
+    words: Int32s | None = None
 
 
 class Communicator:
     """The processes that train one chain, its ranks, as one of them sees them; here a single process.
 
-    Every rank holds the same topics; each moves a part of them, and gets the others' parts from them.
-    What they do together, every one calls in the same order. `pysgrld.chain.mpi.Ranks` are those of an
+    The rows of the topics over words are dealt to the ranks: each holds those of some words, moves them,
+    and sends others what their documents read. The first rank gets all of them where it looks at them.
+    What ranks do together, every one calls in the same order. `pysgrld.chain.mpi.Ranks` are those of an
     MPI launch.
 
     Attributes
     ----------
     rank, size : int
         Number of this process, from 0, and how many there are. The first one alone writes.
-    words : int
-        Vocabulary V, set by all between the same two meetings; 0 until it is known.
-    cuts : sequence of int or None
-        Of the minibatch's words rank r steps those from ``cuts[r]`` to before ``cuts[r + 1]``, and needs
-        their counts alone; None where each needs all. Set by the chain before documents are sampled.
+    read : callable
+        Returns the draw of words whose topics this rank holds. Set by the chain, where there are others.
     host, library : str
         Where this process runs, and what carries the messages.
     """
 
     rank: int = 0
     size: int = 1
-    words: int = 0
-    cuts: Sequence[int] | None = None
+    read: Callable[[Int32s], Draw]
     host: str = ""
     library: str = ""
 
@@ -96,7 +100,7 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Tell the others the documents' words and the orders of this rank, and return those of all.
+        """Tell the others the orders of this rank, and how much it has to do, and return those of all.
 
         Parameters
         ----------
@@ -115,37 +119,82 @@ class Communicator:
         """
         del same
         if batch is None:
-            return Meeting(None, orders)
-        return Meeting(batch.words, orders, len(batch.doc_ids), batch.tokens)
+            return Meeting(orders)
+        return Meeting(orders, len(batch.doc_ids), batch.tokens)
 
-    @property
-    def own(self) -> slice:
-        """The minibatch's words whose counts this rank needs."""
-        return slice(None) if self.cuts is None else slice(*self.cuts[self.rank : self.rank + 2])
+    # ---- rows of topics, each of which a rank holds
 
-    def collect(
-        self, sample: Callable[[Minibatch], Collected], batch: Minibatch, *, by_words: bool = False
-    ) -> Collected:
+    def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
+        """Ask the ranks for the topics of a minibatch's words: of each those that it holds.
+
+        Returns
+        -------
+        batch : Minibatch
+            The same documents, their words in the order of those who hold them.
+        words : (R,) int32
+            Sorted ids of the words that documents of any rank have, and whose topics this rank holds.
+        """
+        return batch, batch.words
+
+    def fetch(self, words: Int32s, read: Callable[[Int32s], Floats]) -> Floats:
+        """Return the rows of the words that were asked for last, each as its rank reads it.
+
+        Parameters
+        ----------
+        words : (R,) int32
+            Those of the minibatch that `ask` has returned.
+        read : callable
+            Returns the rows of words that this rank holds.
+        """
+        return read(words)
+
+    def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
         """Sample the documents of this rank, and add up what all ranks have found, in their order.
+
+        What is found by word goes to the rank that holds the word's topics, the rest to all.
 
         Parameters
         ----------
         sample : callable
             Samples some documents.
         batch : Minibatch
-            Those of this rank.
-        by_words : bool
-            Whether the first array has a row for each of the minibatch's words, of which those of `own`
-            are enough: the others are then not those of all ranks.
+            Those of this rank, as `ask` has returned them.
         """
-        return sample(batch)
+        return sample(batch)._replace(words=batch.words)
+
+    def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
+        """Return the rows of all ranks to all, sorted by their words.
+
+        Parameters
+        ----------
+        words : (R,) int32
+            Words whose topics this rank holds.
+        rows : (R, ...) array
+        """
+        return words, rows
+
+    def holds(self, words: Int32s) -> Array:
+        """Say of words whether this rank holds their topics."""
+        return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
         """Step this rank's part of a state."""
         step()
 
-    def complete(self, array: Array, cuts: Sequence[int]) -> None:
-        """Fill what others have of an array: rank r has rows ``cuts[r]`` to before ``cuts[r + 1]``."""
+    def complete(self, units: Array) -> None:
+        """Fill what others have of an array that has a row for each unit of topics' rows."""
+
+    def total(self, counts: Int64s) -> Int64s:
+        """Return the sum of a few integers over the ranks."""
+        return counts
+
+    def bring(self, array: Array) -> None:
+        """Let the first rank have the rows of an array, over words, that others hold."""
+
+    def deal(self, array: Array) -> None:
+        """Give the ranks the rows that they hold of an array, over words, that the first one has."""
+
+    # ---- plain values, and arrays of all
 
     def gather(self, value: Any) -> list[Any]:
         """Return a plain value of each rank, in their order.

@@ -9,8 +9,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
 
 import mpi4py
 import numpy as np
@@ -25,7 +25,7 @@ from pysgrld.chain.communicator import (
 )
 from pysgrld.core import core
 from pysgrld.errors import CheckpointError, DisagreementError, LaunchError, RankError, SgmcError
-from pysgrld.types import Array, Doubles, Int64s, Minibatch
+from pysgrld.types import Array, Floats, Int32s, Int64s, Minibatch
 
 mpi4py.rc(initialize=False, finalize=True)  # by the first communicator, and when the process ends
 
@@ -40,6 +40,37 @@ MOST = 1 << 27
 FEW = 1 << 18
 #: Elements of arrays that are added up in one message.
 SMALL = 1 << 12
+#: Bytes of topics' rows that are brought or dealt in one message.
+STRIP = 1 << 24
+
+
+class Asked(NamedTuple):
+    """Words of a minibatch, by who holds their topics, and those that others have asked for here.
+
+    Attributes
+    ----------
+    batch, ordered : Minibatch
+        As it came, and with its words in the order of those who hold them.
+    sent, taken : (P,) int64
+        Words that each member is asked for, and that each asks of this one.
+    found : (n,) int32
+        Words that this one is asked for, member by member.
+    held : (R,) int32
+        The distinct ones, sorted.
+    order : (n,) int64
+        Rows of ``found`` word by word, those of this member numbered first.
+    begins : (R + 1,) int64
+        Where the rows of each distinct word begin in ``order``.
+    """
+
+    batch: Minibatch
+    ordered: Minibatch
+    sent: Int64s
+    taken: Int64s
+    found: Int32s
+    held: Int32s
+    order: Int64s
+    begins: Int64s
 
 
 class Ranks(Communicator):
@@ -63,7 +94,7 @@ class Ranks(Communicator):
             # messages come from the main thread, all but the last of one that gives up
             MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
-        self.rank, self.size, self.words = self.comm.rank, self.comm.size, 0
+        self.rank, self.size = self.comm.rank, self.comm.size
         self.threads = threads
         self.library = " ".join(MPI.Get_library_version().split("\n")[0].split()[:3]).rstrip(",")
         check_launch(launch(), self.size, self.library)
@@ -75,7 +106,8 @@ class Ranks(Communicator):
         self.sampling = self.moving = 0.0  # seconds
         self.sent = 0  # bytes
         self._over = False  # all members know how it ends
-        self._room: Int64s = np.zeros(0, np.int64)
+        self._room: dict[str, Array] = {}
+        self._last: Asked | None = None
 
     # ---- before an iteration
 
@@ -85,7 +117,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Tell the others the documents' words and the orders of this member, and give those of all.
+        """Tell the others the orders of this member, and how much it has to do, and give those of all.
 
         Raises
         ------
@@ -110,32 +142,68 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[Meeting, bool]:
-        """Return the words and orders of all members, and whether their digests differ.
+        """Return the orders of all members and what they have to do, and whether their digests differ.
 
-        One message, of bits that are OR-ed: one for each word; documents and tokens, each member at a
-        place of its own; the orders; the digest and its complement, which have a bit in common exactly
-        where two members differ.
+        One message, of bits that are OR-ed: documents and tokens, each member at a place of its own;
+        orders; digest and its complement, which have a bit in common exactly where two members differ.
         """
-        seen = np.zeros(64 * ((self.words + 63) // 64), bool)
         sizes = np.zeros((self.size, 2), np.uint64)
         if batch is not None:
-            seen[batch.words] = True
             sizes[self.rank] = len(batch.doc_ids), batch.tokens
         last = np.array([orders, digest, digest ^ _ALL], np.uint64)
-        words = np.packbits(seen, bitorder="little").view(np.uint64)
-        bits = np.concatenate([words, sizes.reshape(-1), last])
+        bits = np.concatenate([sizes.reshape(-1), last])
         self._reduce(bits, MPI.BOR)
-        found = np.unpackbits(bits[: len(words)].view(np.uint8), bitorder="little")
-        documents, tokens = bits[len(words) : -3].reshape(-1, 2).sum(axis=0).tolist()
-        of_all = np.flatnonzero(found).astype(np.int32)
-        met = Meeting(of_all, Orders(int(bits[-3])), documents, tokens)
+        documents, tokens = bits[:-3].reshape(-1, 2).sum(axis=0).tolist()
+        met = Meeting(Orders(int(bits[-3])), documents, tokens)
         return met, bool(bits[-2] & bits[-1])
 
-    # ---- within one
+    # ---- rows of topics, each of which a member holds
 
-    def collect(
-        self, sample: Callable[[Minibatch], Collected], batch: Minibatch, *, by_words: bool = False
-    ) -> Collected:
+    def holds(self, words: Int32s) -> Array:
+        """Say of words whether this member holds their topics."""
+        return np.equal(self._holders(words), self.rank)
+
+    def _holders(self, words: Array) -> Array:
+        """Return who holds the topics of words: units of rows are dealt in turn."""
+        return words // core.ROW_UNIT % self.size
+
+    def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
+        """Ask for the topics of a minibatch's words: of each member those that it holds."""
+        if self._last is None or self._last.batch is not batch:
+            self._last = self._ask(batch)
+        return self._last.ordered, self._last.held
+
+    def _ask(self, batch: Minibatch) -> Asked:
+        holders = self._holders(batch.words)
+        order = np.argsort(holders, kind="stable")
+        places = np.empty(len(order), np.int32)
+        places[order] = np.arange(len(order), dtype=np.int32)
+        words = batch.words[order]
+        ordered = batch._replace(words=words, indices=places[batch.indices])
+        sent = np.bincount(holders, minlength=self.size)
+        taken = np.empty_like(sent)
+        with self.watch.waiting():
+            self.comm.Alltoall(sent, taken)
+        found = self._swap(words, sent, np.empty(int(taken.sum()), np.int32), taken)
+        own = np.repeat(np.arange(self.size) == self.rank, taken)
+        numbers = np.where(own, np.cumsum(own), own.sum() + np.cumsum(~own)) - 1
+        order = np.argsort(found, kind="stable")
+        held, begins = np.unique(found[order], return_index=True)
+        begins = np.append(begins, len(found))
+        return Asked(batch, ordered, sent, taken, found, held, numbers[order], begins)
+
+    @property
+    def _asked(self) -> Asked:
+        assert self._last is not None
+        return self._last
+
+    def fetch(self, words: Int32s, read: Callable[[Int32s], Floats]) -> Floats:
+        """Return the rows of the words that were asked for last, each as its member reads it."""
+        asked = self._asked
+        rows = read(asked.found)
+        return self._swap(rows, asked.taken, self._place("fetched", len(words), rows), asked.sent)
+
+    def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
         """Sample the documents of this member, and add up what all have found, in their order.
 
         Raises
@@ -144,11 +212,10 @@ class Ranks(Communicator):
             If a member could not sample its documents.
         """
         wrong: SgmcError | None = None
-        sums: tuple[Int64s, ...] = ()
-        values: Doubles | None = None
+        found = Collected(())
         began = time.monotonic()
         try:
-            sums, values = sample(batch)
+            found = sample(batch)
         except SgmcError as error:
             wrong = error
         self.sampling += time.monotonic() - began
@@ -156,12 +223,141 @@ class Ranks(Communicator):
         self._add_up(failed)
         if failed[0]:
             self._raise_first(wrong)
-        rest = list(sums)
-        if by_words and self.cuts is not None:
-            for piece, begins in _pieces(rest.pop(0), self.cuts):
-                self._add_own(piece, begins)
-        small = [counts for counts in rest if counts.size <= SMALL]
-        for counts in (a for a in rest if a.size > SMALL):
+        by_word = tuple(self._to_holders(i, a) for i, a in enumerate(found.by_word))
+        self._add_up_all(found.sums)
+        values = found.values
+        if values is not None:
+            with self.watch.waiting():
+                values = np.concatenate(self.comm.allgather(values))
+        return Collected(by_word, found.sums, values, self._asked.held)
+
+    def _to_holders(self, number: int, counts: Int64s) -> Int64s:
+        """Send counts by word to those who hold the words, and return the sums of those held here."""
+        asked = self._asked
+        flat = counts.reshape(len(counts), -1)
+        begin = int(asked.sent[: self.rank].sum())
+        own = flat[begin : begin + int(asked.sent[self.rank])]
+        others = np.arange(self.size) != self.rank
+        taken = asked.taken * others
+        theirs = self._place(f"taken {number}", int(taken.sum()), flat)
+        self._swap(flat, asked.sent * others, theirs, taken, asked.sent)
+        out = self._place(f"added {number}", len(asked.held), flat)
+        core.add_rows(
+            own=own,
+            theirs=theirs,
+            order=asked.order,
+            begin=asked.begins,
+            out=out,
+            threads=self.threads,
+        )
+        return out.reshape(len(out), *counts.shape[1:])
+
+    def _place(self, name: str, rows: int, like: Array) -> Array:
+        """Return memory of so many rows, as those of an array, that the next iteration takes over."""
+        across, there = like.shape[1], self._room.get(name)
+        if there is None or len(there) < rows or there.shape[1] != across:
+            there = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
+        return there[:rows]
+
+    def _swap(
+        self, rows: Array, sent: Int64s, out: Array, taken: Int64s, apart: Int64s | None = None
+    ) -> Array:
+        """Send rows to all members and take rows from them, so many of each, in their order.
+
+        Parameters
+        ----------
+        rows, out : array
+        sent, taken : (P,) int64
+        apart : (P,) int64, optional
+            Rows from where one member's begin to where the next one's do; by default as many as are sent.
+        """
+        whole = int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.itemsize
+        kind = MPI.BYTE.Create_contiguous(whole).Commit()
+        apart = sent if apart is None else apart
+        self.sent += whole * int(sent.sum() - sent[self.rank])
+        with self.watch.waiting():
+            self.comm.Alltoallv(
+                [rows, sent, np.cumsum(apart) - apart, kind],
+                [out, taken, np.cumsum(taken) - taken, kind],
+            )
+        kind.Free()
+        return out
+
+    def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
+        """Return the rows of all members to all, sorted by their words."""
+        sizes = np.array(self._gather(len(words)))
+        of_all = self._joined(words, sizes)
+        order = np.argsort(of_all, kind="stable")
+        return of_all[order], self._joined(rows, sizes)[order]
+
+    def _joined(self, rows: Array, sizes: Int64s) -> Array:
+        """Return the rows of all members, so many of each, in their order."""
+        found = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
+        begin = int(sizes[: self.rank].sum())
+        found[begin : begin + len(rows)] = rows
+        self._give_rows(found, sizes)
+        return found
+
+    def _give_rows(self, array: Array, sizes: Int64s) -> None:
+        """Fill what others have of an array in which so many rows are each member's, in their order."""
+        across = int(np.prod(array.shape[1:], dtype=np.int64))
+        flat = array.reshape(-1)
+        begins = np.concatenate(([0], np.cumsum(sizes))) * across
+        for at in range(0, len(flat), MOST):
+            piece = flat[at : at + MOST]
+            self._give(piece, np.clip(begins - at, 0, len(piece)))
+
+    def complete(self, units: Array) -> None:
+        """Fill what others have of an array that has a row for each unit of topics' rows."""
+        numbers = np.arange(len(units))
+        order = np.argsort(numbers % self.size, kind="stable")
+        dealt = units[order]
+        self._give_rows(dealt, np.bincount(numbers % self.size, minlength=self.size))
+        units[order] = dealt
+
+    def total(self, counts: Int64s) -> Int64s:
+        """Return the sum of a few integers over the members."""
+        found = counts.copy()
+        self._add_up(found)
+        return found
+
+    def move(self, step: Callable[[], None]) -> None:
+        """Step this member's part of a state."""
+        began = time.monotonic()
+        step()
+        self.moving += time.monotonic() - began
+
+    def bring(self, array: Array) -> None:
+        """Let the first member have the rows of an array, over words, that others hold."""
+        for rank, rows in self._strips(array):
+            if self.rank == 0:
+                array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, rank)
+            elif self.rank == rank:
+                self._pass_on(array[rows], self.comm.Send, 0)
+
+    def deal(self, array: Array) -> None:
+        """Give the members the rows that they hold of an array, over words, that the first one has."""
+        for rank, rows in self._strips(array):
+            if self.rank == 0:
+                self._pass_on(array[rows], self.comm.Send, rank)
+            elif self.rank == rank:
+                array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
+
+    def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
+        """Return the rows that each member but the first holds of an array, not too many at a time."""
+        holders = self._holders(np.arange(len(array)))
+        each = max(1, STRIP * len(array) // max(1, array.nbytes))
+        for rank in range(1, self.size):
+            held = np.flatnonzero(holders == rank)
+            for at in range(0, len(held), each):
+                yield rank, held[at : at + each]
+
+    # ---- sums of all
+
+    def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
+        """Add up arrays in place, the small ones in one message."""
+        small = [counts for counts in sums if counts.size <= SMALL]
+        for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
             for at in range(0, flat.size, MOST):
                 self._add_up(flat[at : at + MOST])
@@ -171,10 +367,6 @@ class Ranks(Communicator):
             ends = np.cumsum([counts.size for counts in small])
             for counts, found in zip(small, np.split(together, ends[:-1]), strict=True):
                 counts[:] = found.reshape(counts.shape)
-        if values is not None:
-            with self.watch.waiting():
-                values = np.concatenate(self.comm.allgather(values))
-        return Collected(sums, values)
 
     def _add_up(self, flat: Int64s) -> None:
         """Add up counts in place: the library few of them, else each member a share, which all get."""
@@ -195,10 +387,8 @@ class Ranks(Communicator):
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
         others = np.arange(self.size) != self.rank  # of its own share each member has its part
-        room = (self.size - 1) * (end - begin)
-        if len(self._room) < room:
-            self._room = np.empty(room + room // 8, np.int64)
-        parts = self._room[:room].reshape(self.size - 1, end - begin)
+        room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
+        parts = room.reshape(self.size - 1, end - begin)
         theirs = others * (end - begin)
         self.sent += flat.itemsize * int((counts * others).sum())
         with self.watch.waiting():
@@ -221,17 +411,6 @@ class Ranks(Communicator):
             self.comm.Alltoallv(
                 [flat, (own, np.full(self.size, places[self.rank]))], [flat, (counts, places)]
             )
-
-    def move(self, step: Callable[[], None]) -> None:
-        """Step this member's part of a state."""
-        began = time.monotonic()
-        step()
-        self.moving += time.monotonic() - began
-
-    def complete(self, array: Array, cuts: Sequence[int]) -> None:
-        """Fill what others have of an array: member r has rows ``cuts[r]`` to before ``cuts[r + 1]``."""
-        for piece, begins in _pieces(array, cuts):
-            self._give(piece, begins)
 
     def figures(self) -> dict[str, float]:
         """Return the number of members, seconds of messages, sampling and moving topics, and bytes sent.
@@ -332,12 +511,13 @@ class Ranks(Communicator):
             self._pass_on(whole[begins[rank] : begins[rank + 1]], self.comm.Send, rank)
         return whole[: begins[1]]
 
-    def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> None:
-        """Send an array to another member, or take it from there, in pieces."""
+    def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
+        """Send an array to another member, or take it from there, in pieces; return it."""
         flat = rows.reshape(-1).view(np.uint8)
         for at in range(0, flat.size, MOST):
             with self.watch.waiting():
                 message(flat[at : at + MOST], other)
+        return rows
 
     def leave(self) -> None:
         """End the work of all members together.
@@ -388,13 +568,9 @@ class Ranks(Communicator):
         os._exit(code)
 
 
-def _pieces(array: Array, cuts: Sequence[int]) -> Iterator[tuple[Array, Int64s]]:
-    """Cut an array into flat pieces, each with where the rows of each member begin and end in it."""
-    flat = array.reshape(-1)
-    begins = np.array(cuts, np.int64) * (len(flat) // max(1, len(array)))
-    for at in range(0, len(flat), MOST):
-        piece = flat[at : at + MOST]
-        yield piece, np.clip(begins - at, 0, len(piece))
+def _like(array: Array, rows: Int64s) -> Array:
+    """Return memory for some rows of an array."""
+    return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 
 #: The digest of which every bit is set.

@@ -134,7 +134,15 @@ class Posterior:
     @property
     def due(self) -> bool:
         """Whether the chain stands at a posterior sample."""
-        after = self.chain.step - self.burn_in
+        return self._due_at(self.chain.step)
+
+    @property
+    def due_next(self) -> bool:
+        """Whether the chain will stand at one after the next iteration."""
+        return self._due_at(self.chain.step + 1)
+
+    def _due_at(self, step: int) -> bool:
+        after = step - self.burn_in
         return after > 0 and after % self.every == 0
 
     def take_sample(self, chain: Chain | None = None) -> None:

@@ -170,6 +170,13 @@ class Chain(ABC):
         """Return those of `arrays` that every process of the communicator has alike."""
         return self.arrays()
 
+    def bring(self) -> None:
+        """Let the first process of the communicator have the topics that others hold.
+
+        All of them call it; until the next iteration it can be looked at there.
+        """
+        return  # most chains are of one process
+
     def gather(self) -> None:
         """Let the first process of the communicator have what others keep of their documents.
 
@@ -178,7 +185,7 @@ class Chain(ABC):
         return  # most chains keep nothing
 
     def scatter(self) -> dict[str, Array]:
-        """Return what this process is to keep of its documents, of what the first one has restored.
+        """Return what this process is to keep or to hold of what the first one has restored.
 
         All of them call it; the others restore it, and what is common, afterwards.
 

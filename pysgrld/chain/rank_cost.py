@@ -1,10 +1,10 @@
 """The time of an iteration, by the number of processes that share its documents and its topics.
 
-Documents are divided, and so are topics where they are moved; every rank reads them. Counts and moved
-topics are exchanged in shares, and each rank sends and receives (P - 1)/P of all of them, twice; messages
-have a latency. So with P ranks
+Documents are divided, and so are the rows of topics: each rank holds and moves some, and asks others for
+those of the words that its documents have, fewer the more ranks there are. It sends back what its
+documents say of each of these words. Messages have a latency. So with P ranks
 
-    (sampling + moving) / P + own + 2 (P - 1)/P sent + messages(P) latency.
+    (sampling + moving) / P + (read + (P - 1)/P sent) P^-HEAPS + messages(P) latency.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 #: A rank that samples documents or moves topics for at least this share of its time is called busy.
 BUSY = 0.5
+#: The words of so many documents grow as their number to this power (Heaps' law).
+HEAPS = 0.5
 #: Ranks at most that are counted.
 MOST = 100_000
 
@@ -26,16 +28,16 @@ class Cost(NamedTuple):
     ----------
     shared : float
         All documents of the minibatch sampled and all topics moved, by one rank.
-    own : float
-        What each rank does whatever their number: topics read.
+    read : float
+        The topics of all of the minibatch's words read.
     sent : float
-        All counts and moved topics sent once, half of what they are sent in all.
+        The topics and the counts of all of these words sent.
     latency : float
         A message that has no length.
     """
 
     shared: float
-    own: float
+    read: float
     sent: float
     latency: float = 0.0
 
@@ -55,23 +57,28 @@ class Cost(NamedTuple):
         latency : float
             Seconds of a message that has no length.
         """
-        without_length = cls(0.0, 0.0, 0.0, latency).exchange(ranks)
-        sent = max(0.0, exchange - without_length)
-        own = max(0.0, whole - shared - exchange)
-        return cls(ranks * shared, own, sent * ranks / (2 * (ranks - 1)), latency)
+        sent = max(0.0, exchange - cls.messages(ranks) * latency)
+        read = max(0.0, whole - shared - exchange)
+        words = ranks**HEAPS
+        return cls(ranks * shared, read * words, sent * words * ranks / (ranks - 1), latency)
+
+    @staticmethod
+    def messages(ranks: int) -> int:
+        """Return the messages of an iteration that wait for each other; none with one rank."""
+        if ranks == 1:
+            return 0
+        # three reductions, and six messages to each of the others: how many words, which ones, topics,
+        # counts, and what rows brought up to date and rows moved add to the sums of topics
+        return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:
         """Return the seconds of messages and additions with so many ranks; none with one."""
-        if ranks == 1:
-            return 0.0
-        # two reductions, and six messages to each of the others: counts, there and back; rows brought up
-        # to date and rows moved, and what either adds to the sums of topics
-        messages = 2 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
-        return 2 * (ranks - 1) / ranks * self.sent + messages * self.latency
+        sent = (ranks - 1) / ranks * self.sent * ranks**-HEAPS
+        return sent + self.messages(ranks) * self.latency
 
     def seconds(self, ranks: int) -> float:
         """Return the seconds of an iteration with so many ranks."""
-        return self.shared / ranks + self.own + self.exchange(ranks)
+        return self.shared / ranks + self.read * ranks**-HEAPS + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
         """Return the share of its time for which each of so many ranks does what they share."""
@@ -85,5 +92,5 @@ class Cost(NamedTuple):
 
     def larger(self, ranks: int) -> float:
         """Return how many times the minibatch keeps so many ranks busy, if its words were the same."""
-        waits = self.own + self.exchange(ranks)
+        waits = self.read * ranks**-HEAPS + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.shared if self.shared else math.inf

@@ -62,7 +62,8 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
                 f"array {prefix + name!r} of the checkpoint is {found.dtype} {found.shape}, this run "
                 f"needs {array.dtype} {array.shape}"
             )
-        array[...] = found
+        if found is not array:
+            array[...] = found
         del found
 
 

@@ -148,26 +148,27 @@ class GibbsDocuments(TokenTopics):
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
         phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
-        found = comm.collect(
-            lambda part: self._sampled(key, phi, alpha, part), batch, by_words=True
-        )
-        counts, tokens, *others = found.sums
+        found = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
+        assert found.words is not None
+        counts, (tokens, *tables) = found.by_word[0], found.sums
         if self.active:
+            if found.words is not batch.words:
+                phi = weights_of(comm.read(found.words))
             core.spread(
-                phi=phi[comm.own],
+                phi=phi,
                 alpha=alpha,
                 topics=self.topics,
-                bucket=others[0][comm.own],
-                counts=counts[comm.own],
+                bucket=found.by_word[1],
+                counts=counts,
                 work=self._work,
                 threads=self._threads,
             )
         unit = UNIT if self.rao_blackwell else 1
         level = batch.scale * int(tokens[0]) / self.topics
         factor = batch.scale / (unit * self.kept)
-        statistics = {"phi": Counts(batch.words, counts, factor, level)}
+        statistics = {"phi": Counts(found.words, counts, factor, level)}
         if found.values is not None:
-            statistics[ALPHA_BLOCK] = alpha_evidence(others[-1], found.values, batch.scale, level)
+            statistics[ALPHA_BLOCK] = alpha_evidence(tables[0], found.values, batch.scale, level)
         return statistics
 
     def _sampled(self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch) -> Collected:
@@ -200,11 +201,10 @@ class GibbsDocuments(TokenTopics):
             threads=self._threads,
         )
         assert counts is not None
-        sums = [counts, np.array([batch.tokens])]
-        if bucket is not None:
-            sums.append(bucket)
+        by_word = (counts,) if bucket is None else (counts, bucket)
+        tokens = np.array([batch.tokens])
         if not isinstance(alpha, np.ndarray):
-            return Collected(tuple(sums))
+            return Collected(by_word, (tokens,))
         assert z is not None
         assert token_ptr is not None
         tables, q = core.alpha_evidence(
@@ -216,4 +216,4 @@ class GibbsDocuments(TokenTopics):
             **key._asdict(),
             threads=self._threads,
         )
-        return Collected((*sums, tables), q)
+        return Collected(by_word, (tokens, tables), q)

@@ -40,12 +40,12 @@ class Conjugate(RowsOrLogs):
     """Rows that are drawn anew in every step."""
 
     logs = LogConjugate
-    owned = Rows.owned_of_all
+    held = ("g",)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional law; ``h`` plays no part."""
         del h
-        self.step_by(core.simplex_scir, None, **self.arguments(key, statistics), h=math.inf)
+        self.step_by(core.simplex_scir, key, statistics, h=math.inf)
 
 
 class Mean(Rows):
@@ -62,4 +62,4 @@ class Mean(Rows):
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Set g to eta + n; ``h`` plays no part."""
         del h
-        core.simplex_relax(**self.arguments(key, statistics), h=math.inf)
+        self.step_by(core.simplex_relax, key, statistics, h=math.inf)

@@ -20,15 +20,15 @@ all rows are brought up to date, after which ``sums`` are the sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pysgrld.core import core
 from pysgrld.errors import CheckpointError
-from pysgrld.samplers.rows import Rows, drawn
-from pysgrld.samplers.state import BlockState, Counts
+from pysgrld.samplers.rows import Rows, drawn, together
+from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 #: Iterations after which no row is left behind: rounding and missed noise of the sums start anew.
@@ -41,17 +41,22 @@ class LazyRows(Rows):
     """Rows that may wait; samplers differ in two kernels."""
 
     names = ("g", "sums", "last", "now")
+    held = ("g", "last")
     #: Kernels that step all rows alike, and some rows each by a length of its own.
     step_all: ClassVar[Callable[..., None]]
     step_some: ClassVar[Callable[..., None]]
     last: Doubles
     now: Doubles
+    #: Whether no row waits, in the iteration that `catch_up` has begun.
+    _none_waits = True
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
+    def start(
+        cls, key: Key, block: Block, threads: int, peers: Peers | None = None
+    ) -> BlockState[Counts]:
         """Draw rows that are all current, and may wait from here on."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
-        return LazyWarmUp(block, threads, cls, **drawn(key, block, threads), **times)
+        return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Step the rows of the minibatch, which must be current; the others are left behind.
@@ -59,16 +64,17 @@ class LazyRows(Rows):
         All rows are stepped while a topic is small, which `catch_up` has prepared.
         """
         v, k = self.block.shape
-        if self._steps_all():
-            self.step_by(self.step_all, None, **self.arguments(key, statistics), h=h)
+        if self._none_waits and self._some_small():
+            self.step_by(self.step_all, key, statistics, h=h)
             self.now += h
             self.last[:] = self.now
             return
         eta = float(np.float32(self.block.prior))  # as the kernel knows it
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
-        self.step_by(
+        together(
+            self.peers,
             self.step_some,
-            statistics.rows,
+            anew=False,
             **self.arguments(key, statistics),
             lengths=np.full(len(statistics.rows), h),
             packed=False,
@@ -77,19 +83,10 @@ class LazyRows(Rows):
         self.now += h
         self.last[statistics.rows] = self.now
 
-    def owned(self, words: Int32s) -> Sequence[int] | None:
-        """Return which of the words' counts each process needs: those of the rows that it steps."""
-        return self.owned_of_all(words) if self._steps_all() else self.owned_of_these(words)
-
-    def _steps_all(self) -> bool:
-        """Whether the next step is one of all rows."""
-        return self._some_small() and bool((self.last == self.now).all())
-
     def catch_up(self, key: Key, words: Int32s) -> None:
         """Bring the rows of ``words`` up to date, and all rows where it is time to."""
-        if key.step % RENEW == 0 or self._some_small():
-            words = self._waiting()
-        self._bring(key, words)
+        self._none_waits = key.step % RENEW == 0 or self._some_small()
+        self._bring(key, self._waiting() if self._none_waits else words)
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
         """Return phi of these words as of now; the state stays as it is."""
@@ -128,7 +125,7 @@ class LazyRows(Rows):
             raise CheckpointError(f"array '{name}' of the checkpoint is ahead of its time")
 
     def _waiting(self) -> Int32s:
-        return np.flatnonzero(self.last < self.now).astype(np.int32)
+        return self.held_here(np.flatnonzero(self.last < self.now).astype(np.int32))
 
     def _some_small(self) -> bool:
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
@@ -136,7 +133,7 @@ class LazyRows(Rows):
     def _bring(self, key: Key, words: Int32s) -> None:
         """Step rows that have no counts by the time that they have waited; correct the sums."""
         arguments = self._missed(key, words, core.Purpose.catch_up_pass)
-        self.step_by(self.step_some, words, **arguments, packed=False)
+        together(self.peers, self.step_some, anew=False, **arguments, packed=False)
         self.last[words] = self.now
 
     def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:

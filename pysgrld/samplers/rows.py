@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import mmap
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,11 +14,8 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.samplers.seeds import start_at_seeds
-from pysgrld.samplers.state import BlockState, Counts
+from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
-
-#: Blocks of rows for each peer from which on they share them: fewer are stepped sooner than sent.
-FEWEST = 2
 
 
 def totals(found: Counts, block: Block) -> Doubles:
@@ -26,38 +24,91 @@ def totals(found: Counts, block: Block) -> Doubles:
     return counts
 
 
-def drawn(key: Key, block: Block, threads: int) -> dict[str, Array]:
+def drawn(key: Key, block: Block, threads: int, peers: Peers | None = None) -> dict[str, Array]:
     """Draw the arrays of rows: Gamma(1) times their expected scale, tokens / (K V), or 1 if unknown."""
     v, k = block.shape
-    arrays: dict[str, Array] = {
-        "g": core.zeros(v, padded(k), "float32"),
-        "sums": np.zeros(padded(k)),
+    scale = max(block.prior, block.mass / (v * k)) if block.mass else 1.0
+    return started(core.simplex_start, key, block, threads, peers, scale=scale)
+
+
+def started(
+    kernel: Callable[..., None],
+    key: Key,
+    block: Block,
+    threads: int,
+    peers: Peers | None,
+    **parameter: float,
+) -> dict[str, Array]:
+    """Start rows by a kernel; of several processes each starts those that it holds."""
+    v, k = block.shape
+    arrays: dict[str, Array] = {"g": untouched(v, padded(k), peers), "sums": np.zeros(padded(k))}
+    arguments: dict[str, Any] = {
+        "topics": k,
+        "seed": key.seed,
+        "chain": key.chain,
+        "stream": block.stream,
     }
-    core.simplex_start(
-        **arrays,
-        topics=k,
-        scale=max(block.prior, block.mass / (v * k)) if block.mass else 1.0,
-        seed=key.seed,
-        chain=key.chain,
-        stream=block.stream,
-        work=core.Workspace(),
-        threads=threads,
-    )
-    return start_at_seeds(block.seeds, arrays["g"], arrays["sums"])
+    arguments |= parameter | {"work": core.Workspace(), "threads": threads}
+    together(peers, kernel, anew=True, **arrays, **arguments)
+    if block.seeds is not None:
+        start_at_seeds(block.seeds, arrays["g"], peers)
+        nothing = {"rows": np.zeros(0, np.int32), "counts": np.zeros((0, padded(k)), np.int64)}
+        arguments = {"topics": k, "eta": block.prior, "factor": 0.0, "h": 0.0, "stream": 0}
+        arguments |= nothing | key._asdict() | {"work": core.Workspace(), "threads": threads}
+        together(peers, core.simplex_relax, anew=True, **arrays, **arguments)  # new sums
+    return arrays
 
 
-def _cuts(shares: list[int], rows: int) -> list[int]:
-    """Return the rows at which the shares of blocks begin, and where the last one ends."""
-    return [min(rows, core.ROW_BLOCK * share) for share in shares]
+def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
+    """Return zeros in single precision, of which a process that holds some rows takes memory for those.
+
+    Memory comes a page at a time as it is written, and pages are small here: of large ones most would
+    have rows of several processes.
+    """
+    if peers is None or rows == 0:
+        return core.zeros(rows, columns, "float32")
+    memory = mmap.mmap(-1, 4 * rows * columns, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.float32).reshape(rows, columns)
+
+
+def together(
+    peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
+) -> None:
+    """Call a kernel that writes rows, of several processes for those that each holds.
+
+    A unit of rows is stepped alike by whoever does, and what all units add to the sums is added in
+    their order: results do not depend on how many there are.
+
+    Parameters
+    ----------
+    peers : Peers or None
+    kernel : callable
+    anew : bool
+        Whether the sums become those of what is written, as where all rows are; else they are corrected.
+    **arguments
+        Of the kernel; ``g`` and ``sums`` are changed.
+    """
+    if peers is None:
+        kernel(**arguments)
+        return
+    v, across = arguments["g"].shape
+    added = np.zeros((-(-v // core.ROW_UNIT), across))
+    peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
+    peers.complete(added)
+    core.simplex_add_units(sums=arguments["sums"], added=added, anew=anew)
 
 
 class FromRows(BlockState[Counts]):
     """A state that sampling goes on from after a warm-up of rows."""
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
+    def start(
+        cls, key: Key, block: Block, threads: int, peers: Peers | None = None
+    ) -> BlockState[Counts]:
         """Draw rows, which become such a state when the warm-up is over."""
-        return WarmUp(block, threads, cls, **drawn(key, block, threads))
+        return WarmUp(block, threads, cls, **drawn(key, block, threads, peers))
 
 
 class Rows(FromRows):
@@ -67,74 +118,16 @@ class Rows(FromRows):
     of_topics = "sums"
     g: Floats
     sums: Doubles
-    _sent: Floats = np.empty((0, 0), np.float32)
 
-    def step_by(
-        self, kernel: Callable[..., None], rows: Int32s | None, /, **arguments: Any
-    ) -> None:
-        """Step all rows by a kernel, or some; where there are peers each steps a share of their blocks.
+    def step_by(self, kernel: Callable[..., None], key: Key, found: Counts, **more: Any) -> None:
+        """Step all rows that this process holds by a kernel."""
+        together(self.peers, kernel, anew=True, **self.arguments(key, found), **more)
 
-        A block of rows is stepped alike by whoever does, and what all blocks add to the sums is added in
-        their order: results do not depend on how many there are.
-
-        Parameters
-        ----------
-        kernel : callable
-        rows : (R,) int32 or None
-            Those that are stepped, ascending; all where None.
-        **arguments
-            Of the kernel.
-        """
-        n = len(self.g) if rows is None else len(rows)
-        shares, peers = self._shares(n, arguments["rows"] if rows is None else None), self.peers
-        if peers is None or shares is None:
-            kernel(**arguments)
-            return
-        first, last = shares[peers.rank : peers.rank + 2]
-        added = np.zeros((shares[-1], self.g.shape[1]))
-        peers.move(partial(kernel, **arguments, added=added, first=first, last=last))
-        peers.complete(added, shares)
-        core.simplex_add_blocks(sums=self.sums, added=added, anew=rows is None)
-        cuts = _cuts(shares, n)
-        if rows is None:
-            peers.complete(self.g, cuts)
-            return
-        begin, end = cuts[peers.rank : peers.rank + 2]
-        if len(self._sent) < n:  # memory that the next step takes over
-            self._sent = np.empty((n + n // 8, self.g.shape[1]), np.float32)
-        sent = self._sent[:n]
-        np.take(self.g, rows[begin:end], axis=0, out=sent[begin:end], mode="clip")
-        peers.complete(sent, cuts)
-        self.g[rows[:begin]] = sent[:begin]
-        self.g[rows[end:]] = sent[end:]
-
-    def _shares(self, rows: int, counted: Int32s | None = None) -> list[int] | None:
-        """Return the blocks of so many rows at which the share of each peer begins; None: no shares.
-
-        Rows that have counts, all where None, are twice the work of others: counts come from all peers.
-        """
-        blocks, peers = -(-rows // core.ROW_BLOCK), self.peers
-        if peers is None or blocks < FEWEST * peers.size:
-            return None
-        work = np.full(blocks, core.ROW_BLOCK)
-        if counted is not None:
-            work += np.bincount(counted // core.ROW_BLOCK, minlength=blocks)
-        done = np.cumsum(work)
-        ends = np.arange(1, peers.size) * int(done[-1]) // peers.size
-        return [0, *np.searchsorted(done, ends, side="right").tolist(), blocks]
-
-    def owned_of_all(self, words: Int32s) -> Sequence[int] | None:
-        """Return `owned` where all rows are stepped, each by its own counts."""
-        shares = self._shares(len(self.g), words)
-        if shares is None:
-            return None
-        cuts: list[int] = np.searchsorted(words, _cuts(shares, len(self.g))).tolist()
-        return cuts
-
-    def owned_of_these(self, words: Int32s) -> Sequence[int] | None:
-        """Return `owned` where these rows are stepped and no others."""
-        shares = self._shares(len(words))
-        return None if shares is None else _cuts(shares, len(words))
+    def all_counts(self, found: Counts) -> dict[str, Any]:
+        """Return what kernels need that go by the sums of all counts, where this process has not all."""
+        if self.peers is None:
+            return {}
+        return {"totals": self.peers.total(found.counts.sum(axis=0))}
 
     def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
         """Return the arguments that all kernels have that step all rows."""
@@ -193,11 +186,11 @@ class WarmUp(Rows):
     Kernel: simplex_relax in cpp/kernels/simplex_common.cpp.
     """
 
-    owned = Rows.owned_of_all
+    held = ("g",)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the noise-free step g <- g e^-h + (eta + N)(1 - e^-h)."""
-        self.step_by(core.simplex_relax, None, **self.arguments(key, statistics), h=h)
+        self.step_by(core.simplex_relax, key, statistics, h=h)
 
 
 FromRows.warm_up = WarmUp

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from pysgrld.options.option import Option, Steps, frozen, option_name, thawed
 
 if TYPE_CHECKING:
-    from pysgrld.samplers.state import BlockState
+    from pysgrld.samplers.rows import FromRows
+    from pysgrld.samplers.state import BlockState, Peers
     from pysgrld.types import Array, Block, Key
 
 
@@ -186,7 +187,9 @@ class Sampler:
         """Return A, B, C of the step A (1 + t/B)^(-C) where none is given."""
         return cast(Steps, import_module(self.module).default_step(facts, settings))
 
-    def start(self, key: Key, block: Block, threads: int) -> BlockState[Any]:
+    def start(
+        self, key: Key, block: Block, threads: int, peers: Peers | None = None
+    ) -> BlockState[Any]:
         """Draw the state of a block at a chain's first iteration.
 
         Parameters
@@ -196,9 +199,15 @@ class Sampler:
             A block of this sampler's geometry; without settings it gets the default ones.
         threads : int
             Number of threads that its steps may use.
+        peers : Peers, optional
+            Processes that each hold rows of the state, if it is of a kind with `BlockState.held` arrays.
         """
         states, block = self._states(block)
-        return states.start(key, block, threads)
+        if peers is None or not states.held:
+            return states.start(key, block, threads)
+        state = cast("type[FromRows]", states).start(key, block, threads, peers)
+        state.peers = peers
+        return state
 
     def restored(
         self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False

@@ -14,7 +14,7 @@ step goes as far as one of kappa h. Its rows cannot be lazy: kappa changes with 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -29,7 +29,7 @@ from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, log_sums, 
 from pysgrld.samplers.rows import Rows, totals
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
-from pysgrld.types import Block, Int32s, Key
+from pysgrld.types import Block, Key
 
 #: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch,
 LAZY_FROM = 2.0
@@ -136,6 +136,7 @@ class Cir(RowsOrLogs):
     """Rows that move by CIR transitions; lazy where the settings say so, and rows are not all read."""
 
     logs = LogCir
+    held = ("g",)
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
@@ -147,24 +148,19 @@ class Cir(RowsOrLogs):
         """Put topics of the natural rate at their scale, V eta; phi stays as it is."""
         if warm.block.settings.cir_rate == "natural":
             v, k = warm.block.shape
-            total = v * warm.block.prior
-            warm.g[:, :k] *= (total / warm.sums[:k]).astype(np.float32)
-            warm.sums[:] = warm.g.sum(axis=0, dtype=np.float64)
+            rows, total = warm.held_here(np.arange(v, dtype=np.int32)), v * warm.block.prior
+            warm.g[rows, :k] *= (total / warm.sums[:k]).astype(np.float32)
+            nothing = Counts(np.zeros(0, np.int32), np.zeros((0, warm.g.shape[1]), np.int64), 0.0)
+            warm.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)  # new sums
         return super().after(warm)
-
-    def owned(self, words: Int32s) -> Sequence[int] | None:
-        """Return which of the words' counts each process needs: all where rates depend on all counts."""
-        natural = self.block.settings.cir_rate == "natural"
-        return None if natural else self.owned_of_all(words)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make one CIR transition of length ``h`` with shapes eta + N_kw; exact for every ``h``."""
-        kernel = (
-            core.simplex_scir_natural
-            if self.block.settings.cir_rate == "natural"
-            else core.simplex_scir
-        )
-        self.step_by(kernel, None, **self.arguments(key, statistics), h=h)
+        if self.block.settings.cir_rate == "natural":
+            totals = self.all_counts(statistics)
+            self.step_by(core.simplex_scir_natural, key, statistics, h=h, **totals)
+        else:
+            self.step_by(core.simplex_scir, key, statistics, h=h)
 
 
 class LazyCir(LazyRows):

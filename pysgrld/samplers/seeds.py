@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pysgrld.samplers.state import Counts
-from pysgrld.types import UNIT, Array, Doubles, Floats, Int32s, Seeds
+from pysgrld.samplers.state import Counts, Peers
+from pysgrld.types import UNIT, Floats, Int32s, Seeds
 
 #: What a chain's start leaves of a seeded word in topics that it is no seed of.
 ELSEWHERE = 0.01
@@ -41,16 +41,22 @@ def with_seeds(found: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
     return found._replace(rows=rows, counts=counts, factor=factor)
 
 
-def start_at_seeds(seeds: Seeds | None, g: Floats, sums: Doubles) -> dict[str, Array]:
+def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
     """Start a chain where topics are as their seeds say: nearly all tokens of a seed are of its topics.
 
-    Changes rows that a chain would start at, in place. Where it starts is no part of the posterior, and a
-    start at random would often give a small prior no chance: another topic has the word by then.
+    Changes rows that a chain would start at, in place, of several processes those that this one holds.
+    Where it starts is no part of the posterior, and a start at random would often give a small prior no
+    chance: another topic has the word by then.
     """
-    if seeds is not None:
-        k = seeds.counts.shape[1]
-        before = g[seeds.rows, :k].astype(np.float64)
-        after = np.where(seeds.counts > 0.0, before + seeds.counts, before * ELSEWHERE)
-        g[seeds.rows, :k] = after
-        sums[:k] += (g[seeds.rows, :k] - before).sum(axis=0)
-    return {"g": g, "sums": sums}
+    seeds = of_peer(seeds, peers)
+    k = seeds.counts.shape[1]
+    before = g[seeds.rows, :k].astype(np.float64)
+    g[seeds.rows, :k] = np.where(seeds.counts > 0.0, before + seeds.counts, before * ELSEWHERE)
+
+
+def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
+    """Return the seeds whose rows a process holds; all of them where it is alone."""
+    if peers is None:
+        return seeds
+    own = peers.holds(seeds.rows)
+    return Seeds(seeds.rows[own], seeds.counts[own])

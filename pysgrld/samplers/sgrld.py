@@ -23,9 +23,12 @@ def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
 class Langevin(Rows):
     """Rows that move by reflected Langevin steps."""
 
+    held = ("g",)
+
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Make the step g <- |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z| of the old state."""
-        self.step_by(core.simplex_sgrld, None, **self.arguments(key, statistics), h=h)
+        totals = self.all_counts(statistics)
+        self.step_by(core.simplex_sgrld, key, statistics, h=h, **totals)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
         """Return h (V eta + N_k) / s_k, (K,): the share of phi that a step replaces."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -26,10 +26,9 @@ class Counts(NamedTuple):
     Attributes
     ----------
     rows : (R,) int32
-        Rows of the block that were touched, sorted.
+        Rows of the block that were touched, sorted; those that this process holds, where it has peers.
     counts : (R, Kp) int64
-        Topic counts summed over kept sweeps; integers, so that order cannot matter. Where each of several
-        processes steps rows of its own, those of its rows alone (`BlockState.owned`).
+        Topic counts summed over kept sweeps; integers, so that order cannot matter.
     factor : float
         ``counts * factor`` estimates the corpus's counts N_kw: scale / (unit * kept sweeps).
     level : float
@@ -104,12 +103,13 @@ class Pace(NamedTuple):
 
 
 class Peers(Protocol):
-    """Processes that have the same state and move it together, as one of them sees them.
+    """Processes that move a state together, each the rows that it holds, as one of them sees them.
 
     Attributes
     ----------
     rank, size : int
-        Number of this one, from 0, and how many there are.
+        Number of this one, from 0, and how many there are. Units of `core.ROW_UNIT` rows are dealt to
+        them in turn.
     """
 
     @property
@@ -120,11 +120,17 @@ class Peers(Protocol):
     def size(self) -> int:
         """Return how many there are."""
 
+    def holds(self, words: Int32s) -> Array:
+        """Say of rows whether this process holds them."""
+
     def move(self, step: Callable[[], None]) -> None:
         """Step this process's part of a state."""
 
-    def complete(self, array: Array, cuts: Sequence[int]) -> None:
-        """Fill what others have of an array: process r has rows ``cuts[r]`` to before ``cuts[r + 1]``."""
+    def complete(self, units: Array) -> None:
+        """Fill what others have of an array that has a row for each unit of the state's rows."""
+
+    def total(self, counts: Int64s) -> Int64s:
+        """Return the sum of a few integers over the processes."""
 
 
 class BlockState(ABC, Generic[S]):
@@ -149,7 +155,10 @@ class BlockState(ABC, Generic[S]):
     of_topics: ClassVar[str]
     #: The class of the state in the noise-free warm-up; None where there is none.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
-    #: Processes that move the state together, where there are others: each may move a part of it.
+    #: The arrays of which several processes can hold some rows each; all have the others alike.
+    held: ClassVar[tuple[str, ...]] = ()
+    #: Processes that move the state together, where they hold rows of their own; each other state is
+    #: moved by all alike.
     peers: Peers | None = None
 
     def __init__(
@@ -208,28 +217,18 @@ class BlockState(ABC, Generic[S]):
         """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Begin anew as if each topic had had so many tokens of the first words, (V' or less, K).
-
-        This process does it alone, whoever its peers are.
-        """
+        """Begin anew as if each topic had had so many tokens of the first words, (V' or less, K)."""
         v, k = self.block.shape
-        counts = np.zeros((v, padded(k)), np.int64)
-        counts[: len(tokens), :k] = np.rint(tokens * UNIT)
-        statistics: Any = Counts(np.arange(v, dtype=np.int32), counts, 1.0 / UNIT)
-        peers, self.peers = self.peers, None
-        try:
-            self.step(key, statistics, ALL_THE_WAY)
-        finally:
-            self.peers = peers
+        rows = self.held_here(np.arange(v, dtype=np.int32))
+        known = rows[rows < len(tokens)]
+        counts = np.zeros((len(rows), padded(k)), np.int64)
+        counts[: len(known), :k] = np.rint(tokens[known] * UNIT)
+        statistics: Any = Counts(rows, counts, 1.0 / UNIT)
+        self.step(key, statistics, ALL_THE_WAY)
 
-    def owned(self, words: Int32s) -> Sequence[int] | None:
-        """Return which of the words' counts each process needs, where its peers need the others alone.
-
-        Process r needs those from ``cuts[r]`` to before ``cuts[r + 1]`` in its next step. None where each
-        needs all, or there are no peers. Asked when the words' rows are up to date.
-        """
-        del words
-        return None
+    def held_here(self, rows: Int32s) -> Int32s:
+        """Return those of some rows that this process holds."""
+        return rows if self.peers is None else rows[self.peers.holds(rows)]
 
     def pace(self, at: Pace, statistics: S) -> float:
         """Return the step size of this block where the topics' is ``at.h``: the same, for topics."""
@@ -263,7 +262,10 @@ class BlockState(ABC, Generic[S]):
         """
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of these words up to date before they are read, where rows wait."""
+        """Bring the rows of these words up to date before they are read, where rows wait.
+
+        Of those that this process holds; its peers call it at the same time.
+        """
         del key, words
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:

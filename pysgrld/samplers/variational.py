@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from pysgrld.core import core, padded
+from pysgrld.core import core
 from pysgrld.options.option import Steps
-from pysgrld.samplers.rows import Rows
+from pysgrld.samplers.rows import Rows, started
 from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
-from pysgrld.samplers.seeds import start_at_seeds
-from pysgrld.samplers.state import BlockState, Counts
+from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Block, Floats, Int32s, Key
 
 #: Lambda starts at Gamma(100) / 100, mean 1, standard deviation 0.1: as Hoffman's own code does.
@@ -33,30 +30,20 @@ class Dirichlets(Rows):
     """Parameters of Dirichlet laws: ``g`` is lambda. There is no warm-up: nothing is noisy."""
 
     warm_up = None
+    held = ("g",)
 
     @classmethod
-    def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
+    def start(
+        cls, key: Key, block: Block, threads: int, peers: Peers | None = None
+    ) -> BlockState[Counts]:
         """Start lambda near 1."""
-        v, k = block.shape
-        state = cls(block, threads, g=core.zeros(v, padded(k), "float32"), sums=np.zeros(padded(k)))
-        core.dirichlet_start(
-            g=state.g,
-            sums=state.sums,
-            topics=k,
-            shape=START_SHAPE,
-            seed=key.seed,
-            chain=key.chain,
-            stream=block.stream,
-            work=state.work,
-            threads=threads,
-        )
-        start_at_seeds(block.seeds, state.g, state.sums)
-        return state
+        arrays = started(core.dirichlet_start, key, block, threads, peers, shape=START_SHAPE)
+        return cls(block, threads, **arrays)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Go the share rho_t = ``h``, at most 1, of the way to eta + N."""
         length = -math.log1p(-h) if h < 1.0 else math.inf
-        core.simplex_relax(**self.arguments(key, statistics), h=length)
+        self.step_by(core.simplex_relax, key, statistics, h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
         """Return exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), a word's over a factor of its own.

@@ -110,11 +110,9 @@ class Training:
         self.open_ended = not asked and (limit in (None, "auto") or exact)
         #: Seconds of this start in which topics are trained, where exact draws share a time limit.
         self._until = limit / 2 if exact and not asked and isinstance(limit, float) else math.inf
-        share = p.options.minibatch / p.stream.documents
-        said = "eval-every" in p.typed
-        self._between_looks = (
-            0 if said else look_spacing(p.held_out, p.tokens * share * p.options.sweeps)
-        )
+        every = p.options.minibatch / p.stream.documents * p.tokens * p.options.sweeps
+        least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
+        self._looks, self._look_is_due = Every(p.options.eval_every, 0, 0.0, least), False
         self.pulse, self.tally = AwakeClock(), RunTotals()
         self.keeper = RunWriter(p, self.posterior, self.model, self.tally, reporter, comm)
         self.ended: str | None = None  # why, where training has ended early
@@ -236,11 +234,14 @@ class Training:
                 f"half of the time limit is used after {plural(self.chain.step, 'iteration')}"
             )
             return Orders.END
-        return Orders.STOP if self.stop.should_stop(self._step_seconds) else Orders.NONE
+        if self.stop.should_stop(self._step_seconds):
+            return Orders.STOP
+        self._look_is_due = self._looks.due(self.chain.step + 1, self.tally.train_seconds)
+        return Orders.LOOK if self._look_is_due or self.posterior.due_next else Orders.NONE
 
     def _loop(self, rounds: Rounds) -> None:
         chain, posterior, at = self.chain, self.posterior, self.tally
-        looks = Every(self.options.eval_every, chain.step, at.train_seconds, self._between_looks)
+        self._looks.last = chain.step, at.train_seconds
         saves = Every(self.options.checkpoint_every, chain.step, at.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
         self._began = began = self.pulse.awake()
@@ -264,9 +265,9 @@ class Training:
                 if self.open_ended and posterior.settled():
                     self._settled = True
                     continue
-            if looks.due(chain.step, at.train_seconds):
+            if self._look_is_due:
                 self.keeper.measure()
-                looks.last = chain.step, at.train_seconds
+                self._looks.last = chain.step, at.train_seconds
             due = saves.due(chain.step, at.train_seconds)
             self._save_is_due = due or self.stop.take_checkpoint_request()
             self.reporter.moved(

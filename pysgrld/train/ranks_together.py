@@ -78,7 +78,7 @@ class Rounds:
         batch = None
         while True:
             orders = self.wants()
-            if not orders and batch is None:
+            if not orders & ~Orders.LOOK and batch is None:
                 began = self.clock()
                 try:
                     batch = chain.next_batch()
@@ -90,12 +90,14 @@ class Rounds:
             met = comm.meet(
                 batch, orders, lambda: (a for a in chain.common().values() if a.nbytes <= _SMALL)
             )
-            if met.orders:
+            end = met.orders & ~Orders.LOOK
+            if end:
                 comm.meet(same=lambda: chain.common().values())
+                chain.bring()
                 chain.gather()
-            if met.orders & Orders.SAVE:
+            if end & Orders.SAVE:
                 yield None
-            elif met.orders:
+            elif end:
                 if met.orders & Orders.STOP:
                     reasons = comm.gather(self.stop.reason)
                     rank = next(r for r, reason in enumerate(reasons) if reason)
@@ -103,9 +105,10 @@ class Rounds:
                 return
             else:
                 assert batch is not None
-                assert met.words is not None
-                visit = chain.advance(batch.over(met.words))
+                visit = chain.advance(batch)
                 batch = None
+                if met.orders & Orders.LOOK:
+                    chain.bring()
                 yield Visit(met.documents, met.tokens, visit.step_size)
 
 
@@ -131,6 +134,7 @@ def begin_together(
             chain.restore(step, arrays)
     elif begins:
         chain.begin_from(**comm.spread(first and first._asdict()))
+        chain.bring()
         chain.gather()
 
 
@@ -326,7 +330,6 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         return
     model = model_of(brief.model)
     options = restored(brief.options)
-    comm.words = brief.words * options.copies
     corpus = Corpus.open(Path(brief.corpus))
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")

@@ -68,7 +68,6 @@ def train(
             locks.callback(prepared.once.close)
         if comm.size > 1:
             comm.share(brief_of(prepared))
-        comm.words = prepared.words * prepared.options.copies
         return Training(prepared, reporter, stop, comm).go()
 
 

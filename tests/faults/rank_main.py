@@ -123,7 +123,6 @@ def main():
         "unwritten": lambda chain: fails_to_write(),
         "sleep": lambda chain: sleeps(),
         "flip-sums": flip("sums"),
-        "flip-g": flip("g"),
         "twice": lambda chain: [os.kill(os.getpid(), signal.SIGINT) for _ in range(2)],
     }
     if name.startswith("SIG"):
@@ -141,7 +140,7 @@ def main():
         from pysgrld.chain import mpi as ranks
         from pysgrld.train import ranks_together as waiting
 
-        ranks.MOST, ranks.FEW, ranks.SMALL = 1000, 10, 10
+        ranks.MOST, ranks.FEW, ranks.SMALL, ranks.STRIP = 1000, 10, 10, 1000
         waiting.WASTED = 2.0  # they always wait
     from pysgrld.cli import main as command
 

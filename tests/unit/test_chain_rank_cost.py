@@ -14,30 +14,32 @@ from pysgrld.train.ranks_together import LOOKED_AT, Waiting
 
 @pytest.mark.parametrize("ranks", [2, 3, 16, 1000])
 def test_the_model_gives_back_what_it_was_made_of(ranks):
-    """Red with: shares of all counts that are not (P - 1)/P; latencies that are counted twice."""
+    """Red with: shares of rows that are not (P - 1)/P; latencies counted twice; as many words."""
     cost = Cost.measured(ranks, whole=2.0, shared=0.9, exchange=0.5, latency=1e-5)
     assert cost.seconds(ranks) == pytest.approx(2.0)
     assert cost.exchange(ranks) == pytest.approx(0.5)
     assert cost.share(ranks) == pytest.approx(0.45)
-    assert cost.seconds(1) == pytest.approx(ranks * 0.9 + 0.6)
+    assert cost.seconds(1) == pytest.approx(ranks * 0.9 + 0.6 * ranks**0.5)
 
 
-def test_the_sum_of_a_million_ranks_costs_twice_that_of_two():
+def test_what_a_rank_sends_is_less_with_more_of_them():
+    """All but one of the rows are with others, of words of which documents of a rank have fewer."""
     cost = Cost(1.0, 0.0, 0.3)
     assert cost.exchange(1) == 0.0
-    assert cost.exchange(2) == pytest.approx(0.3)
-    assert cost.exchange(10**6) == pytest.approx(0.6, rel=1e-5)
+    assert cost.exchange(4) == pytest.approx(0.3 * 3 / 4 / 2)
+    assert cost.exchange(10**6) == pytest.approx(0.3 / 1000, rel=1e-5)
+    assert Cost(1.0, 0.0, 0.0, 1.0).exchange(4) == 3 * 2 + 6 * 3
 
 
 @pytest.mark.parametrize(
     ("cost", "busy"),
     [
-        (Cost(1.0, 0.1, 0.0), 10),
-        (Cost(1.0, 0.25, 0.0), 4),
+        (Cost(1.0, 0.099, 0.0), 102),
+        (Cost(1.0, 0.25, 0.0), 16),
         (Cost(1.0, 5.0, 0.0), 1),
         (Cost(0.0, 0.0, 0.0), 1),
         (Cost(1.0, 0.0, 0.0), MOST),
-        (Cost(1.0, 0.0, 0.125), 5),
+        (Cost(1.0, 0.0, 0.125), 65),
     ],
 )
 def test_ranks_are_busy_that_sample_for_half_of_their_time(cost, busy):

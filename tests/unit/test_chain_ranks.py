@@ -113,14 +113,6 @@ def test_the_slices_of_all_ranks_are_the_minibatch(size, ranks):
         assert max(sizes) - min(sizes) <= 1
 
 
-def test_a_minibatch_over_other_words_has_the_same_documents():
-    batch = Epochs(CORPUS, TRAIN, 3, 1, 0).minibatch(0)
-    words = np.union1d(batch.words, np.arange(0, WORDS, 3)).astype(np.int32)
-    wider = batch.over(words)
-    assert wider.words is words
-    assert words[wider.indices].tolist() == batch.words[batch.indices].tolist()
-
-
 def test_counts_are_added_up_exactly():
     """Red with: a chunk's end that is left out."""
     rng = np.random.default_rng(0)

@@ -314,7 +314,7 @@ BAD = {
     "rows: must be strictly": {"rows": np.array([1, 1], np.int32)},
     "rows: must be strictly ": {"rows": np.array([-1, 1], np.int32)},
     "rows: must be strictly  ": {"rows": np.array([1, 4], np.int32)},
-    "h: must be positive": {"h": 0.0},
+    "h: must be positive": {"h": -1.0},
     "h: must be positive ": {"h": np.nan},
     "eta: must be positive": {"eta": 0.0},
     "eta: must be positive ": {"eta": np.nan},
@@ -336,6 +336,22 @@ def test_bad_argument_is_named(step, message):
     }
     with pytest.raises(ValueError, match=message.strip()):
         step(**good | BAD[message])
+
+
+@pytest.mark.parametrize("step", STEPS, ids=named)
+def test_a_step_of_no_length_leaves_rows_where_they_are_or_is_refused(step):
+    """Rows that move by the mean may: it makes their sums anew."""
+    g, sums = np.ones((4, 16), np.float32), np.full(16, 7.0)
+    nothing = {"rows": np.zeros(0, np.int32), "counts": np.zeros((0, 16), np.int64)}
+    given = {"g": g, "sums": sums} | nothing | settings(16) | {"h": 0.0}
+    if step is not core.simplex_relax:
+        with pytest.raises(ValueError, match="h: must be positive"):
+            step(**given)
+        return
+    step(**given)
+    k = given["topics"]
+    assert (g[:, :k] == 1.0).all()
+    assert (sums[:k] == 4.0).all()
 
 
 @pytest.mark.parametrize("step", STEPS, ids=named)

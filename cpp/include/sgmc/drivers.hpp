@@ -85,6 +85,17 @@ void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documen
 void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::int64_t* out,
              int threads);
 
+/// Rows of integers that several processes have found, `own` those of this one: (n, stride) each.
+struct FoundRows {
+  std::int64_t const *own, *theirs;
+  std::int64_t n_own, stride;
+};
+
+/// out (rows, stride): row r is the sum of the rows order[i], begin[r] <= i < begin[r + 1], own ones
+/// numbered before theirs.
+void run_add_rows(FoundRows const& found, std::int64_t const* order, std::int64_t const* begin,
+                  std::int64_t rows, std::int64_t* out, int threads);
+
 /// Runs the kernel of deep LDA over all documents. `task` comes without order, cursor, transposed
 /// topics and word counts; word_counts (rows, stride) may be null, as may `upper`, (topics of the
 /// layer below, stride) for each layer above the first, and `tables` (stride of the top layer).
@@ -118,27 +129,32 @@ std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std:
 /// `scir_natural` is scir whose process has rate 1 + N_k/s_k, frozen for the step; all rows only.
 enum class RowKernel { scir, scir_natural, sgrld, relax };
 
-/// Blocks of rows, first to before last, that one of several processes steps: what they add to the
-/// topic sums goes to their rows of `added` (blocks, stride), and the sums stay as they are.
-struct BlockShare {
-  std::int64_t first, last;
+/// The rows of one of several processes, which are dealt to them in units of kRowUnit: unit u is that
+/// of process u mod size. What each unit adds to the topic sums goes to its row of `added`
+/// (units, stride), and the sums stay as they are.
+struct UnitShare {
+  std::int64_t rank, size;
   double* added;
 };
 
 /// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
 /// time; `task` has the statistics of all touched rows. `sums` (stride) is read (s_k before
-/// the step) and receives the new topic sums, added block by block; for a list, it is corrected.
-/// With a `share` these blocks alone are stepped, and sums come later, by `add_blocks`.
+/// the step) and receives the new topic sums, added unit by unit; for a list, it is corrected.
+/// `totals` (stride) are the sums of all counts, where the task has not all. With a `share` its rows
+/// alone are stepped, a list has no others, and sums come later, by `add_units`.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
-              double* sums, Workspace& work, int threads, BlockShare const* share = nullptr);
+              double* sums, std::int64_t const* totals, Workspace& work, int threads,
+              UnitShare const* share = nullptr);
 
-/// Adds what blocks of rows add to topic sums, in the order of the blocks; to 0 where `anew`.
-void add_blocks(double const* added, std::int64_t blocks, std::int64_t stride, bool anew,
-                double* sums);
+/// Adds what units of rows add to topic sums, in the order of the units; to 0 where `anew`.
+void add_units(double const* added, std::int64_t units, std::int64_t stride, bool anew,
+               double* sums);
 
-/// Starts all `n` rows of g by a kernel that takes one parameter; `sums` (stride) receives theirs.
+/// Starts all `n` rows of g, or those of a share, by a kernel that takes one parameter; `sums`
+/// (stride) receives theirs.
 void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n, float parameter,
-               RowsTask const& task, double* sums, Workspace& work, int threads);
+               RowsTask const& task, double* sums, Workspace& work, int threads,
+               UnitShare const* share);
 
 /// One TLASGR step of all `n` rows, phi = g / sums; steps and totals (topics) are eps_t / M_k and
 /// V eta + N_k; what would leave the simplex is reflected, or with `clip` set to 0.

@@ -29,6 +29,9 @@ inline constexpr double kLeastStep = 1e-20;
 /// Rows are updated in blocks of this many: the unit of scheduling, of ordered sums, and of the
 /// generator of Langevin noise. It is part of every result.
 inline constexpr std::int64_t kRowBlock = 64;
+/// Rows of topics are dealt to processes in units of so many, and sums are added unit by unit: no
+/// block has rows of two. It is part of every result.
+inline constexpr std::int64_t kRowUnit = 4 * kRowBlock;
 /// phi as documents read it is never below this, so that no token is without a topic.
 inline constexpr float kPhiFloor = 1e-30f;
 

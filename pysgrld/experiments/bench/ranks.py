@@ -32,8 +32,9 @@ from pysgrld.types import Documents, Minibatch
 REPEATS, QUICK_REPEATS = 5, 1
 #: Messages that are timed together.
 MESSAGES = 100
-#: Megabytes of counts that are added up.
+#: Megabytes of counts that go to those who hold their words, and counts of a word.
 SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
+ACROSS = 112
 #: Minibatches that are measured: so many times the first one.
 TIMES, QUICK_TIMES = (1, 4, 16, 64), (1, 2)
 #: Seconds of an iteration beyond which no larger minibatch is measured.
@@ -122,14 +123,13 @@ def measure_ranks(
     for done, size in enumerate(sizes, 1):
         tell(done, total)
         took = _added(comm, int(125_000 * size), repeats)
-        rows.append(row_of("messages", f"{size:g} MB of counts added up", "ms", took))
+        rows.append(row_of("messages", f"{size:g} MB of counts of words", "ms", took))
     model = []
     with tempfile.TemporaryDirectory(prefix="sgmc-bench-") as scratch:
         setting = _setting(
             corpus, topics or 100, (minibatch or MINIBATCH) * times[-1], Path(scratch)
         )
         comm.meet()  # all have it
-        comm.words = setting.words
         first = minibatch or (setting.options(None).minibatch if corpus else MINIBATCH)
         for done, size in enumerate((first * many for many in times), 1 + len(sizes)):
             tell(done, total)
@@ -202,15 +202,15 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
 
 
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
-    """Return the milliseconds in which all members add up so many counts, for each repeat."""
-    counts, found = np.ones(cells, np.int64), []
+    """Return the milliseconds in which counts of words go to those who hold them, for each repeat."""
+    counts, found = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
     none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
-    nothing = Minibatch(ends, none, none, none, ends[1:], 1.0)
+    words = np.arange(len(counts), dtype=np.int32)
+    batch, _ = comm.ask(Minibatch(ends, none, none, words, ends[1:], 1.0))
     for _ in range(repeats + 1):
-        counts[:] = 1
         comm.meet()
         began = time.perf_counter()
-        comm.collect(lambda _: Collected((counts,)), nothing)
+        comm.collect(lambda _: Collected((counts,)), batch)
         found.append(1e3 * (time.perf_counter() - began))
     return found[1:]
 
@@ -238,9 +238,8 @@ def _iterations(
             assert batch is not None  # epochs do not end
             comm.meet()
             before, began = comm.figures(), time.perf_counter()
-            words = comm.meet(batch).words
-            assert words is not None
-            chain.advance(batch.over(words))
+            comm.meet(batch)
+            chain.advance(batch)
             whole, now = time.perf_counter() - began, comm.figures()
             sampling, moving, exchange = (
                 now[f"{name}_seconds"] - before[f"{name}_seconds"]

@@ -140,12 +140,13 @@ class DeepDocuments(DocumentSampler):
         topics = topic_arguments(draw, self.layers, flat=self.flat)
         found = comm.collect(lambda part: self._sampled(key, topics, part), batch)
         self._visited += 1
-        words, *above, tables = found.sums
+        *above, tables, total = found.sums
         assert found.values is not None
+        assert found.words is not None
         each = batch.scale / self.kept
         factor = each / (UNIT if self.rao_blackwell else 1)
-        level = float(words.sum()) * factor / self.layers[0]
-        statistics = {"phi": Counts(batch.words, words, factor, level)}
+        level = float(total[0]) * factor / self.layers[0]
+        statistics = {"phi": Counts(found.words, found.by_word[0], factor, level)}
         for i, counts in enumerate(above, 1):
             everyone = np.arange(len(counts), dtype=np.int32)
             statistics[name_of(i)] = Counts(everyone, counts, factor, level)
@@ -154,7 +155,7 @@ class DeepDocuments(DocumentSampler):
         return statistics
 
     def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
-        """Sample some documents: counts of words, of the topics of each layer, tables; and q of each."""
+        """Sample some documents: counts of words, of topics of each layer, tables, tokens; q of each."""
         kept: dict[str, Any] = {}
         if self._kept:
             kept = self._kept | {"fresh": not self._visited[0]}
@@ -178,7 +179,7 @@ class DeepDocuments(DocumentSampler):
         assert words is not None
         assert tables is not None
         assert q is not None
-        return Collected((words, *above, tables), q)
+        return Collected((words,), (*above, tables, np.array([words.sum()])), q)
 
     def arrays(self) -> dict[str, Array]:
         """Return theta, rates and totals of all documents, where they are kept between visits."""

@@ -57,17 +57,18 @@ class MeanFieldDocuments(DocumentSampler):
         """
         del key
         weights = weights_of(draw)
-        found = comm.collect(lambda part: self._counted(weights, part), batch, by_words=True)
-        counts, tokens = found.sums
+        found = comm.collect(lambda part: self._counted(weights, part), batch)
+        assert found.words is not None
+        (counts,), (tokens,) = found.by_word, found.sums
         level = batch.scale * int(tokens[0]) / self.topics
-        return {"phi": Counts(batch.words, counts, batch.scale / UNIT, level)}
+        return {"phi": Counts(found.words, counts, batch.scale / UNIT, level)}
 
     def _counted(self, weights: Floats, batch: Minibatch) -> Collected:
         """Fit some documents: expected counts of words by topic, and tokens."""
         found = Documents(batch.indptr, batch.indices, batch.counts)
         _, counts = self.fit(weights, found, want_words=True, gamma=self._gamma)
         assert counts is not None
-        return Collected((counts, np.array([found.tokens])))
+        return Collected((counts,), (np.array([found.tokens]),))
 
     def fit(
         self,

@@ -49,8 +49,9 @@ class CountedDocuments(DocumentSampler):
     ) -> dict[str, Counts]:
         """Count the minibatch's words, scaled to the corpus and to the power of the likelihood."""
         del key, draw  # nothing is sampled
-        (counts,) = comm.collect(_counted, batch).sums
-        return {"phi": Counts(batch.words, counts, self.power * batch.scale)}
+        found = comm.collect(_counted, batch)
+        assert found.words is not None
+        return {"phi": Counts(found.words, found.by_word[0], self.power * batch.scale)}
 
 
 def _counted(batch: Minibatch) -> Collected:
