@@ -59,8 +59,8 @@ RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
   return task;
 }
 
-/// The rows that a process steps, where several have dealt them out: what they add to the topic sums
-/// is then left in `added`.
+/// The rows that a process steps, where several have dealt them out: what they add to the topic
+/// sums is then left in `added`.
 std::optional<UnitShare> share_of(std::optional<Array<double>>& added, std::int64_t rank,
                                   std::int64_t size, std::int64_t v, std::int64_t stride) {
   if (!added) return std::nullopt;
@@ -69,8 +69,8 @@ std::optional<UnitShare> share_of(std::optional<Array<double>>& added, std::int6
   return UnitShare{rank, size, added->mutable_data()};
 }
 
-/// One step of all rows by h, in place on g and sums; `rows` have counts. With `added` the rows of a
-/// process alone are stepped (share_of), and `totals` are the sums of all counts.
+/// One step of all rows by h, in place on g and sums; `rows` have counts. With `added` the rows of
+/// a process alone are stepped (share_of), and `totals` are the sums of all counts.
 void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpose) {
   m.def(
       name,
@@ -102,8 +102,8 @@ void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpos
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
       py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("work"),
-      py::arg("threads"), py::arg("totals") = py::none(),
-      py::arg("added").noconvert() = py::none(), py::arg("rank") = 0, py::arg("size") = 1);
+      py::arg("threads"), py::arg("totals") = py::none(), py::arg("added").noconvert() = py::none(),
+      py::arg("rank") = 0, py::arg("size") = 1);
 }
 
 /// One step of the listed rows, each by its own length (0: it stays), with counts or without, in
@@ -151,7 +151,8 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
       py::arg("added").noconvert() = py::none(), py::arg("rank") = 0, py::arg("size") = 1);
 }
 
-/// The start of a chain, in place on g and sums; with `added` of the rows of one process (share_of).
+/// The start of a chain, in place on g and sums; with `added` of the rows of one process
+/// (share_of).
 void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start) kernel,
                char const* parameter, float least) {
   m.def(

@@ -59,7 +59,7 @@ class Cost(NamedTuple):
         """
         sent = max(0.0, exchange - cls.messages(ranks) * latency)
         read = max(0.0, whole - shared - exchange)
-        words = ranks**HEAPS
+        words = cls.words(ranks)
         return cls(ranks * shared, read * words, sent * words * ranks / (ranks - 1), latency)
 
     @staticmethod
@@ -73,12 +73,17 @@ class Cost(NamedTuple):
 
     def exchange(self, ranks: int) -> float:
         """Return the seconds of messages and additions with so many ranks; none with one."""
-        sent = (ranks - 1) / ranks * self.sent * ranks**-HEAPS
+        sent = (ranks - 1) / ranks * self.sent / self.words(ranks)
         return sent + self.messages(ranks) * self.latency
+
+    @staticmethod
+    def words(ranks: int) -> float:
+        """Return how many times the words of a rank's documents all documents of the minibatch have."""
+        return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
         """Return the seconds of an iteration with so many ranks."""
-        return self.shared / ranks + self.read * ranks**-HEAPS + self.exchange(ranks)
+        return self.shared / ranks + self.read / self.words(ranks) + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
         """Return the share of its time for which each of so many ranks does what they share."""
@@ -92,5 +97,5 @@ class Cost(NamedTuple):
 
     def larger(self, ranks: int) -> float:
         """Return how many times the minibatch keeps so many ranks busy, if its words were the same."""
-        waits = self.read * ranks**-HEAPS + self.exchange(ranks)
+        waits = self.read / self.words(ranks) + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.shared if self.shared else math.inf

@@ -50,14 +50,14 @@ def usual_starts(topics: int, words: int, tokens: int) -> int:
 def usual_alpha(topics: int, length: float = 640.0) -> float:
     """Return the default of LDA's alpha for documents of so many tokens, on average.
 
-    The prior is not to weigh more than a short document's own tokens, and weighs twice as much in a long
-    document as in one of usual length (docs/internals/defaults.md). For those it is also the mean that a
-    learned alpha has a priori.
+    The prior is not to weigh more than a short document's own tokens, unless there are few topics, which
+    then would mix badly; it weighs twice as much in a long document as in one of usual length
+    (docs/internals/defaults.md). For those it is also the mean that a learned alpha has a priori.
     """
     short = max(0.6, min(length / 75.0, 1.0))
     long = max(1.0, min(length / 640.0, 2.0))
     least = short * max(0.005, min(0.015, 15.0 / topics))
-    usual = min(max(0.03, length / 1400.0), 5.0 * short / topics)
+    usual = min(max(0.03, 0.75 / topics, length / 1400.0), 5.0 * short / topics)
     return float(f"{max(least, min(long * usual, 0.1)):.2g}")
 
 

@@ -11,7 +11,7 @@ FACTS = Facts(20_000, 8_000, 2_000_000, 0, lambda size, seed: 4_000)
 @pytest.mark.parametrize(
     ("k", "alpha", "eta", "sweeps"),
     [
-        (10, 0.071, 0.05, 10),
+        (10, 0.075, 0.05, 10),
         (100, 0.05, 0.05, 10),
         (128, 0.039, 5 / 128, 10),
         (129, 0.039, 5 / 129, 20),
@@ -30,7 +30,11 @@ def test_priors_and_sweeps_by_the_number_of_topics(k, alpha, eta, sweeps):
 @pytest.mark.parametrize(
     ("k", "length", "alpha"),
     [
-        (5, 10, 0.03),
+        (5, 10, 0.1),  # 0.75/K, at most 0.1
+        (10, 10, 0.075),
+        (15, 10, 0.05),
+        (25, 10, 0.03),
+        (10, 126, 0.09),  # L/1400 is more
         (5, 300, 0.1),
         (25, 300, 0.1),
         (40, 300, 0.1),

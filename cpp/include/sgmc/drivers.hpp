@@ -91,8 +91,8 @@ struct FoundRows {
   std::int64_t n_own, stride;
 };
 
-/// out (rows, stride): row r is the sum of the rows order[i], begin[r] <= i < begin[r + 1], own ones
-/// numbered before theirs.
+/// out (rows, stride): row r is the sum of the rows order[i], begin[r] <= i < begin[r + 1], own
+/// ones numbered before theirs.
 void run_add_rows(FoundRows const& found, std::int64_t const* order, std::int64_t const* begin,
                   std::int64_t rows, std::int64_t* out, int threads);
 
@@ -129,8 +129,8 @@ std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std:
 /// `scir_natural` is scir whose process has rate 1 + N_k/s_k, frozen for the step; all rows only.
 enum class RowKernel { scir, scir_natural, sgrld, relax };
 
-/// The rows of one of several processes, which are dealt to them in units of kRowUnit: unit u is that
-/// of process u mod size. What each unit adds to the topic sums goes to its row of `added`
+/// The rows of one of several processes, which are dealt to them in units of kRowUnit: unit u is
+/// that of process u mod size. What each unit adds to the topic sums goes to its row of `added`
 /// (units, stride), and the sums stay as they are.
 struct UnitShare {
   std::int64_t rank, size;
@@ -140,8 +140,8 @@ struct UnitShare {
 /// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
 /// time; `task` has the statistics of all touched rows. `sums` (stride) is read (s_k before
 /// the step) and receives the new topic sums, added unit by unit; for a list, it is corrected.
-/// `totals` (stride) are the sums of all counts, where the task has not all. With a `share` its rows
-/// alone are stepped, a list has no others, and sums come later, by `add_units`.
+/// `totals` (stride) are the sums of all counts, where the task has not all. With a `share` its
+/// rows alone are stepped, a list has no others, and sums come later, by `add_units`.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
               double* sums, std::int64_t const* totals, Workspace& work, int threads,
               UnitShare const* share = nullptr);
