@@ -446,6 +446,7 @@ def dirichlet_weights(
     rows: Int32s | None,
     work: Workspace | None = None,
     threads: int,
+    out: Floats | None = ...,
 ) -> Floats: ...
 def simplex_phi(
     *,
@@ -455,6 +456,7 @@ def simplex_phi(
     rows: Int32s | None,
     work: Workspace | None = None,
     threads: int,
+    out: Floats | None = ...,
 ) -> Floats: ...
 def simplex_add_phi(
     *,

@@ -181,29 +181,31 @@ void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start
       py::arg("size") = 1);
 }
 
-/// What documents read of some rows, of all where None; in memory of the workspace where there is
-/// one.
+/// What documents read of some rows, of all where None; in `out`, or in memory of the workspace,
+/// where there is one.
 void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
   m.def(
       name,
       [=](Array<float> const& g, Array<double> const& sums, std::int32_t topics,
-          std::optional<Array<std::int32_t>> rows, Workspace* work, int threads) {
+          std::optional<Array<std::int32_t>> rows, Workspace* work, int threads,
+          std::optional<Array<float>> out) {
         check_state(g, sums, topics);
         check_threads(threads);
         std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
+        if (out) check_shape(*out, "out", {n, stride});
         if (rows)
           for (std::int64_t i = 0; i < n; ++i)
             if (rows->data()[i] < 0 || rows->data()[i] >= g.shape(0))
               throw py::value_error("rows: not rows of g");
-        auto out = work ? lent<float>(*work, n, stride) : aligned<float>({n, stride}, false);
-        float* const to = out.mutable_data();
+        if (!out) out = work ? lent<float>(*work, n, stride) : aligned<float>({n, stride}, false);
+        float* const to = out->mutable_data();
         std::int32_t const* const from = rows ? rows->data() : nullptr;
         py::gil_scoped_release release;
         run(*active_kernels(), g.data(), sums.data(), from, n, stride, topics, to, threads);
-        return out;
+        return *out;
       },
       py::kw_only(), py::arg("g"), py::arg("sums"), py::arg("topics"), py::arg("rows"),
-      py::arg("work") = nullptr, py::arg("threads"));
+      py::arg("work") = nullptr, py::arg("threads"), py::arg("out").noconvert() = py::none());
 }
 
 }  // namespace

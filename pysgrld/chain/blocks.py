@@ -19,6 +19,7 @@ from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import NumericalError
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import exact_for, sampler_of
+from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.seeds import of_peer, with_seeds
 from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
 from pysgrld.types import (
@@ -261,10 +262,10 @@ class BlockChain(Chain):
         topics = self.states[self.topics.name]
         if topics.peers is None:
             return self._read(key, batch.words), batch
+        assert isinstance(topics, Rows)
         topics.catch_up(key, words)
-        (name,) = self._of_words(words[:0])
-        rows = self.comm.fetch(batch.words, lambda held: self._of_words(held)[name])
-        return {name: rows} | self._of_upper(), batch
+        name = self.topics.name if topics.weights(words[:0]) is None else WEIGHTS
+        return {name: self.comm.fetch(batch.words, topics.read)} | self._of_upper(), batch
 
     def _read(self, key: Key, words: Int32s) -> Draw:
         """Bring the topics of some words up to date, and give the draw of all blocks."""

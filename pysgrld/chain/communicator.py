@@ -136,15 +136,15 @@ class Communicator:
         """
         return batch, batch.words
 
-    def fetch(self, words: Int32s, read: Callable[[Int32s], Floats]) -> Floats:
+    def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
         """Return the rows of the words that were asked for last, each as its rank reads it.
 
         Parameters
         ----------
         words : (R,) int32
             Those of the minibatch that `ask` has returned.
-        read : callable
-            Returns the rows of words that this rank holds.
+        read : callable (words, out)
+            Returns the rows of words that this rank holds, in memory that is given or in its own.
         """
         return read(words)
 

@@ -197,11 +197,13 @@ class Ranks(Communicator):
         assert self._last is not None
         return self._last
 
-    def fetch(self, words: Int32s, read: Callable[[Int32s], Floats]) -> Floats:
+    def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
         """Return the rows of the words that were asked for last, each as its member reads it."""
-        asked = self._asked
-        rows = read(asked.found)
-        return self._swap(rows, asked.taken, self._place("fetched", len(words), rows), asked.sent)
+        asked, own, others = self._asked, self._own, self._others
+        theirs = read(np.delete(asked.found, self._part(asked.taken)))
+        out = self._place("fetched", len(words), theirs)
+        read(words[own], out[own])
+        return self._swap(theirs, asked.taken * others, out, asked.sent * others, None, asked.sent)
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
         """Sample the documents of this member, and add up what all have found, in their order.
@@ -234,16 +236,13 @@ class Ranks(Communicator):
     def _to_holders(self, number: int, counts: Int64s) -> Int64s:
         """Send counts by word to those who hold the words, and return the sums of those held here."""
         asked = self._asked
-        flat = counts.reshape(len(counts), -1)
-        begin = int(asked.sent[: self.rank].sum())
-        own = flat[begin : begin + int(asked.sent[self.rank])]
-        others = np.arange(self.size) != self.rank
-        taken = asked.taken * others
+        flat = counts.reshape(len(counts), *(counts.shape[1:] or (1,)))
+        taken = asked.taken * self._others
         theirs = self._place(f"taken {number}", int(taken.sum()), flat)
-        self._swap(flat, asked.sent * others, theirs, taken, asked.sent)
+        self._swap(flat, asked.sent * self._others, theirs, taken, asked.sent)
         out = self._place(f"added {number}", len(asked.held), flat)
         core.add_rows(
-            own=own,
+            own=flat[self._own],
             theirs=theirs,
             order=asked.order,
             begin=asked.begins,
@@ -259,8 +258,29 @@ class Ranks(Communicator):
             there = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
         return there[:rows]
 
+    @property
+    def _others(self) -> Array:
+        """Say of each member whether it is another one."""
+        return np.not_equal(np.arange(self.size), self.rank)
+
+    @property
+    def _own(self) -> slice:
+        """The words of the minibatch, in the order of those who hold them, that this member holds."""
+        return self._part(self._asked.sent)
+
+    def _part(self, sizes: Int64s) -> slice:
+        """Return where the rows of this member are among those of all, so many of each."""
+        begin = int(sizes[: self.rank].sum())
+        return slice(begin, begin + int(sizes[self.rank]))
+
     def _swap(
-        self, rows: Array, sent: Int64s, out: Array, taken: Int64s, apart: Int64s | None = None
+        self,
+        rows: Array,
+        sent: Int64s,
+        out: Array,
+        taken: Int64s,
+        apart: Int64s | None = None,
+        to: Int64s | None = None,
     ) -> Array:
         """Send rows to all members and take rows from them, so many of each, in their order.
 
@@ -268,17 +288,17 @@ class Ranks(Communicator):
         ----------
         rows, out : array
         sent, taken : (P,) int64
-        apart : (P,) int64, optional
-            Rows from where one member's begin to where the next one's do; by default as many as are sent.
+        apart, to : (P,) int64, optional
+            Rows from where one member's begin to where the next one's do, in ``rows`` and in ``out``; by
+            default as many as are sent and taken.
         """
         whole = int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.itemsize
         kind = MPI.BYTE.Create_contiguous(whole).Commit()
-        apart = sent if apart is None else apart
+        apart, to = sent if apart is None else apart, taken if to is None else to
         self.sent += whole * int(sent.sum() - sent[self.rank])
         with self.watch.waiting():
             self.comm.Alltoallv(
-                [rows, sent, np.cumsum(apart) - apart, kind],
-                [out, taken, np.cumsum(taken) - taken, kind],
+                [rows, sent, np.cumsum(apart) - apart, kind], [out, taken, np.cumsum(to) - to, kind]
             )
         kind.Free()
         return out
@@ -293,8 +313,7 @@ class Ranks(Communicator):
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
         """Return the rows of all members, so many of each, in their order."""
         found = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
-        begin = int(sizes[: self.rank].sum())
-        found[begin : begin + len(rows)] = rows
+        found[self._part(sizes)] = rows
         self._give_rows(found, sizes)
         return found
 

@@ -159,9 +159,13 @@ class Rows(FromRows):
             "threads": self.threads,
         }
 
-    def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of these words, floored so that no token lacks a topic."""
-        return core.simplex_phi(**self.reading(words))
+    def rows(self, words: Int32s | None = None, out: Floats | None = None) -> Floats:
+        """Return phi of these words, floored so that no token lacks a topic; in memory that is given."""
+        return core.simplex_phi(**self.reading(words), out=out)
+
+    def read(self, words: Int32s, out: Floats | None = None) -> Floats:
+        """Return what documents read of these words, in memory that is given or the state's own."""
+        return self.rows(words, out)
 
     def add_to(self, total: Doubles) -> None:
         """Add phi of all words to ``total``, (V, Kp)."""

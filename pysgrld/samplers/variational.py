@@ -51,3 +51,7 @@ class Dirichlets(Rows):
         Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
         """
         return core.dirichlet_weights(**self.reading(words))
+
+    def read(self, words: Int32s, out: Floats | None = None) -> Floats:
+        """Return `weights` of these words, in memory that is given or the state's own."""
+        return core.dirichlet_weights(**self.reading(words), out=out)

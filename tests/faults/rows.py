@@ -117,7 +117,10 @@ ROWS: dict[int, Row] = {
     63: Row("counts beyond 32 bits", "seen, and counted in 64"),
     64: Row("messages beyond the limit of a library", "sent in parts, the same bits"),
     65: Row("five hundred stops and restarts", "the same bits; nothing grows"),
-    66: Row("a flipped bit of the topics of one rank", "70, naming the rank; no checkpoint has it"),
+    66: Row(
+        "a flipped bit of the sums of topics of one rank",
+        "70, naming the rank; no checkpoint has it",
+    ),
     67: Row("a rank hangs", "70 after --rank-timeout on all others; intact"),
     68: Row(
         "a rank sees no corpus, another one, or has an older processor",

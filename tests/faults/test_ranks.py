@@ -49,6 +49,7 @@ HELD = {
     "sgrld": {"algo": "sgrld"},
     "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
     "deep": {"topics": None, "layers": "20,8"},
+    "few": {"topics": 150, "minibatch": 2},  # one of three has no documents
     "tlasgr": {"topics": None, "layers": "20,8", "algo": "tlasgr"},
     "gibbs": KEPT | {"topics": 130},
     "gibbs-eta": KEPT | {"eta": "learn"},
@@ -108,7 +109,7 @@ def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_proces
 
     Red with: rows that the first rank looks at before others have sent them; bytes that are counted of
     one rank's rows, not of the messages to each other rank; counts of a rank's own words where all are
-    needed, for rates or for a learned eta.
+    needed, for rates or for a learned eta; rows of no words that have no shape.
     """
     found = {}
     for out, number in ((f"{form}-1", 0), (f"{form}-3", 3)):
