@@ -167,7 +167,7 @@ def until_it_ends(given: list[str]) -> list[float]:
         ended = json.loads((out / "status.json").read_text())["reason"]
     worth = {of: float(n) for n, of in re.findall(r"(\d+) (?:independent ones )?for (\w+)", ended)}
     of = (worth.get(name, math.nan) for name in ("words", "documents", "shares"))
-    return [last["perplexity"], *of, cpu_of_children() - began]
+    return [last["perplexity"] or math.nan, *of, cpu_of_children() - began]
 
 
 def cpu_of_children() -> float:

@@ -167,7 +167,7 @@ def sent(v, k, words, *, lazy, ranks):
     twice where rows are brought up to date first; and what all say of their documents.
     """
     across, spread = padded(k), 8 if k > core.DENSE_TOPICS else 0
-    units = (2 if lazy else 1) * -(-v // core.ROW_UNIT)
+    units = (2 if lazy else 1) * (-(-v // core.ROW_UNIT) + ranks)
     each = (4 + 12 * across + spread) * words + 8 * across * units
     return (ranks - 1) / ranks * each + 8 * (2 * ranks + 5)
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pysgrld.core import core, padded
+from pysgrld.errors import NumericalError
 from pysgrld.samplers.seeds import start_at_seeds
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
@@ -89,14 +90,29 @@ def together(
         Whether the sums become those of what is written, as where all rows are; else they are corrected.
     **arguments
         Of the kernel; ``g`` and ``sums`` are changed.
+
+    Raises
+    ------
+    NumericalError
+        If the kernel raises it, here or in another process.
     """
     if peers is None:
         kernel(**arguments)
         return
     v, across = arguments["g"].shape
-    added = np.zeros((-(-v // core.ROW_UNIT), across))
-    peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
-    peers.complete(added)
+    units = -(-v // core.ROW_UNIT)
+    found = np.zeros(
+        (units + peers.size, across)
+    )  # the last rows: one for each, not 0 if it failed
+    added, wrong = found[:units], None
+    try:
+        peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
+    except NumericalError as error:
+        wrong = error
+        found[units + (peers.rank - units) % peers.size] = 1.0
+    peers.complete(found)
+    if found[units:].any():
+        raise wrong or NumericalError("topics that another process holds cannot be moved")
     core.simplex_add_units(sums=arguments["sums"], added=added, anew=anew)
 
 

@@ -56,6 +56,14 @@ HELD = {
 }
 
 
+def nightly_but(forms, *every_time):
+    """The forms, of which some are tried every time."""
+    return [
+        form if form in every_time else pytest.param(form, marks=pytest.mark.nightly)
+        for form in forms
+    ]
+
+
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """A folder with a corpus, and the state of an undisturbed process by itself."""
@@ -101,7 +109,7 @@ def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, thre
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize("form", HELD)
+@pytest.mark.parametrize("form", nightly_but(HELD, "all", "lazy", "deep", "few", "gibbs-eta"))
 def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_process(
     wide, form, trials
 ):
@@ -129,7 +137,7 @@ def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_proces
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize("form", ["lazy", "gibbs"])
+@pytest.mark.parametrize("form", nightly_but(["lazy", "gibbs"], "lazy"))
 def test_topics_that_ranks_hold_go_on_with_any_number_of_them(wide, form, trials):
     """Red with: rows that are dealt by another number of ranks; times of rows that wait lost."""
     for number, more in ((2, {"act": (1, "SIGTERM", 6)}), (3, {"act": (0, "kill", 10)}), (4, {})):

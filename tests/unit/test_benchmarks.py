@@ -50,10 +50,15 @@ def test_what_a_script_imports_of_the_package_is_there(path):
             "defaults.py",
             [BIBLE, "--seconds", "0.5", "--seeds", "1", "-k", "3", "--only", "the defaults"],
         ),
+        (
+            "defaults.py",
+            [BIBLE, "--whole", "0.1", "--seeds", "1", "-k", "3", "--", "--iterations", "5"],
+        ),
         ("damage.py", ["inputs", "--number", "21", "--jobs", "1"]),
         ("depth.py", []),
         ("draws.py", ["means", "--iterations", "3", "--documents", "8"]),
         ("lazy_rows.py", ["--words", "300", "--documents", "200", "--topics", "3"]),
+        ("reading.py", [ROOT / "tests" / "data" / "tiny.txt", "--repeats", "1"]),
         (
             "spectral.py",
             [BIBLE, "--seconds", "0.3", "--chains", "2", "-k", "3", "--starts", "random,recovered"],
@@ -64,7 +69,7 @@ def test_what_a_script_imports_of_the_package_is_there(path):
 )
 def test_a_script_that_needs_no_other_tool_runs_at_its_smallest(script, arguments):
     """Red with: options written by hand, without one that was added later; a renamed property."""
-    needed = {"spectral.py": "scipy", "tokeniser.py": "sklearn"}
+    needed = {"spectral.py": "scipy", "tokeniser.py": "sklearn", "reading.py": "pyarrow"}
     if script in needed:
         pytest.importorskip(needed[script])
     subprocess.run(

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from pysgrld.core import core, padded
+from pysgrld.errors import NumericalError
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers import lazy_rows as lazy
+from pysgrld.samplers.rows import together
 from pysgrld.samplers.scir import ScirSettings
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Block, Key, Seeds
@@ -131,6 +133,30 @@ def test_a_state_that_is_moved_together_has_the_bits_of_one_process(form, size, 
     assert joined(found) == alone
     least = 2 * STEPS if form in HELD else 0
     assert min(threads.moved) == max(threads.moved) >= least
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_what_is_wrong_with_one_process_all_raise(size):
+    """Red with: one that raises before it has told the others, who then wait."""
+    g, sums, threads, said = np.ones((V, 16), np.float32), np.ones(16), Threads(size), {}
+
+    def kernel(*, rank, **_):
+        if rank == 1:
+            raise NumericalError("a step is too small")
+
+    def work(rank):
+        with pytest.raises(NumericalError) as error:
+            together(threads.of(rank), kernel, anew=True, g=g, sums=sums)
+        said[rank] = str(error.value)
+
+    started = [threading.Thread(target=work, args=(rank,)) for rank in range(size)]
+    for one in started:
+        one.start()
+    for one in started:
+        one.join(60)
+    other = "topics that another process holds cannot be moved"
+    assert said == dict.fromkeys(range(size), other) | {1: "a step is too small"}
+    assert (sums == 1.0).all()
 
 
 def test_what_a_process_does_not_hold_takes_no_memory():
