@@ -397,7 +397,7 @@ class Training:
     def _start(self) -> bool:
         """Go on from the last good checkpoint, or from the beginning; return whether there was one."""
         run, chain, comm = self.run, self.chain, self.comm
-        comm.meet()  # all have the corpus, and a chain
+        comm.meet()  # all have a chain
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.model.fitted.state_invariants
         )

@@ -334,6 +334,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
     corpus.slice_by(options.slicing)
+    comm.meet()  # all have the corpus: what a chain begins with they draw together
     chain = model.chain(
         options,
         Epochs.of(options, corpus, brief.train, comm.rank, comm.size),
@@ -341,7 +342,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         RunOn(number, partial(raise_if_stopped, stop), comm),
     )
     try:
-        comm.meet()  # all have the corpus, and a chain
+        comm.meet()  # all have a chain
         begin_together(chain, comm)
         save = False
 

@@ -50,6 +50,7 @@ HELD = {
     "ovb": {"algo": "ovb", "warm_up": None, "burn_in": None},
     "deep": {"topics": None, "layers": "20,8"},
     "few": {"topics": 150, "minibatch": 2},  # one of three has no documents
+    "seeds": {"seed_words": "topics.txt"},
     "tlasgr": {"topics": None, "layers": "20,8", "algo": "tlasgr"},
     "gibbs": KEPT | {"topics": 130},
     "gibbs-eta": KEPT | {"eta": "learn"},
@@ -81,6 +82,7 @@ def wide(tmp_path_factory):
     rng = random.Random(1)
     lines = (" ".join(f"w{rng.randint(0, 1999)}" for _ in range(90)) for _ in range(60))
     (folder / "corpus.txt").write_text("\n".join(lines) + "\n")
+    (folder / "topics.txt").write_text("first: w5 w300 w900\nsecond: w1700\n")
     return folder
 
 
@@ -109,7 +111,9 @@ def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, thre
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize("form", nightly_but(HELD, "all", "lazy", "deep", "few", "gibbs-eta"))
+@pytest.mark.parametrize(
+    "form", nightly_but(HELD, "all", "lazy", "deep", "few", "gibbs-eta", "seeds")
+)
 def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_process(
     wide, form, trials
 ):
@@ -117,7 +121,7 @@ def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_proces
 
     Red with: rows that the first rank looks at before others have sent them; bytes that are counted of
     one rank's rows, not of the messages to each other rank; counts of a rank's own words where all are
-    needed, for rates or for a learned eta; rows of no words that have no shape.
+    needed, for rates or for a learned eta; rows of no words that have no shape; seeds of all words.
     """
     found = {}
     for out, number in ((f"{form}-1", 0), (f"{form}-3", 3)):

@@ -252,6 +252,15 @@ def test_a_chain_begins_with_a_hundredth_of_a_seeded_word_in_other_topics():
     np.testing.assert_allclose(state.sums[:3], state.g[:, :3].sum(axis=0), rtol=1e-6)
 
 
+def test_topics_of_the_natural_rate_begin_at_their_scale():
+    """V eta. Red with: sums of before."""
+    settings = ScirSettings("natural")
+    state = SAMPLERS["scir"].start(KEY, block(400)._replace(settings=settings), 1)
+    state = state.after_warm_up()
+    np.testing.assert_allclose(state.sums[:3], state.g[:, :3].sum(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(state.sums[:3], 400 * 0.05, rtol=1e-6)
+
+
 def test_variational_topics_begin_near_one_with_a_deviation_of_a_tenth():
     """Gamma(100) / 100, as Hoffman's own code."""
     state = SAMPLERS["ovb"].start(KEY, block(20_000), 1)
