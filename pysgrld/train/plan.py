@@ -376,7 +376,7 @@ def check_memory(
     chains : int
         Runs of the kind that train at the same time.
     ranks : int
-        Processes of this machine that train one chain together; each holds all topics.
+        Processes of this machine that train one chain together; each is taken to need what the first does.
 
     Raises
     ------

@@ -177,7 +177,7 @@ def test_wrong_arguments_of_add_counts_are_named():
     "many", [(3, 1, "3 runs at a time"), (1, 4, "4 ranks of this machine")], ids=str
 )
 def test_memory_is_that_of_all_processes_of_the_machine(many):
-    """Each rank holds all topics. Red with: ranks that are not counted."""
+    """Each rank is taken to need what the first does. Red with: ranks that are not counted."""
     chains, ranks, said = many
     options = options_of("lda", "scir", 5, {"max-memory": 200 << 20})
     extent = Extent(20, 40, 1, None, shared=ranks > 1)
