@@ -376,7 +376,7 @@ def check_memory(
     chains : int
         Runs of the kind that train at the same time.
     ranks : int
-        Processes of this machine that train one chain together; each is taken to need what the first does.
+        Processes of this machine that train one chain together, taken to need as much as the first.
 
     Raises
     ------
