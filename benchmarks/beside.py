@@ -45,7 +45,7 @@ def show_width(asked: argparse.Namespace) -> None:
                 ]
                 how += ["--iterations", str(2 * half), "--burn-in", str(half)]
                 how += ["--sample-every", str(max(1, half // 200)), "--out", f"{place}/{seed}"]
-                command = [sys.executable, "-m", "pysgrld", "train", f"{path}/corpus", *how]
+                command = [sys.executable, "-P", "-m", "pysgrld", "train", f"{path}/corpus", *how]
                 subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
             gibbs = [open_run(f"{place}/{seed}", 2) for seed in (0, 1)]
             phi = np.ascontiguousarray(gibbs[0].phi()[:, :k].T)
@@ -78,7 +78,7 @@ def show_rest(asked: argparse.Namespace) -> None:
             longer = f"{place}/run"
             shutil.copytree(path, longer)
             how = ["train", "--resume", longer, "--exact-sweeps", str(asked.sweeps), "-q"]
-            command = [sys.executable, "-m", "pysgrld", *how]
+            command = [sys.executable, "-P", "-m", "pysgrld", *how]
             subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
             later = open_run(longer, 2)
             print(f"{path}: beside sweeps {asked.sweeps // 2} to {asked.sweeps}")

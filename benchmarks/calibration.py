@@ -132,7 +132,7 @@ def train(truth: Made, folder: Path, options: Sequence[str]) -> Results:
     asked = ["-k", str(len(truth.phi)), "--alpha", "0.1", "--eta", str(truth.eta)]
     asked += ["--vocab", str(vocabulary), "--out", str(run), "-q", "--threads", "1", *options]
     subprocess.run(
-        [sys.executable, "-m", "pysgrld", "train", str(corpus), *asked],
+        [sys.executable, "-P", "-m", "pysgrld", "train", str(corpus), *asked],
         check=True,
         stderr=subprocess.DEVNULL,
     )

@@ -108,7 +108,7 @@ def expect(
 def command(arguments: list[str]) -> Cost:
     """Run a command of sgmc, and wait for it."""
     clock = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "pysgrld", *arguments])
+    process = subprocess.Popen([sys.executable, "-P", "-m", "pysgrld", *arguments])
     _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"sgmc {' '.join(arguments)} has failed")

@@ -103,7 +103,7 @@ ALL_WORDS = ("--min-df", "1", "--max-df", "1.0", "--stop-words", "none", "--numb
 def trained(corpus: Path, out: Path, *options: Any) -> tuple[Results, float]:
     """Train by the command; return the run, and the seconds that the command took."""
     began = time.monotonic()
-    command = [sys.executable, "-m", "pysgrld", "train", str(corpus), "--out", str(out), "-q"]
+    command = [sys.executable, "-P", "-m", "pysgrld", "train", str(corpus), "--out", str(out), "-q"]
     subprocess.run([*command, *map(str, options)], check=True)
     return open_run(str(out), 2), time.monotonic() - began
 

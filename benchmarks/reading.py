@@ -81,7 +81,7 @@ def written(text: bytes, folder: Path) -> list[Path]:
 def build(path: Path, folder: Path) -> list[str]:
     """Return the command that builds a corpus."""
     typed = ["--keep-text", "all", "--quiet", "--out", str(folder / "built")]
-    return [sys.executable, "-m", "pysgrld", "corpus", "build", str(path), *typed]
+    return [sys.executable, "-P", "-m", "pysgrld", "corpus", "build", str(path), *typed]
 
 
 def row(name: str, tool: str, command: list[str], size: int, repeats: int, folder: Path) -> None:

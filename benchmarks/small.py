@@ -72,7 +72,7 @@ m = models.LdaModel.load({model!r})
 print(m[m.id2word.doc2bow(open({text!r}).read().lower().split())])
 """,
 }
-SGMC = [sys.executable, "-m", "pysgrld"]
+SGMC = [sys.executable, "-P", "-m", "pysgrld"]
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 
 

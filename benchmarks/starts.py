@@ -39,7 +39,7 @@ def write(folder: Path, documents: int) -> None:
 
 def start(corpus: Path, run: Path) -> tuple[float, float]:
     """Train for 20 iterations: seconds of the wall, and the greatest resident memory in MB."""
-    command = [sys.executable, "-m", "pysgrld", "train", str(corpus), "--out", str(run)]
+    command = [sys.executable, "-P", "-m", "pysgrld", "train", str(corpus), "--out", str(run)]
     command += ["--topics", "20", "--minibatch", "400", "--iterations", "20", "--quiet"]
     began = time.perf_counter()
     child = subprocess.Popen(command)

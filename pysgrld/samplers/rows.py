@@ -101,10 +101,8 @@ def together(
         return
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
-    found = np.zeros(
-        (units + peers.size, across)
-    )  # the last rows: one for each, not 0 if it failed
-    added, wrong = found[:units], None
+    found = np.zeros((units + peers.size, across))
+    added, wrong = found[:units], None  # the others: a row of each process, not 0 where it failed
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
     except NumericalError as error:
