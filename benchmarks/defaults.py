@@ -160,7 +160,17 @@ def until_it_ends(given: list[str]) -> list[float]:
     """Train; give perplexity, what draws are worth for words, documents, shares, and CPU seconds."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "run"
-        command = [sys.executable, "-P", "-m", "pysgrld", "train", *given, "--out", str(out), "--quiet"]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "pysgrld",
+            "train",
+            *given,
+            "--out",
+            str(out),
+            "--quiet",
+        ]
         began = cpu_of_children()
         subprocess.run(command, check=True)
         last = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])

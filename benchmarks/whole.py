@@ -64,7 +64,9 @@ def size(path: Path) -> int:
 def run(name: str, typed: list[str], made: Path, good: tuple[int, ...] = (0,)) -> None:
     """Run a command, and print its row."""
     began = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-P", "-m", "pysgrld", *typed], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "pysgrld", *typed], stdout=subprocess.DEVNULL
+    )
     _, status, used = os.wait4(child.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     if code not in good:
