@@ -23,7 +23,6 @@ import math
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from small import SGMC
 
 from pysgrld.chain.posterior import Posterior
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
@@ -160,17 +160,7 @@ def until_it_ends(given: list[str]) -> list[float]:
     """Train; give perplexity, what draws are worth for words, documents, shares, and CPU seconds."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "run"
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "pysgrld",
-            "train",
-            *given,
-            "--out",
-            str(out),
-            "--quiet",
-        ]
+        command = [*SGMC, "train", *given, "--out", str(out), "--quiet"]
         began = cpu_of_children()
         subprocess.run(command, check=True)
         last = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])

@@ -13,10 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+from small import SGMC
 
 from pysgrld import LDA
 from pysgrld.corpus.write import Writer
@@ -64,17 +64,7 @@ def train(corpus: Path, run: Path, setting: tuple[int, int, float | None], docum
     options |= {"warm-up": warm_up, "eval-every": documents // minibatch // 4}
     options |= {"step-size": f"{step},1,0"} if step else {}
     typed = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "pysgrld",
-        "train",
-        str(corpus),
-        "--out",
-        str(run),
-        "--quiet",
-    ]
+    command = [*SGMC, "train", str(corpus), "--out", str(run), "--quiet"]
     subprocess.run(command + typed, check=True)
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()][:4]
     name = f"{minibatch}, step {lines[-1]['step_size']:.3f}"

@@ -61,7 +61,7 @@ EXPLAINED = {
         _TOGETHER; chain/exact TOGETHER; train/ranks_together _SMALL; reading/find_runs _END;
         search/outcome _END; train/loop _LAST_METRICS; run/choose _LAST""",
     "A time: of waiting, between two looks or two lines.": """
-        chain/mpi SAY LOOK; cli/progress SOON LATER FIRST; cli/ranks PATIENCE; corpus/minibatches
+        chain/watch SAY LOOK; cli/progress SOON LATER FIRST; cli/ranks PATIENCE; corpus/minibatches
         PATIENCE; corpus/open NOTE_EVERY; corpus/prefetch PATIENCE; estimators/fitting SELDOM;
         experiments/processes LOOK; report/naming PATIENCE; run/lock INTERVAL SILENT; run/machine
         PATIENCE; run/signals BEAT GAP; train/processes LOOK PATIENCE GRACE TELL;

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +21,7 @@ from pysgrld.chain.communicator import (
     check_launch,
     launch,
 )
+from pysgrld.chain.watch import LOOK, Watch
 from pysgrld.core import core
 from pysgrld.errors import CheckpointError, DisagreementError, LaunchError, RankError, SgmcError
 from pysgrld.types import Array, Floats, Int32s, Int64s, Minibatch
@@ -602,76 +601,3 @@ def _digest(arrays: Iterable[Array]) -> int:
     for array in arrays:
         found.update(np.ascontiguousarray(array).data)
     return int.from_bytes(found.digest(), "little")
-
-
-#: Seconds after which one who waits says so, once.
-SAY = 60.0
-#: Seconds between two looks.
-LOOK = 1.0
-#: Exit code of a process whose others do not come.
-GIVEN_UP = 70
-
-
-class Watch:
-    """Ends the process when others have kept it waiting for too long. It looks without asking MPI.
-
-    Parameters
-    ----------
-    who : str
-        This process, as others know it.
-    timeout : float or None
-        Seconds that it waits for others; None: for ever.
-    say : callable, optional
-        Tells a person; by default on standard error.
-    end : callable, optional
-        Ends the process, with an exit code.
-    """
-
-    def __init__(
-        self,
-        who: str,
-        timeout: float | None,
-        say: Callable[[str], None] | None = None,
-        end: Callable[[int], None] = os._exit,
-    ) -> None:
-        self.who, self.timeout, self.seconds = who, timeout, 0.0
-        self._say, self._end = say or _on_standard_error, end
-        self._since: float | None = None
-        self._said = False
-        self._looks = threading.Thread(target=self._look, name="watch", daemon=True)
-        self._looks.start()
-
-    @contextlib.contextmanager
-    def waiting(self) -> Iterator[None]:
-        """Count the seconds of a message, from when this process is ready for it."""
-        began = self._since = time.monotonic()
-        try:
-            yield
-        finally:
-            self._since = None
-            self.seconds += time.monotonic() - began
-
-    def _look(self) -> None:
-        while True:
-            time.sleep(LOOK)
-            since = self._since
-            if since is None:
-                continue
-            waited = time.monotonic() - since
-            if self.timeout is not None and waited > self.timeout:
-                self._say(
-                    f"sgmc: error: {self.who} has waited {waited:.0f} s for others: one of them has "
-                    "died or hangs (--rank-timeout); run the same command again, it goes on from the "
-                    "last checkpoint"
-                )
-                self._end(GIVEN_UP)
-                return
-            if waited > SAY and not self._said:
-                self._said = True
-                self._say(f"sgmc: {self.who} has waited {waited:.0f} s for others")
-
-
-def _on_standard_error(line: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(line + "\n")
-        sys.stderr.flush()

@@ -53,10 +53,9 @@ def started(
     together(peers, kernel, anew=True, **arrays, **arguments)
     if block.seeds is not None:
         start_at_seeds(block.seeds, arrays["g"], peers)
-        nothing = {"rows": np.zeros(0, np.int32), "counts": np.zeros((0, padded(k)), np.int64)}
-        arguments = {"topics": k, "eta": block.prior, "factor": 0.0, "h": 0.0, "stream": 0}
-        arguments |= nothing | key._asdict() | {"work": core.Workspace(), "threads": threads}
-        together(peers, core.simplex_relax, anew=True, **arrays, **arguments)  # new sums
+        state = WarmUp(block, threads, None, **arrays)
+        state.peers = peers
+        state.sum_anew()
     return arrays
 
 
@@ -136,6 +135,11 @@ class Rows(FromRows):
     def step_by(self, kernel: Callable[..., None], key: Key, found: Counts, **more: Any) -> None:
         """Step all rows that this process holds by a kernel."""
         together(self.peers, kernel, anew=True, **self.arguments(key, found), **more)
+
+    def sum_anew(self) -> None:
+        """Make the sums those of the rows, by a step of no length."""
+        nothing = Counts(np.zeros(0, np.int32), np.zeros((0, self.g.shape[1]), np.int64), 0.0)
+        self.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
     def all_counts(self, found: Counts) -> dict[str, Any]:
         """Return what kernels need that go by the sums of all counts, where this process has not all."""

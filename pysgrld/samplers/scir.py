@@ -150,8 +150,7 @@ class Cir(RowsOrLogs):
             v, k = warm.block.shape
             rows, total = warm.held_here(np.arange(v, dtype=np.int32)), v * warm.block.prior
             warm.g[rows, :k] *= (total / warm.sums[:k]).astype(np.float32)
-            nothing = Counts(np.zeros(0, np.int32), np.zeros((0, warm.g.shape[1]), np.int64), 0.0)
-            warm.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)  # new sums
+            warm.sum_anew()
         return super().after(warm)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:

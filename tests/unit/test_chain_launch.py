@@ -6,9 +6,9 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from pysgrld.chain import mpi as watch
+from pysgrld.chain import watch
 from pysgrld.chain.communicator import Launch, check_launch, launch, refuse_launch
-from pysgrld.chain.mpi import Watch
+from pysgrld.chain.watch import Watch
 from pysgrld.cli import main
 from pysgrld.errors import LaunchError, UsageError
 from pysgrld.models.options import check_shared
