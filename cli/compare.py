@@ -35,6 +35,7 @@ def _layers(value: str) -> tuple[int, int]:
 @click.command(
     "compare",
     cls=Described,
+    instead={"-n": "--top N says how many words of each topic"},
     epilog="""\b
 Examples:
   sgmc compare news-k50 news-k100         other numbers of topics

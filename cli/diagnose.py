@@ -24,6 +24,7 @@ WIDEST = 24
 @click.command(
     "diagnose",
     cls=Described,
+    instead={"-n": "--top N says how many words of each topic"},
     epilog="""\b
 Examples:
   sgmc train --chains 4 corpus.txt && sgmc diagnose

@@ -44,6 +44,7 @@ BESIDE = 8
 @click.command(
     "topics",
     cls=Described,
+    instead={"-n": "--top N says how many words of each topic"},
     epilog="""\b
 Examples:
   sgmc topics                     the latest run: a screenful by weight

@@ -128,6 +128,14 @@ def test_training_says_what_names_the_folder_of_a_run():
     assert "train has no -o: --out DIR names the folder of the run" in done.output
 
 
+@pytest.mark.parametrize("command", ["topics", "compare", "diagnose"])
+def test_commands_that_show_words_say_how_many_are_asked_for(command):
+    """Red with: no such option, and no word on the right one."""
+    done = CliRunner().invoke(main, [command, "a", "-n", "8"])
+    assert done.exit_code == 2
+    assert f"{command} has no -n: --top N says how many words of each topic" in done.output
+
+
 def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.txt").write_text("mine")

@@ -208,7 +208,7 @@ def test_corpus_build_and_info(sgmc, bible):
 
 def test_a_run_on_a_built_corpus_finds_it_from_anywhere(sgmc, bible, tmp_path_factory):
     sgmc("corpus", "build", bible, "-o", "built")
-    sgmc("train", "built", "-k", "4", "--iterations", "3", "--out", "run")
+    sgmc("train", "built", "-k", "4", "--starts", "1", "--iterations", "3", "--out", "run")
     elsewhere = type(sgmc)(tmp_path_factory.mktemp("elsewhere"))
     elsewhere("eval", sgmc.folder / "run", "--coherence")
 
@@ -302,6 +302,8 @@ def test_reading_a_run_that_is_being_trained(sgmc, bible):
         bible,
         "-k",
         "8",
+        "--starts",
+        "1",
         "--iterations",
         "1000000",
         "--checkpoint-every",
@@ -314,7 +316,7 @@ def test_reading_a_run_that_is_being_trained(sgmc, bible):
         while not list(sgmc.folder.glob("run/checkpoints/step-*")):
             assert time.monotonic() < end
             time.sleep(0.05)
-        for _ in range(3):
+        for _ in range(2):
             for command in (["topics"], ["eval"], ["infer", "-q"]):
                 sgmc(*command, "run", *([bible] if "infer" in command else []))
         process.terminate()

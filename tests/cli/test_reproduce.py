@@ -282,6 +282,7 @@ def test_methods_for_directions_write_both_scores_and_a_picture(sgmc, parts):
     assert "the paper: gSGNHT is lowest" in done.stdout
 
 
+@pytest.mark.nightly  # as the matrix above
 def test_mixtures_of_users_do_not_depend_on_how_many_rows_run_at_once(sgmc, parts):
     """Red with: a seed of the row's position."""
     figures = []

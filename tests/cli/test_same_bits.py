@@ -77,7 +77,7 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     """Red with: the chain of a draw counted from a start's first, which drops the others."""
-    exact = ("--exact-sweeps", "40", "--samples", "8", "--alpha", "learn", "--eta", "learn")
+    exact = ("--exact-sweeps", "28", "--samples", "8", "--alpha", "learn", "--eta", "learn")
     sgmc.train(*exact, "--threads", "1", out="whole")
     again = ("--checkpoint-every", "1", "--threads", "2")
     code, said = sgmc.stop_midway(number, *exact, *again, word="draws exactly")

@@ -83,7 +83,7 @@ def test_a_suspended_chain_is_woken_to_stop(tmp_path, trials, number):
 @pytest.mark.row(75)
 def test_a_suspended_chain_does_not_outlast_the_time_limit(tmp_path, trials):
     """Red with: the time limit left to the chains alone."""
-    with chains(tmp_path, "--time-limit", "15s", number=2) as (process, pids):
+    with chains(tmp_path, "--time-limit", "10s", number=2) as (process, pids):
         os.kill(pids[1], signal.SIGSTOP)
         code, said = ended(process)
     assert code == 85

@@ -190,7 +190,7 @@ def shim(tmp_path_factory):
 
 
 @pytest.mark.row(58)
-@counts(90, 1)
+@counts(150, 1)
 def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
     """Of every nth one: a MemoryError, no leaked lock, no crash, and the run goes on to the same bits.
 
@@ -203,7 +203,7 @@ def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
 
 
 @pytest.mark.row(58)
-@counts(24, 400)
+@counts(16, 400)
 def test_any_limit_of_address_space(n, tmp_path, trials):
     """Exit 87 in one line or 0 with fewer threads; the lock is free, and the run can go on.
 

@@ -167,7 +167,9 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
 
 
 @pytest.mark.row(24)
-@pytest.mark.parametrize("before", ["nothing", "empty folder", "run"])
+@pytest.mark.parametrize(
+    "before", ["nothing", pytest.param("empty folder", marks=pytest.mark.nightly), "run"]
+)
 @counts(5, 20)
 def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, n, before):
     """So many at the same moment, where nothing, an empty folder or an unfinished run lies."""

@@ -50,15 +50,22 @@ def test_what_a_script_imports_of_the_package_is_there(path):
             "defaults.py",
             [BIBLE, "--seconds", "0.5", "--seeds", "1", "-k", "3", "--only", "the defaults"],
         ),
-        (
+        pytest.param(
             "defaults.py",
             [BIBLE, "--whole", "0.1", "--seeds", "1", "-k", "3", "--", "--iterations", "5"],
+            marks=pytest.mark.nightly,
         ),
-        ("damage.py", ["inputs", "--number", "21", "--jobs", "1"]),
-        ("depth.py", []),
+        pytest.param(
+            "damage.py", ["inputs", "--number", "21", "--jobs", "1"], marks=pytest.mark.nightly
+        ),
+        pytest.param("depth.py", [], marks=pytest.mark.nightly),
         ("draws.py", ["means", "--iterations", "3", "--documents", "8"]),
         ("lazy_rows.py", ["--words", "300", "--documents", "200", "--topics", "3"]),
-        ("reading.py", [ROOT / "tests" / "data" / "tiny.txt", "--repeats", "1"]),
+        pytest.param(
+            "reading.py",
+            [ROOT / "tests" / "data" / "tiny.txt", "--repeats", "1"],
+            marks=pytest.mark.nightly,
+        ),
         (
             "spectral.py",
             [BIBLE, "--seconds", "0.3", "--chains", "2", "-k", "3", "--starts", "random,recovered"],
