@@ -122,6 +122,8 @@ def documents_gibbs(
 def spread(
     *,
     phi: Floats,
+    theirs: Floats | None = None,
+    order: Int64s | None = None,
     alpha: float | Floats,
     topics: int,
     bucket: Int64s,

@@ -23,6 +23,12 @@ void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& 
       throw py::value_error("indices: not a row of phi");
 }
 
+/// Numbers of rows, of which there are n.
+void check_order(Array<std::int64_t> const& order, std::int64_t n) {
+  for (std::int64_t i = 0; i < order.shape(0); ++i)
+    if (order.data()[i] < 0 || order.data()[i] >= n) throw py::value_error("order: must be rows");
+}
+
 }  // namespace
 
 Alphas::Alphas(Alpha const& alpha, std::int32_t topics, std::int64_t stride)
@@ -229,24 +235,32 @@ void bind_documents(py::module_& m) {
       py::kw_only(), py::arg("counts"), py::arg("alpha"), py::arg("threads"));
   m.def(
       "spread",
-      [](Array<float> const& phi, Alpha const& alpha, std::int32_t topics,
+      [](Array<float> const& phi, std::optional<Array<float>> const& theirs,
+         std::optional<Array<std::int64_t>> const& order, Alpha const& alpha, std::int32_t topics,
          Array<std::int64_t> const& bucket, Array<std::int64_t>& counts, Workspace& work,
          int threads) {
         check_shape(phi, "phi", {-1, -1});
-        std::int64_t const rows = phi.shape(0), stride = phi.shape(1);
+        std::int64_t const stride = phi.shape(1),
+                           n = phi.shape(0) + (theirs ? theirs->shape(0) : 0);
+        if (theirs) check_shape(*theirs, "theirs", {-1, stride});
+        if (order) check_shape(*order, "order", {-1});
+        std::int64_t const rows = order ? order->shape(0) : n;
         check_padding("phi", stride, topics);
         Alphas const alphas(alpha, topics, stride);
         check_shape(bucket, "bucket", {rows});
         check_shape(counts, "counts", {rows, stride});
         check_threads(threads);
+        if (order) check_order(*order, n);
+        FoundRows<float> const from{phi.data(), theirs ? theirs->data() : nullptr, phi.shape(0),
+                                    stride};
         std::int64_t* const to = counts.mutable_data();
         py::gil_scoped_release release;
-        run_spread(*active_kernels(),
-                   {phi.data(), alphas.share.data()->lane, nullptr, stride, rows}, bucket.data(),
-                   to, work, threads);
+        run_spread(*active_kernels(), from, order ? order->data() : nullptr, rows,
+                   alphas.share.data()->lane, bucket.data(), to, work, threads);
       },
-      py::kw_only(), py::arg("phi"), py::arg("alpha"), py::arg("topics"), py::arg("bucket"),
-      py::arg("counts").noconvert(), py::arg("work"), py::arg("threads"));
+      py::kw_only(), py::arg("phi"), py::arg("theirs") = py::none(), py::arg("order") = py::none(),
+      py::arg("alpha"), py::arg("topics"), py::arg("bucket"), py::arg("counts").noconvert(),
+      py::arg("work"), py::arg("threads"));
 
   m.def(
       "alpha_evidence",
@@ -318,13 +332,12 @@ void bind_documents(py::module_& m) {
         check_shape(out, "out", {rows, own.shape(1)});
         check_threads(threads);
         std::int64_t const *const from = order.data(), *const at = begin.data();
-        for (std::int64_t i = 0; i < n; ++i)
-          if (from[i] < 0 || from[i] >= n) throw py::value_error("order: must be rows");
+        check_order(order, n);
         if (rows < 0 || at[0] != 0 || at[rows] != n)
           throw py::value_error("begin: must go from 0 to the end of order");
         for (std::int64_t r = 0; r < rows; ++r)
           if (at[r + 1] <= at[r]) throw py::value_error("begin: must increase strictly");
-        FoundRows const found{own.data(), theirs.data(), own.shape(0), own.shape(1)};
+        FoundRows<std::int64_t> const found{own.data(), theirs.data(), own.shape(0), own.shape(1)};
         std::int64_t* const to = out.mutable_data();
         py::gil_scoped_release release;
         run_add_rows(found, from, at, rows, to, threads);

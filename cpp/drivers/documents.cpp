@@ -76,18 +76,6 @@ std::int64_t sparse_first(DocumentsTask const& task, Extent& extent) {
          extent.order.begin();
 }
 
-/// Adds each row's bucket to its counts, in proportion to the row of weights.
-void spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
-            std::int64_t* word_counts, int threads) {
-  parallel_for((of.rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
-    std::int64_t const end = std::min(of.rows, (block + 1) * kRowBlock);
-    for (std::int64_t r = block * kRowBlock; r < end; ++r)
-      if (bucket[r] > 0)
-        k.documents.spread_bucket(of.phi + r * of.stride, of.share, of.stride, of.mass[r],
-                                  bucket[r], word_counts + r * of.stride);
-  });
-}
-
 }  // namespace
 
 void check_draws(std::int64_t items, std::int32_t sweeps) {
@@ -100,6 +88,41 @@ void check_draws(std::int64_t items, std::int32_t sweeps) {
                                 std::to_string(kMaxDraws) + " draws in one call");
 }
 
+namespace {
+
+/// Whether a row's sum is positive and finite, also times `most`.
+bool is_mass(float mass, double most) {
+  return mass > 0.0f && static_cast<double>(mass) * most < static_cast<double>(kMost);
+}
+
+void check_masses(char const* name, float const* mass, std::int64_t rows, double most) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    if (!is_mass(mass[r], most))
+      throw NotFinite(std::string(name) + ": row " + std::to_string(r) + " sums to " +
+                      std::to_string(mass[r]) +
+                      ", wanted weights that are not negative and a sum that is positive and "
+                      "finite");
+}
+
+/// run_spread, with room for the rows' sums.
+void spread(KernelTable const& k, FoundRows<float> const& phi, std::int64_t const* order,
+            std::int64_t rows, float const* share, float* mass, std::int64_t const* bucket,
+            std::int64_t* word_counts, int threads) {
+  parallel_for((rows + kRowBlock - 1) / kRowBlock, threads, [&](std::int64_t block, int) {
+    std::int64_t const end = std::min(rows, (block + 1) * kRowBlock);
+    for (std::int64_t r = block * kRowBlock; r < end; ++r) {
+      float const* const weights = phi.row(order ? order[r] : r);
+      k.documents.row_mass(weights, share, phi.stride, 0, 1, mass + r, nullptr);
+      if (bucket[r] > 0 && is_mass(mass[r], 1.0))
+        k.documents.spread_bucket(weights, share, phi.stride, mass[r], bucket[r],
+                                  word_counts + r * phi.stride);
+    }
+  });
+  check_masses("phi", mass, rows, 1.0);
+}
+
+}  // namespace
+
 float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
                            float const* share, std::int64_t rows, std::int64_t stride, double most,
                            Scratch& memory, std::size_t slot, int threads, float* running) {
@@ -109,12 +132,7 @@ float const* check_rows_of(KernelTable const& k, char const* name, float const* 
     k.documents.row_mass(weights, share, stride, chunk * kChunk,
                          std::min(rows, (chunk + 1) * kChunk), mass, running);
   });
-  for (std::int64_t r = 0; r < rows; ++r)
-    if (!(mass[r] > 0.0f && static_cast<double>(mass[r]) * most < static_cast<double>(kMost)))
-      throw NotFinite(std::string(name) + ": row " + std::to_string(r) + " sums to " +
-                      std::to_string(mass[r]) +
-                      ", wanted weights that are not negative and a sum that is positive and "
-                      "finite");
+  check_masses(name, mass, rows, most);
   return mass;
 }
 
@@ -227,7 +245,8 @@ void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_
   if (!word_counts) return;
   clear_untouched(word_counts, task.touched, rows, task.stride);
   if (!bucket)
-    spread(k, {task.phi, task.share, mass, task.stride, rows}, task.bucket, word_counts, threads);
+    spread(k, {task.phi, nullptr, rows, task.stride}, nullptr, rows, task.share,
+           memory.get<float>(0, all), task.bucket, word_counts, threads);
 }
 
 void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Workspace& work,
@@ -294,13 +313,12 @@ void run_proportions(float const* counts, std::int64_t n, std::int64_t stride, s
   });
 }
 
-void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
+void run_spread(KernelTable const& k, FoundRows<float> const& phi, std::int64_t const* order,
+                std::int64_t rows, float const* share, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads) {
   Scratch memory(work);
-  Weights known = of;
-  known.mass =
-      check_rows_of(k, "phi", of.phi, of.share, of.rows, of.stride, 1.0, memory, 0, threads);
-  spread(k, known, bucket, word_counts, threads);
+  float* const mass = memory.get<float>(0, static_cast<std::size_t>(rows));
+  spread(k, phi, order, rows, share, mass, bucket, word_counts, threads);
 }
 
 void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documents,
@@ -328,27 +346,24 @@ void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::
   });
 }
 
-void run_add_rows(FoundRows const& found, std::int64_t const* order, std::int64_t const* begin,
-                  std::int64_t rows, std::int64_t* out, int threads) {
+void run_add_rows(FoundRows<std::int64_t> const& found, std::int64_t const* order,
+                  std::int64_t const* begin, std::int64_t rows, std::int64_t* out, int threads) {
   std::int64_t const stride = found.stride;
-  auto const row = [&](std::int64_t i) {
-    return i < found.n_own ? found.own + i * stride : found.theirs + (i - found.n_own) * stride;
-  };
   constexpr std::int64_t kChunk = 64;
   parallel_for((rows + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
     for (std::int64_t r = chunk * kChunk; r < std::min(rows, (chunk + 1) * kChunk); ++r) {
       std::int64_t* const to = out + r * stride;
       std::int64_t i = begin[r];
       if (i + 1 < begin[r + 1]) {  // two at once: most rows have one or two
-        std::int64_t const *const a = row(order[i]), *const b = row(order[i + 1]);
+        std::int64_t const *const a = found.row(order[i]), *const b = found.row(order[i + 1]);
         for (std::int64_t k = 0; k < stride; ++k) to[k] = a[k] + b[k];
         i += 2;
       } else {
-        std::copy_n(row(order[i]), stride, to);
+        std::copy_n(found.row(order[i]), stride, to);
         ++i;
       }
       for (; i < begin[r + 1]; ++i) {
-        std::int64_t const* const a = row(order[i]);
+        std::int64_t const* const a = found.row(order[i]);
         for (std::int64_t k = 0; k < stride; ++k) to[k] += a[k];
       }
     }

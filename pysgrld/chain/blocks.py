@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.chain.communicator import ALONE, Communicator
+from pysgrld.chain.communicator import ALONE, Communicator, RowsHere
 from pysgrld.chain.protocol import Chain, DocumentSampler, Visit
 from pysgrld.core import core
-from pysgrld.core.draws import WEIGHTS, Draw, by_topic
+from pysgrld.core.draws import WEIGHTS, Draw, by_topic, weights_of
 from pysgrld.core.restore import Within
 from pysgrld.corpus.minibatches import Minibatches
 from pysgrld.errors import NumericalError
@@ -98,7 +98,7 @@ class BlockChain(Chain):
             for b in blocks
         }
         if peers:
-            comm.read = self._of_words
+            comm.read = self._of_held
         self.published = options.preset is not None
         self._gathered: dict[str, Array] = {}  # of all processes' documents, by name
         self._keeps = keep or self.sampler.whole_corpus
@@ -277,6 +277,12 @@ class BlockChain(Chain):
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
+
+    def _of_held(self, words: Int32s) -> RowsHere:
+        """Return what documents of this iteration read of the topics of words that this process holds."""
+        if self.states[self.topics.name].peers is not None:
+            return self.comm.fetched
+        return RowsHere(weights_of(self._of_words(words)))
 
     def _of_upper(self) -> Draw:
         """Return the blocks above the topics."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from pysgrld.errors import LaunchError, SgmcError, UsageError
 
 if TYPE_CHECKING:
-    from pysgrld.core.draws import Draw
     from pysgrld.types import Array, Doubles, Floats, Int32s, Int64s, Minibatch
 
 
@@ -70,6 +69,24 @@ class Collected(NamedTuple):
     words: Int32s | None = None
 
 
+class RowsHere(NamedTuple):
+    """Rows of topics, as documents read them, of words that a rank holds: rows ``order`` of two arrays.
+
+    Attributes
+    ----------
+    phi : (n, Kp) float32
+        Rows numbered first.
+    theirs : (m, Kp) float32 or None
+        Rows numbered after those.
+    order : (R,) int64 or None
+        The number of each word's row; None where they are those of ``phi``, one after the other.
+    """
+
+    phi: Floats
+    theirs: Floats | None = None
+    order: Int64s | None = None
+
+
 class Communicator:
     """The processes that train one chain, its ranks, as one of them sees them; here a single process.
 
@@ -83,14 +100,18 @@ class Communicator:
     rank, size : int
         Number of this process, from 0, and how many there are. The first one alone writes.
     read : callable
-        Returns the draw of words whose topics this rank holds. Set by the chain, where there are others.
+        Returns the rows of words whose topics this rank holds, as documents of this iteration read them.
+        Set by the chain, where there are others.
+    fetched : RowsHere
+        What `fetch` has read here last, of words that this rank holds. Set by it, where there are others.
     host, library : str
         Where this process runs, and what carries the messages.
     """
 
     rank: int = 0
     size: int = 1
-    read: Callable[[Int32s], Draw]
+    read: Callable[[Int32s], RowsHere]
+    fetched: RowsHere
     host: str = ""
     library: str = ""
 

@@ -18,6 +18,7 @@ from pysgrld.chain.communicator import (
     Communicator,
     Meeting,
     Orders,
+    RowsHere,
     check_launch,
     launch,
 )
@@ -202,6 +203,7 @@ class Ranks(Communicator):
         theirs = read(np.delete(asked.found, self._part(asked.taken)))
         out = self._place("fetched", len(words), theirs)
         read(words[own], out[own])
+        self.fetched = RowsHere(out[own], theirs, asked.order[asked.begins[:-1]])
         return self._swap(theirs, asked.taken * others, out, asked.sent * others, None, asked.sent)
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:

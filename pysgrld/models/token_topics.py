@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pysgrld.chain.communicator import ALONE, Collected, Communicator
+from pysgrld.chain.communicator import ALONE, Collected, Communicator, RowsHere
 from pysgrld.chain.protocol import DocumentSampler
 from pysgrld.core import core
 from pysgrld.core.draws import Draw, weights_of
@@ -152,10 +152,10 @@ class GibbsDocuments(TokenTopics):
         assert found.words is not None
         counts, (tokens, *tables) = found.by_word[0], found.sums
         if self.active:
-            if found.words is not batch.words:
-                phi = weights_of(comm.read(found.words))
+            own = found.words is batch.words
+            rows = RowsHere(phi) if own else comm.read(found.words)
             core.spread(
-                phi=phi,
+                **rows._asdict(),
                 alpha=alpha,
                 topics=self.topics,
                 bucket=found.by_word[1],

@@ -11,7 +11,7 @@ from in_turn import InTurn
 from pysgrld.chain.communicator import ALONE
 from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs
-from pysgrld.errors import MemoryLimitError
+from pysgrld.errors import MemoryLimitError, NumericalError
 from pysgrld.models.protocol import CorpusFacts, Extent, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import all_models, model_of
@@ -144,12 +144,44 @@ def test_a_bucket_is_spread_in_proportion_to_the_weights():
     assert not counts[3].any()
 
 
+def test_a_bucket_is_spread_over_rows_that_lie_in_two_arrays():
+    """Red with: rows of the first array alone; an order that is left out; rows in the order of arrays."""
+    rng = np.random.default_rng(1)
+    phi = rng.random((60, 144)).astype(np.float32)
+    phi[:, 130:] = 0
+    bucket, order = rng.integers(1, 2**40, 90), rng.integers(0, 60, 90)
+    found = [np.zeros((90, 144), np.int64) for _ in range(2)]
+    of = {"alpha": 0.1, "topics": 130, "bucket": bucket, "work": core.Workspace(), "threads": 2}
+    core.spread(phi=phi[order], counts=found[0], **of)
+    core.spread(phi=phi[:25], theirs=phi[25:], order=order, counts=found[1], **of)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+def test_a_row_without_weights_is_refused_by_its_number():
+    phi = np.ones((70, 16), np.float32)
+    phi[66] = 0
+    with pytest.raises(NumericalError, match="phi: row 66 sums to 0"):
+        core.spread(
+            phi=phi,
+            alpha=0.1,
+            topics=16,
+            bucket=np.ones(70, np.int64),
+            counts=np.zeros((70, 16), np.int64),
+            work=core.Workspace(),
+            threads=2,
+        )
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"bucket": np.zeros(3, np.int64)}, "bucket has shape"),
         ({"counts": np.zeros((2, 32), np.int64)}, "counts has shape"),
         ({"phi": np.zeros((2, 17), np.float32)}, "phi: rows must be padded"),
+        ({"theirs": np.ones((2, 32), np.float32)}, "theirs has shape"),
+        ({"theirs": np.ones((1, 16), np.float32)}, "bucket has shape"),
+        ({"order": np.array([0, 2])}, "order: must be rows"),
+        ({"order": np.array([-1, 1])}, "order: must be rows"),
         ({"threads": 0}, "threads: wanted"),
     ],
 )

@@ -55,17 +55,23 @@ void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_counts,
                    std::int64_t* bucket, Workspace& work, int threads);
 
-/// Weights that documents were sampled by, phi times share, and the sum of each row.
-struct Weights {
-  float const* phi;    // (rows, stride)
-  float const* share;  // (stride), or null: all 1
-  float const* mass;   // (rows)
-  std::int64_t stride, rows;
+/// Rows of several processes, those of this one numbered before theirs: (n, stride) each.
+template <class T>
+struct FoundRows {
+  T const *own, *theirs;
+  std::int64_t n_own, stride;
+
+  T const* row(std::int64_t i) const {
+    return i < n_own ? own + i * stride : theirs + (i - n_own) * stride;
+  }
 };
 
-/// Spreads the bucket (rows) of counts over each row of word_counts, in proportion to the weights,
-/// whose sums come from here. After all counts and buckets have been added up: it rounds.
-void run_spread(KernelTable const& k, Weights const& of, std::int64_t const* bucket,
+/// Spreads the bucket (rows) of counts over each row of word_counts, in proportion to the weights
+/// that documents were sampled by: row order[r] of phi, of which no order is the r-th, times
+/// share. After all counts and buckets have been added up: it rounds. Throws NotFinite as
+/// check_rows_of does.
+void run_spread(KernelTable const& k, FoundRows<float> const& phi, std::int64_t const* order,
+                std::int64_t rows, float const* share, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads);
 
 /// Finds the expected topics of documents over `rows` rows of phi. `task` comes without order and
@@ -85,16 +91,10 @@ void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documen
 void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::int64_t* out,
              int threads);
 
-/// Rows of integers that several processes have found, `own` those of this one: (n, stride) each.
-struct FoundRows {
-  std::int64_t const *own, *theirs;
-  std::int64_t n_own, stride;
-};
-
 /// out (rows, stride): row r is the sum of the rows order[i], begin[r] <= i < begin[r + 1], own
 /// ones numbered before theirs.
-void run_add_rows(FoundRows const& found, std::int64_t const* order, std::int64_t const* begin,
-                  std::int64_t rows, std::int64_t* out, int threads);
+void run_add_rows(FoundRows<std::int64_t> const& found, std::int64_t const* order,
+                  std::int64_t const* begin, std::int64_t rows, std::int64_t* out, int threads);
 
 /// Runs the kernel of deep LDA over all documents. `task` comes without order, cursor, transposed
 /// topics and word counts; word_counts (rows, stride) may be null, as may `upper`, (topics of the
