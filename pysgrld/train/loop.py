@@ -36,6 +36,7 @@ from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
 from pysgrld.train.begin import (
     FirstTopics,
+    Stopped,
     begin,
     begin_exactly,
     clusters_of_topics,
@@ -44,7 +45,14 @@ from pysgrld.train.begin import (
 )
 from pysgrld.train.events import Position, Reporter
 from pysgrld.train.prepare import Prepared
-from pysgrld.train.ranks_together import Rounds, Stopped, Waiting, begin_together, raise_if_stopped
+from pysgrld.train.ranks_together import (
+    Rounds,
+    Waiting,
+    begin_together,
+    raise_if_stopped,
+    stopped_before_all,
+    why_all_stop,
+)
 from pysgrld.train.run_writer import RunTotals, RunWriter
 
 logger = logging.getLogger(__name__)
@@ -86,11 +94,12 @@ class Training:
             logger.info("%s", line)
         if warning := login_node(count):
             reporter.note(f"warning: {warning}")
+        self.run_on = RunOn(count.number, partial(raise_if_stopped, stop), comm)
         self.posterior = begin(
             p.options,
             p.stream,
             CorpusFacts(p.words, p.tokens),
-            RunOn(count.number, partial(raise_if_stopped, stop), comm),
+            self.run_on,
             p.held_out,
             keep_mean=p.options.samples > 0,
         )
@@ -135,7 +144,7 @@ class Training:
         restored = self._start()
         try:
             with self.pulse:
-                first = None if restored else self._first_topics()
+                first = self._first_topics(restored=restored)
                 begin_together(self.chain, self.comm, first, restored=restored)
                 if first is not None and self.parent is not None:
                     self._save(last=False)
@@ -437,28 +446,26 @@ class Training:
         self.reporter.started(run, line)
         return checkpoint is not None
 
-    def _first_topics(self) -> FirstTopics | None:
-        """Return topics of short chains, or of the run that this one goes on from; None: random ones."""
-        if self.parent is None:
-            corpus, waiting = (
-                CorpusFacts(self.words, self.tokens),
-                partial(raise_if_stopped, self.stop),
+    def _first_topics(self, *, restored: bool) -> FirstTopics | None:
+        """Return topics of short chains, or of the run that this one goes on from; None: others."""
+        starts, ranks = self.options.starts or 1, self.comm.size
+        by_short_chains = not restored and self.parent is None and starts > 1
+        self.comm.share(by_short_chains)
+        if by_short_chains:
+            each = plural(short_iterations(self.options), "iteration")
+            on = f" on {ranks} ranks" if ranks > 1 else ""
+            self.reporter.note(
+                f"{starts} short chains of {each}{on} first: it begins with clusters of their topics"
             )
-            run_on = RunOn(self.threads, waiting)
-            if (starts := self.options.starts or 1) > 1:
-                each = plural(short_iterations(self.options), "iteration")
-                self.reporter.note(
-                    f"{starts} short chains of {each} first: it begins with clusters of their topics"
-                )
+            facts = CorpusFacts(self.words, self.tokens)
             try:
-                return clusters_of_topics(self.stream, self.options, corpus, run_on)
+                return clusters_of_topics(self.stream, self.options, facts, self.run_on)
             except Stopped:
-                reason = str(self.stop.reason)
+                reason = why_all_stop(self.comm, self.stop)
                 self._log_end("interrupted", reason=reason)
-                raise Interrupted(
-                    f"{reason}: stopped before the first iteration; run the same command again to "
-                    "continue"
-                ) from None
+                raise stopped_before_all(reason) from None
+        if restored or self.parent is None:
+            return None
         results = self.parent.results()
         shares, k = results.weights(), results.fitted.layers[0]
         if shares is None:

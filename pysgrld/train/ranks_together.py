@@ -23,7 +23,7 @@ from pysgrld.models.resolve import restored
 from pysgrld.models.table import model_of
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import processors, threads, version
-from pysgrld.train.begin import FirstTopics
+from pysgrld.train.begin import FirstTopics, Stopped, clusters_of_topics
 from pysgrld.train.plan import Sharing
 from pysgrld.train.prepare import Prepared
 from pysgrld.types import Positions
@@ -31,10 +31,6 @@ from pysgrld.types import Positions
 #: Bytes of an array of the state up to which it is compared before each iteration (sums of topics): it
 #: tells soon where ranks have different ones.
 _SMALL = 1 << 16
-
-
-class Stopped(Exception):
-    """Raised to stop while the next minibatch is not there yet."""
 
 
 @dataclass
@@ -99,9 +95,7 @@ class Rounds:
                 yield None
             elif end:
                 if met.orders & Orders.STOP:
-                    reasons = comm.gather(self.stop.reason)
-                    rank = next(r for r, reason in enumerate(reasons) if reason)
-                    self.reason = reasons[rank] + (f" (rank {rank})" if comm.size > 1 else "")
+                    self.reason = why_all_stop(comm, self.stop)
                 return
             else:
                 assert batch is not None
@@ -110,6 +104,20 @@ class Rounds:
                 if met.orders & Orders.LOOK:
                     chain.bring()
                 yield Visit(met.documents, met.tokens, visit.step_size)
+
+
+def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
+    """Return the reason of the first rank that has one, and its number, where there are several ranks."""
+    reasons = comm.gather(stop.reason)
+    rank = next(r for r, reason in enumerate(reasons) if reason)
+    return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
+
+
+def stopped_before_all(reason: str) -> Interrupted:
+    """Return the error of a start that is stopped while short chains are trained."""
+    return Interrupted(
+        f"{reason}: stopped before the first iteration; run the same command again to continue"
+    )
 
 
 def begin_together(
@@ -335,14 +343,17 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
     corpus.slice_by(options.slicing)
     comm.meet()  # all have the corpus: what a chain begins with they draw together
-    chain = model.chain(
-        options,
-        Epochs.of(options, corpus, brief.train, comm.rank, comm.size),
-        CorpusFacts(brief.words, brief.tokens),
-        RunOn(number, partial(raise_if_stopped, stop), comm),
-    )
+    facts = CorpusFacts(brief.words, brief.tokens)
+    run_on = RunOn(number, partial(raise_if_stopped, stop), comm)
+    stream = Epochs.of(options, corpus, brief.train, comm.rank, comm.size)
+    chain = model.chain(options, stream, facts, run_on)
     try:
         comm.meet()  # all have a chain
+        if comm.share():  # it is to begin with what short chains find
+            try:
+                clusters_of_topics(stream, options, facts, run_on)
+            except Stopped:
+                raise stopped_before_all(why_all_stop(comm, stop)) from None
         begin_together(chain, comm)
         save = False
 

@@ -121,7 +121,7 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
         *("-k", "8", "--minibatch", "100", "--sweeps", "4"),
         *("--warm-up", "20", "--sample-every", "5"),
     ]
-    options += ["--iterations", "1000000", "--checkpoint-every", "50"]
+    options += ["--starts", "1", "--iterations", "1000000", "--checkpoint-every", "50"]
     with sgmc.start("train", BIBLE, *options, "--out", "run", "-q") as training:
         end = time.monotonic() + 60
         while len(list(sgmc.folder.glob("run/samples/step-*"))) < 25:

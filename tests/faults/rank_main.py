@@ -1,6 +1,7 @@
 """A rank that a test starts: ``sgmc`` with something that happens in one of them.
 
-``rank_main.py RANK ACT WHEN ARGUMENT...``: the act happens in that rank, before iteration WHEN (from 0).
+``rank_main.py RANK ACT WHEN ARGUMENT...``: the act happens in that rank, before iteration WHEN (from 0),
+or before its short chain WHEN.
 """
 
 from __future__ import annotations
@@ -108,6 +109,29 @@ def before_iteration(act, when):
     Rounds.__iter__ = watched
 
 
+def in_short_chains(act, when):
+    """Act before one of the short chains of this rank, which leaves a file for each that it trains."""
+    from pysgrld.train import begin
+
+    train = begin._short_chain
+
+    def watched(*arguments):
+        done.append(1)
+        open(f"short-{RANK}-{len(done)}", "w").close()
+        if len(done) == when + 1:
+            act()
+        return train(*arguments)
+
+    done = []
+    begin._short_chain = watched
+
+
+def is_not_finite():
+    from pysgrld.errors import NumericalError
+
+    raise NumericalError("weights of a short chain are no numbers")
+
+
 def sent(number):
     return lambda chain: os.kill(os.getpid(), number)
 
@@ -127,6 +151,14 @@ def main():
     }
     if name.startswith("SIG"):
         acts[name] = sent(signal.Signals[name])
+    in_short = {
+        "short": lambda: None,
+        "short-stop": lambda: os.kill(os.getpid(), signal.SIGTERM),
+        "short-bad": is_not_finite,
+    }
+    if name in in_short:
+        own = int(rank) == RANK
+        in_short_chains(in_short[name] if own else (lambda: None), int(when))
     if int(rank) == RANK:
         if name in acts:
             before_iteration(acts[name], int(when))

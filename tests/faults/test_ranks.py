@@ -114,6 +114,46 @@ def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, thre
     trials()
 
 
+def short_chains(folder):
+    """How many short chains each of three ranks has trained."""
+    return [len(list(folder.glob(f"short-{rank}-*"))) for rank in range(3)]
+
+
+@pytest.mark.row(42)
+def test_short_chains_are_dealt_to_the_ranks_and_begin_the_same_topics(folder, trials):
+    """Red with: all of them left to the first rank; what they found in the order of ranks."""
+    for number, out in ((0, "run-1"), (3, "run-3")):
+        ended = ranks.train(number, folder, out=out, topics=12, starts=5, act=(0, "short", 0))
+        assert ended.code == 0, ended
+    assert short_chains(folder) == [2, 2, 1]
+    assert "5 short chains of 3 iterations on 3 ranks first" in ended.said
+    assert ranks.state(folder / "run-3") == ranks.state(folder / "run-1")
+    trials()
+
+
+@pytest.mark.row(42)
+def test_a_stop_in_a_short_chain_of_one_rank_stops_all(folder, alone, trials):
+    """Red with: others that wait for the one who has stopped; a reason that nobody knows."""
+    ended = ranks.train(3, folder, act=(1, "short-stop", 2))
+    assert ended.code == 85, ended
+    assert "SIGTERM (rank 1): stopped before the first iteration" in ended.said
+    assert short_chains(folder) == [3, 3, 3]  # of 16
+    assert status(folder / "run")["state"] == "interrupted"
+    assert ranks.train(2, folder).code == 0
+    assert ranks.state(folder / "run") == ranks.state(alone / "run")
+    trials()
+
+
+@pytest.mark.row(42)
+def test_a_short_chain_that_is_not_finite_lets_all_begin_at_random(folder, trials):
+    """Red with: a rank that leaves the others waiting; a start from the chains of the others."""
+    ended = ranks.train(3, folder, act=(2, "short-bad", 1))
+    assert ended.code == 0, ended
+    assert ranks.train(0, folder, out="one", starts=1).code == 0
+    assert ranks.state(folder / "run") == ranks.state(folder / "one")
+    trials()
+
+
 @pytest.mark.row(42)
 @pytest.mark.parametrize(
     "form", nightly_but(HELD, "all", "lazy", "deep", "few", "gibbs-eta", "seeds")

@@ -170,7 +170,8 @@ def test_ranks_on_two_nodes_that_are_stopped_end_as_one_process_that_nobody_stop
 @pytest.mark.row(14)
 def test_a_cancelled_job_has_a_checkpoint_and_does_not_come_back(cluster, corpus, tmp_path, trials):
     """Red with: a shell that traps SIGTERM and asks for a requeue on 85."""
-    train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--out", "run"]
+    train = ["train", str(corpus), *OPTIONS, "--iterations", "1000000", "--eval-every", "50"]
+    train += ["--out", "run"]
     job = submit(cluster, tmp_path, "--time", "1h", train=train)
     metrics = tmp_path / "run" / "metrics.jsonl"
     cluster.wait(lambda: metrics.exists() and metrics.stat().st_size > 0)
