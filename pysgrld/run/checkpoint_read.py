@@ -337,9 +337,8 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
             raise ValueError("not a table")
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{path}: {error}") from None
-    if found := _DIGEST.search(
-        data
-    ):  # the digest is of all other bytes, as `seal` would write them
+    if found := _DIGEST.search(data):
+        # the digest is of all other bytes, as `seal` would write them without it
         before, after = data[: found.start()], data[found.end() :]
         rest = (before if found[2] else before.removesuffix(b",")) + after
         if content.pop("digest", None) == found[1].decode() == hashlib.sha256(rest).hexdigest():

@@ -66,10 +66,10 @@ struct FoundRows {
   }
 };
 
-/// Spreads the bucket (rows) of counts over each row of word_counts, in proportion to the weights
-/// that documents were sampled by: row order[r] of phi, of which no order is the r-th, times
-/// share. After all counts and buckets have been added up: it rounds. Throws NotFinite as
-/// check_rows_of does.
+/// Spreads the bucket (rows) of counts over each row r of word_counts, in proportion to the weights
+/// that documents were sampled by: row order[r] of phi, or row r where order is null, times share.
+/// After all counts and buckets have been added up: it rounds. Throws NotFinite as check_rows_of
+/// does.
 void run_spread(KernelTable const& k, FoundRows<float> const& phi, std::int64_t const* order,
                 std::int64_t rows, float const* share, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads);
