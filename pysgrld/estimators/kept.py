@@ -266,8 +266,10 @@ class KeptModel(Framed):
         pandas.DataFrame
             A row for each comparison and topic: ``column``, ``from``, ``to``, ``topic``, ``name``, the
             predicted shares ``first`` and ``second``, and their ``difference``, each with the bounds of
-            90 %; ``surely`` is 1 where it is surely more, -1 where surely less. That topics are unsure is
-            in it where samples are kept (``keep_samples``). docs/effect.md.
+            90 %. A share below 0 is given as 0; the difference is of the shares as they were predicted.
+            ``surely`` is 1 where it is surely more, -1 where surely less, for all comparisons together:
+            a single interval may leave out 0 where it is not sure. That topics are unsure is in it where
+            samples are kept (``keep_samples``). docs/effect.md.
 
         Raises
         ------

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, CorpusError, MissingInputError, UsageError
+from pysgrld.evaluate.score import Scorer
 from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.making import report
@@ -268,6 +269,16 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     together = scores.kind.show(scores.pooled, scores.pooled.error)
     said = f"Both chains together have {together}."
     assert any(verdict["text"].endswith(said) for verdict in found["verdicts"])
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.44, "44 % better"), (0.9899, "99 % better"), (0.99, "Far better")]
+)
+def test_what_a_score_gains_is_said_where_a_share_means_something(runs, monkeypatch, share, said):
+    """Red with: 100 % better of densities, which are thousands of times as great."""
+    monkeypatch.setattr(Scorer, "share_gained", lambda self, before, now: share)
+    found = report(runs("directions"), threads=1).main
+    assert f"{said} than word frequencies." in [verdict["head"] for verdict in found["verdicts"]]
 
 
 def test_a_chain_without_a_checkpoint_is_left_out(runs, tmp_path):

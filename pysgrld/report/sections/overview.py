@@ -146,7 +146,8 @@ class Overview(Section):
             together = kind.show(found.pooled, found.pooled.error)
             text += f" {all_of(found.chains, 'chains').capitalize()} together have {together}."
         if gained >= EVEN:
-            share = f"{100 * gained:.0f} %" if gained < 0.99 else "More than 99 %"
+            # of densities over thousands of words a share says nothing
+            share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
         return [Verdict(False, f"{head} word frequencies.", text)]
