@@ -123,23 +123,28 @@ def test_counts_are_added_up_exactly():
         assert (out == 1 + parts.sum(axis=0)).all()
 
 
-def test_a_bucket_is_spread_in_proportion_to_the_weights():
+@pytest.mark.parametrize("learned", [False, True])
+def test_a_bucket_is_spread_in_proportion_to_the_weights(learned):
+    """Red with: sums of rows without the shares of topics."""
     rng = np.random.default_rng(0)
     phi = np.zeros((70, 144), np.float32)
     phi[:, :130] = rng.random((70, 130))
     bucket = rng.integers(0, 2**40, 70)
     bucket[3] = 0
     counts = np.zeros(phi.shape, np.int64)
+    alpha = np.zeros(144, np.float32)
+    alpha[:130] = rng.random(130) + 0.1 if learned else 0.1
     core.spread(
         phi=phi,
-        alpha=0.1,
+        alpha=alpha if learned else 0.1,
         topics=130,
         bucket=bucket,
         counts=counts,
         work=core.Workspace(),
         threads=2,
     )
-    wanted = phi / phi.sum(axis=1, keepdims=True) * bucket[:, None]
+    weights = phi * alpha
+    wanted = weights / weights.sum(axis=1, keepdims=True) * bucket[:, None]
     assert np.abs(counts - wanted).max() < 1e-5 * wanted.max()
     assert not counts[3].any()
 
@@ -153,7 +158,8 @@ def test_a_bucket_is_spread_over_rows_that_lie_in_two_arrays():
     found = [np.zeros((90, 144), np.int64) for _ in range(2)]
     of = {"alpha": 0.1, "topics": 130, "bucket": bucket, "work": core.Workspace(), "threads": 2}
     core.spread(phi=phi[order], counts=found[0], **of)
-    core.spread(phi=phi[:25], theirs=phi[25:], order=order, counts=found[1], **of)
+    own, theirs = phi[:25].copy(), phi[25:].copy()
+    core.spread(phi=own, theirs=theirs, order=order, counts=found[1], **of)
     assert found[0].tobytes() == found[1].tobytes()
 
 
