@@ -185,7 +185,7 @@ def made(
     report = {
         "format": "sgmc-report", "version": 1, "sgmc": "0.1.0", "key": f"{seed:064x}",
         "title": title, "run": "letters-scir",
-        "sentence": f"{topics} topics in {documents * 7:,} letters, found by SCIR. What you see is the mean of 40 draws from the posterior; bands are 90 % of the draws.",
+        "sentence": f"{topics} topics in {documents * 7:,} letters, found by SCIR. What you see is the mean of 40 draws from the posterior; bands: 90 % of the draws.",
         "noun": ["letter", "letters"], "topic": ["topic", "topics"], "layer": None,
         "interval": {"title": "90 % interval", "remark": "about 1.9 times as wide as the posterior's", "draws": 40, "pooled": 40},
         "facts": [

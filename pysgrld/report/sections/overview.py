@@ -81,7 +81,7 @@ class Overview(Section):
         told += f" What you see is the mean of {plural(results.fitted.samples, 'draw')}"
         if several:
             told += " of each chain that has a topic" if run.pooled else " of the first chain"
-        return told + (f"; bands are {results.spread().title}." if run.terms.draws else ".")
+        return told + (f"; bands: {results.spread().title}." if run.terms.draws else ".")
 
     def _facts(self) -> list[dict[str, str]]:
         """Return the four figures at the head of the page, each with what stands beneath it."""
