@@ -6,19 +6,25 @@
 
 namespace sgmc::text {
 
-/// How a character goes into words.
+/// How a character contributes to words.
 enum class Role : std::uint8_t {
-  separator,  // not at all
+  separator,
   letter,
   ideograph,  // words are pairs
   hiragana,   // a run of one of these two is a word
   katakana,
-  several,  // its folding is several characters; those that are no word characters are blanks
+  several,  // its folding is several letters or blanks
+  ignored,  // invisible: the characters before and after it are neighbours
+  mark,     // belongs to the letter before it
+  vowel,    // a mark that counts as a character of its word, as vowel signs do
 };
+
+/// Value of `Character::order` for characters that composition may change.
+inline constexpr std::uint8_t kComposes = 255;
 
 struct Character {
   std::uint8_t size;           // of `folded`
-  std::uint8_t composes;       // whether normalisation may change it, or what is before it
+  std::uint8_t order;          // canonical combining class, or `kComposes`
   Role role;                   // of the folded character
   std::array<char, 5> folded;  // casefolded, in UTF-8
 };

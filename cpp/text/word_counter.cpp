@@ -171,9 +171,9 @@ Verdict WordCounter::add_stretch(std::string_view stretch, Unicode const& unicod
   return Verdict::good;
 }
 
-/// Fold a stretch and find the words in it. Unless it is known to be in normal form C, it is made
-/// sure on the way that no character composes. Marks may then be out of order, which does not
-/// matter: none of them is a word character.
+/// Fold a stretch and find the words in it. Unless the stretch is known to be in normal form C,
+/// stop at a character that composition may change, and at a mark that canonical order puts
+/// elsewhere.
 WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
                                       Unicode const& unicode) {
   // A character of two bytes or more becomes five at most.
@@ -183,6 +183,7 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
   char const* run = out;   // where the run under way begins
   char const* last = out;  // its last character
   Role role = Role::separator;
+  std::uint8_t order = 0;  // combining class of the character before
   auto const close = [&] {
     bool const several = last > run;
     if (role == Role::ideograph ? !several && out > run : several) tokens_.push_back({run, out});
@@ -190,6 +191,12 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
     run = last = out;
   };
   auto const append = [&](char const* text, int size, Role its) {
+    if (its >= Role::ignored) {  // a mark without a letter is no part of a word
+      if (its == Role::ignored || role == Role::separator || role == Role::ideograph) return;
+      if (its == Role::vowel) last = out;
+      for (int i = 0; i < size; ++i) *out++ = text[i];
+      return;
+    }
     if (its != role) close();
     if (its == Role::separator) return;
     bool const first = out == run;
@@ -207,6 +214,7 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
     if (c != kHigh) {
       char const folded = static_cast<char>(c);
       append(&folded, 1, c >= kFirstWord ? Role::letter : Role::separator);
+      order = 0;
       ++p;
       continue;
     }
@@ -215,12 +223,13 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
     if (size == 0) return Split::not_utf8;
     Character const* const it = describe(number, unicode);
     if (it == nullptr) return Split::failed;
-    if (!normal && it->composes) {
+    if (!normal && it->order != 0 && (it->order == kComposes || it->order < order)) {
       for (; p < end; p += *p < 128 ? 1 : decode(p, number))
         if (*p >= 128 && decode(p, number) == 0) return Split::not_utf8;
       return Split::not_normal;
     }
     p += size;
+    if (it->role != Role::ignored) order = it->order;
     if (it->role != Role::several) {
       append(it->folded.data(), it->size, it->role);
       continue;

@@ -1,10 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Text to word counts: the inner loop of reading text.
 
-A token is what ``re.findall(r"\w\w+", unicodedata.normalize("NFC", text).casefold())`` finds.
-The text is cut at ASCII characters that are no word characters. That cannot change a token: no
-composition reaches across them (only ``<``, ``=`` and ``>`` compose with a mark at all, and neither
-they nor what they become are word characters), and casefolding looks at one character at a time.
+A token is a run of word characters (``\w``) with the combining marks that follow them, in the spelling
+of `pysgrld.options.spelling.fold`, of two characters or more. The text is split at ASCII characters
+that are no word characters. That cannot change a token: no composition reaches across them (only
+``<``, ``=`` and ``>`` compose with a mark at all, and neither they nor the results are word
+characters), casefolding looks at one character at a time, and a mark needs a letter before it.
 Between two such cuts characters are folded one by one, by tables made of Python's, for as long as it
 is plain that normalisation would change nothing; else Python's normalisation comes first. All that is
 in cpp/text and needs the interpreter's lock only for a page of the tables, or to normalise.
@@ -396,7 +397,7 @@ cdef bool _normalise(void* self, string_view text, string& normal) noexcept with
     cdef bytes spelled
     try:
         decoded = text.data()[:text.size()].decode("utf-8")
-        spelled = characters.normal(decoded).encode("utf-8")
+        spelled = characters.fold(decoded).encode("utf-8")
         normal.assign(PyBytes_AS_STRING(spelled), PyBytes_GET_SIZE(spelled))
     except BaseException as error:
         (<_Counter>self).error = error
@@ -411,7 +412,7 @@ cdef Verdict _search(_Counter counter, bytes document, pattern) except *:
         text = document.decode("utf-8")
     except UnicodeDecodeError:
         return Verdict.not_utf8
-    text = characters.normal(text).casefold().translate(_BREAKS)
+    text = characters.fold(text).translate(_BREAKS)
     for word in pattern.findall(text):
         if word:
             spelled = word.encode("utf-8")

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from enum import IntEnum
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.options.spelling import fold, is_mark, is_vowel, is_word, word_pattern
+
 #: Bytes of a folded character: no case folding is longer.
 _SIZE = 5
+#: Stands for the combining class of a character that composition may change.
+_COMPOSES = 255
 
 
 class Role(IntEnum):
     """How the tokeniser treats a character; the numbers are those of cpp/text/characters.hpp."""
 
-    SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL = range(6)
+    SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL, IGNORED, MARK, VOWEL = range(9)
 
 
 #: Scripts that do without blanks, by how the names of their characters begin.
@@ -33,15 +41,16 @@ def page(number: int) -> bytes:
     described = []
     for code in range(256 * number, 256 * (number + 1)):
         character = chr(code)
-        if 0xD800 <= code < 0xE000:
-            folded, role, composes = " ", Role.SEPARATOR, False
-        else:
-            # re's \w, but for the underscore, which is ASCII and not asked for here
-            folded = "".join(c if c.isalnum() else " " for c in character.casefold())
-            role = _role(folded)
-            composes = character in _composing() or not unicodedata.is_normalized("NFC", character)
+        order, folded = unicodedata.combining(character), " "
+        if not unicodedata.is_normalized("NFC", character):  # and so never in text in normal form C
+            order = _COMPOSES
+        elif not 0xD800 <= code < 0xE000:
+            # re's \w, but for the underscore, which is ASCII and not in these tables
+            folded = "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
+            if character in _composing():
+                order = _COMPOSES
         spelled = folded.encode()
-        described.append(bytes([len(spelled), composes, role]) + spelled.ljust(_SIZE, b"\0"))
+        described.append(bytes([len(spelled), order, _role(folded)]) + spelled.ljust(_SIZE, b"\0"))
     return b"".join(described)
 
 
@@ -52,8 +61,52 @@ def normal(text: str) -> str:
 
 def role(character: str) -> Role:
     """Return how the tokeniser treats a character of text in normal form C."""
-    folded = "".join(c if c.isalnum() else " " for c in character.casefold())
-    return Role.LETTER if character == "_" else _role(folded)
+    if character == "_":
+        return Role.LETTER
+    return _role("".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character)))
+
+
+class Token(NamedTuple):
+    """A token of a text: where it begins and ends, and how it is spelled in the vocabulary."""
+
+    begin: int
+    end: int
+    word: str
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the tokens of a text in normal form C, as they are counted without a token pattern."""
+    for match in word_pattern().finditer(text):
+        begin = match.start()
+        for script, characters in groupby(_with_scripts(match[0]), key=itemgetter(1)):
+            run = [character for character, _ in characters]
+            end = begin + len(run)
+            if script is Role.IDEOGRAPH:
+                starts = [begin + i for i, c in enumerate(run) if role(c) is Role.IDEOGRAPH]
+                for i in range(max(1, len(starts) - 1)):
+                    last = starts[i + 1] if i + 1 < len(starts) else starts[i]
+                    letters = text[starts[i]] + (text[last] if last > starts[i] else "")
+                    yield Token(starts[i], last + 1, fold(letters))
+            elif is_word(word := fold(text[begin:end])):
+                yield Token(begin, end, word)
+            begin = end
+
+
+def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
+    """Yield each character with its script without blanks; marks have that of the letter before."""
+    script = Role.LETTER
+    for character in run:
+        kind = _script(character)
+        script = script if kind is None else kind
+        yield character, script
+
+
+@cache
+def _script(character: str) -> Role | None:
+    kind = role(character)
+    if kind in (Role.MARK, Role.VOWEL, Role.IGNORED):
+        return None
+    return kind if kind in (Role.IDEOGRAPH, Role.HIRAGANA, Role.KATAKANA) else Role.LETTER
 
 
 def overlap(first: str, second: str) -> bool:
@@ -69,10 +122,14 @@ def overlap(first: str, second: str) -> bool:
 
 
 def _role(folded: str) -> Role:
+    if not folded:
+        return Role.IGNORED
     if len(folded) > 1:
         return Role.SEVERAL
     if folded == " ":
         return Role.SEPARATOR
+    if is_mark(folded):
+        return Role.VOWEL if is_vowel(folded) else Role.MARK
     name = unicodedata.name(folded, "")
     scripts = (role for start, role in _SCRIPTS.items() if name.startswith(start))
     return next(scripts, Role.LETTER)

@@ -14,10 +14,10 @@ from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.lines import undecodable
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.steps import Heading, Step
-from pysgrld.corpus.stopwords import fold
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import renumber, without_empty
 from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.options.spelling import fold
 from pysgrld.types import Documents, Int32s, Int64s
 
 #: What of a lexicon is a plain number or name, for the record of an unfinished reading.

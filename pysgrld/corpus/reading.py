@@ -17,8 +17,15 @@ BUILT_NUMBERS = "years"
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
 AUTO_TEXT = 256 * 2**20
+#: Begins the record of a built-in pattern of tokens, which versions have described differently.
+_BUILT_IN = "built in: "
 #: What the built-in pattern of tokens takes, for the record.
-BUILT_PATTERN = r"built in: \w\w+ of casefolded NFC text, Han by pairs, kana by syllabary"
+BUILT_PATTERN = f"{_BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
+
+
+def is_built_pattern(recorded: str | None) -> bool:
+    """Return True if a recorded pattern of tokens is the built-in one, of this version or another."""
+    return recorded is not None and recorded.startswith(_BUILT_IN)
 
 
 #: Name in the record of counts of what their words are: named by a vocabulary, or numbers of columns.
@@ -181,7 +188,7 @@ class CorpusOptions:
             Which of them are defaults that nobody has asked for.
         """
         known = {name: recorded[name] for name in _AS_READ if recorded.get(name) is not None}
-        if known.get("token-pattern") == BUILT_PATTERN:
+        if is_built_pattern(known.get("token-pattern")):
             del known["token-pattern"]
         if known.get("text-field") == USUAL_TEXT_FIELD:  # or there were no fields
             del known["text-field"]

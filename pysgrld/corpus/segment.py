@@ -18,11 +18,10 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from pysgrld.errors import MissingInputError
+from pysgrld.options.spelling import visible, word_pattern
 
 #: What a word is of text that was cut: whatever stands between blanks.
 BETWEEN_BLANKS = re.compile(r"\S+")
-#: What a word is of languages with blanks between words.
-_WORD = re.compile(r"\w\w+")
 #: Parts of speech of Korean that say what a text is about: nouns, verbs, adjectives, other letters.
 _KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
 #: Those of Japanese, by the first two or three of their names.
@@ -126,8 +125,9 @@ def _lemmas(code: str) -> Cut:
     lemmatize = import_module("simplemma").lemmatize
 
     def cut(text: str) -> Iterator[str]:
-        for word in _WORD.findall(unicodedata.normalize("NFC", text)):
-            yield lemmatize(word, lang=code)
+        for word in word_pattern().findall(unicodedata.normalize("NFC", text)):
+            if len(word) > 1:
+                yield lemmatize(word, lang=code)
 
     return cut
 
@@ -195,7 +195,7 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
             if "\0" in text:
                 found.append(document)
                 continue
-            words = (word.strip() for word in cut(text))
+            words = (word.strip() for word in cut(visible(text)))
             alone = name == "japanese"  # which has nouns of one character, but no Latin ones
             kept = (
                 w

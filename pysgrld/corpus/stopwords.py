@@ -16,6 +16,7 @@ from importlib import import_module
 
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.errors import MissingInputError
+from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
 _ENGLISH = """
@@ -122,11 +123,6 @@ def _of_iso(name: str) -> frozenset[str]:
     return frozenset(map(fold, words - {*_CONTENT_OF_ISO.get(name, "").split()}))
 
 
-def fold(word: str) -> str:
-    """Return a word as the tokeniser writes it: casefolded, in normal form C."""
-    return unicodedata.normalize("NFC", word).casefold()
-
-
 def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] | None:
     """Guess the language of a text by the lists: the one that has the greatest share of its tokens.
 
@@ -202,6 +198,7 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
     )
 
 
+_AT_BLANKS = "at blanks alone, so that whole phrases count as words"
 #: Scripts by how the names of their letters begin: what a text in one is taken for, how the tokeniser
 #: cuts it, and the language of ``--segment`` that cuts it better, if there is one.
 _SCRIPTS = {
@@ -212,10 +209,10 @@ _SCRIPTS = {
         "chinese",
     ),
     "HANGUL": ("Korean", "at blanks, so that endings stay on the words", "korean"),
-    "THAI": ("Thai", "at vowel signs, which gives no words", "thai"),
-    "LAO": ("Lao", "at vowel signs, which gives no words", ""),
-    "KHMER": ("Khmer", "at vowel signs, which gives no words", ""),
-    "MYANMAR": ("Burmese", "at vowel signs, which gives no words", ""),
+    "THAI": ("Thai", _AT_BLANKS, "thai"),
+    "LAO": ("Lao", _AT_BLANKS, ""),
+    "KHMER": ("Khmer", _AT_BLANKS, ""),
+    "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
 #: So great a share of the tokens makes a script that of the text; of Hiragana, of the other two as well.
 _SHARE, _OF_KANA = 0.3, 0.05
@@ -240,7 +237,7 @@ def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
     if greatest == "CJK" and shares["HIRAGANA"] > _OF_KANA * total:
         greatest = "HIRAGANA"
     what, how, language = _SCRIPTS[greatest]
-    advice = "put blanks between the words before"
+    advice = "put blanks or zero-width spaces between the words"
     if language:
         packages = SEGMENTERS[language].needed
         advice = f"--segment {language} cuts it into words (pip install {packages})"

@@ -23,8 +23,9 @@ from pysgrld.corpus.reading import (
     CorpusOptions,
 )
 from pysgrld.corpus.segment import SEGMENTERS
-from pysgrld.corpus.stopwords import NAMED, fold, named
+from pysgrld.corpus.stopwords import NAMED, named
 from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
 #: Bytes of a word that somebody else wrote, at most; ours are as long as they are.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from pysgrld.errors import UsageError, plural
 from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.spelling import fold
 from pysgrld.options.word_files import WEIGHT, Pattern, seed_words
 from pysgrld.types import Seeds
 
@@ -24,7 +24,7 @@ def _found(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
     """
     if isinstance(pattern, int):
         return [pattern] if 0 <= pattern < len(ids) else []
-    folded = unicodedata.normalize("NFC", pattern).casefold()
+    folded = fold(pattern)
     for word in (pattern, folded):
         if word in ids:
             return [ids[word]]

@@ -6,8 +6,6 @@ No NumPy here: help must be instant.
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.options.option import Option
 from pysgrld.options.parse import real
+from pysgrld.options.spelling import fold, is_word
 
 
 def read_text(option: str, path: str, largest: int, what: str) -> str:
@@ -85,7 +84,7 @@ def read_phrases(path: str) -> tuple[str, ...]:
         text = line.split("\t", 1)[0].strip()
         if not text or text.startswith("#"):
             continue
-        words = unicodedata.normalize("NFC", text).casefold().split()
+        words = fold(text).split()
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         if not 2 <= len(words) <= LONGEST:
             raise CorpusError(
@@ -94,7 +93,7 @@ def read_phrases(path: str) -> tuple[str, ...]:
                 path,
                 number,
             )
-        if not all(re.fullmatch(r"\w\w+", word) for word in words):
+        if not all(is_word(word) for word in words):
             raise CorpusError(
                 f"{shown!r} can never be found: words of a text have two letters or digits or "
                 "more, and no other signs",

@@ -25,7 +25,7 @@ from pysgrld.corpus.about.details import NamedDocuments
 from pysgrld.corpus.characters import overlap
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.open import open_corpus
-from pysgrld.corpus.reading import BUILT_PATTERN, Listener
+from pysgrld.corpus.reading import Listener, is_built_pattern
 from pysgrld.corpus.steps import Wish
 from pysgrld.corpus.streams import named_documents
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plural
@@ -231,7 +231,7 @@ class Results:
         top = self.top(min(words, len(self.vocabulary)), at, draw)
         apart = None
         reading = self.run.config["corpus"].get("reading") or {}
-        if reading.get("token-pattern") == BUILT_PATTERN and not reading.get("segment"):
+        if is_built_pattern(reading.get("token-pattern")) and not reading.get("segment"):
             shown = [[self.vocabulary[w] for w in row] for row in top.tolist()]
             apart = np.array([[[overlap(a, b) for a in row] for b in row] for row in shown])
         return coherence(top, corpus, ids, apart)

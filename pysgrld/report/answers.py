@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.corpus import Corpus
-from pysgrld.corpus.stopwords import fold
 from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.options.spelling import fold
 from pysgrld.reading.results import Results
 from pysgrld.report.document_pass import DocumentTopics, TopicShares, looked_at, read_documents
 from pysgrld.report.population import EstimatedShares, PopulationShares

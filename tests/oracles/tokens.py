@@ -1,34 +1,78 @@
-"""What a token is: the specification of docs/corpora.md, by Python's own Unicode and `re`."""
+"""What a token is: the specification of docs/corpora.md, character by character in Python."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from itertools import groupby, pairwise
+from itertools import pairwise
+
+#: Property Default_Ignorable_Code_Point of Unicode, but for the zero-width space.
+IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+
+
+def invisible() -> set[str]:
+    characters: set[str] = set()
+    for i, character in enumerate(IGNORABLE):
+        if character == "-" and i > 0:
+            first, last = ord(IGNORABLE[i - 1]), ord(IGNORABLE[i + 1])
+            characters.update(map(chr, range(first, last)))
+        else:
+            characters.add(character)
+    return characters
+
+
+INVISIBLE = invisible()
 
 
 def folded(text: str) -> str:
-    return unicodedata.normalize("NFC", text).casefold()
-
-
-def plain(text: str) -> list[str]:
-    """Where no script does without spaces."""
-    return re.findall(r"\w\w+", folded(text))
+    seen = "".join(
+        c
+        for c in text
+        if c not in INVISIBLE and not (c > "\x7f" and unicodedata.category(c) == "Me")
+    )
+    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", seen).casefold())
+    return text.replace("i\u0307", "i")
 
 
 def tokens(text: str) -> list[str]:
-    found = []
-    for word in re.findall(r"\w+", folded(text)):
-        for script, characters in groupby(word, script_of):
-            run = "".join(characters)
-            if script == "ideographs":
-                found += ["".join(pair) for pair in pairwise(run)] or [run]
-            elif len(run) > 1:
-                found.append(run)
-    return found
+    words: list[str] = []
+    run, script = [], ""
+
+    def close() -> None:
+        nonlocal run
+        if script == "ideographs" and run:
+            words.extend(["".join(pair) for pair in pairwise(run)] or run)
+        elif sum(map(counts, run)) > 1:
+            words.append("".join(run))
+        run = []
+
+    for character in folded(text):
+        if unicodedata.category(character) in ("Mn", "Mc"):
+            if run and script != "ideographs":
+                run.append(character)
+            continue
+        kind = script_of(character)
+        if kind != script:
+            close()
+            script = kind
+        if kind:
+            run.append(character)
+    close()
+    return words
+
+
+def counts(character: str) -> bool:
+    """Whether the character counts towards the two of a word."""
+    mark = unicodedata.category(character) in ("Mn", "Mc")
+    return not mark or unicodedata.combining(character) == 0
 
 
 def script_of(character: str) -> str:
+    if not character.isalnum() and character != "_":
+        return ""
     name = unicodedata.name(character, "")
     if name.startswith(("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "IDEOGRAPHIC")):
         return "ideographs"

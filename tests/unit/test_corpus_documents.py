@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.formats.extract import html
+from pysgrld.corpus.formats.extract import html, joined_lines
 from pysgrld.corpus.formats.protocol import BadDocument
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.streams import named_documents
@@ -149,6 +149,23 @@ def test_a_pdf_has_the_text_of_its_pages_with_divided_words_put_together(tmp_pat
     (tmp_path / "paper.pdf").write_bytes(pdf_document("an exam-\nple of", "two pages"))
     corpus = read(tmp_path / "paper.pdf", tmp_path / "s")
     assert set(corpus.vocabulary) == {"an", "example", "of", "two", "pages"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("an exam-\nple", "an example"),
+        ("an exam\u00ad\nple", "an example"),
+        ("an exam\u2010\nple", "an example"),
+        ("Бело-\nруссия", "Белоруссия"),
+        ("किताबें-\nअच्छी", "किताबेंअच्छी"),
+        ("Anglo-\nSaxon", "Anglo-\nSaxon"),
+        ("1990-\n1995", "1990-\n1995"),
+    ],
+)
+def test_words_divided_at_line_ends_of_a_pdf_are_joined(text, words):
+    """Red with: Latin letters and the ASCII hyphen alone."""
+    assert joined_lines(text) == words
 
 
 def bomb() -> bytes:

@@ -183,7 +183,7 @@ def test_what_else_says_what_words_are_is_refused_beside_it(other):
             "수학은 구조를 다루는 학문이다\n",
             "looks like Korean, cut at blanks, so that endings stay",
         ),
-        ("ประเทศไทยมีเมืองหลวงคือกรุงเทพ\n", "looks like Thai, cut at vowel signs"),
+        ("ประเทศไทยมีเมืองหลวงคือกรุงเทพ\n", "looks like Thai, cut at blanks alone"),
     ],
 )
 def test_without_it_a_line_says_how_the_text_was_cut_and_what_to_install(tmp_path, text, said):

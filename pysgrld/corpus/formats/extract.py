@@ -16,6 +16,7 @@ from pysgrld.corpus.formats.protocol import BadDocument
 from pysgrld.corpus.lines import UTF8, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import MissingInputError, plural
+from pysgrld.options.spelling import is_mark
 
 #: Where a page says its encoding, as browsers look for it: in its first bytes.
 _CHARSET = re.compile(
@@ -50,8 +51,8 @@ _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: More parts than a Word document has.
 _MOST_PARTS = 10_000
-#: A word that is divided at the end of a line.
-_DIVIDED = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-öø-ÿ])")
+#: Signs of division at the end of a line, with the characters before and after them.
+_DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
 
 def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
@@ -196,4 +197,18 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         raise BadDocument(
             "damaged file", f"no PDF, or damaged ({why[:120]}); write it again"
         ) from None
-    return _DIVIDED.sub("", "\n".join(pages)).encode("utf-8", "replace"), None
+    return joined_lines("\n".join(pages)).encode("utf-8", "replace"), None
+
+
+def joined_lines(text: str) -> str:
+    """Return text with the words put together that a hyphen or a soft hyphen divides at a line's end.
+
+    A soft hyphen always divides a word. A hyphen does so between letters, unless a capital follows.
+    """
+
+    def join(match: re.Match[str]) -> str:
+        before, sign, after = match.groups()
+        is_word = (before.isalpha() or is_mark(before)) and after.isalpha() and not after.isupper()
+        return before if is_word or sign[0] == "\u00ad" else match[0]
+
+    return _DIVIDED.sub(join, text)

@@ -88,7 +88,8 @@ function bdi(text) {
 
 /** How words are compared with the tokens of a text. */
 function folded(token) {
-  return token.normalize("NFC").toLowerCase().replaceAll("ß", "ss").replaceAll("ς", "σ");
+  const visible = token.replace(/\p{DI}/gu, "").normalize("NFC");
+  return visible.toLowerCase().replaceAll("i\u0307", "i").replaceAll("ß", "ss").replaceAll("ς", "σ");
 }
 
 // ---- numbers

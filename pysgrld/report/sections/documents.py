@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.characters import Role, normal, role
+from pysgrld.corpus import characters
+from pysgrld.corpus.characters import Token, normal
 from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
+from pysgrld.options.spelling import fold
 from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, TOPICS, DocumentTopics
 from pysgrld.report.page_file import LEVEL, Packed, compact
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
@@ -33,7 +33,6 @@ TITLE = 200
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
 #: Between words; and where none is within so many letters, as in Chinese, a text is cut anywhere.
 _GAP, _NEAR = re.compile(r"\s+"), 40
-_WORD = re.compile(r"\w+")
 
 
 class ShownDocuments(Section):
@@ -280,46 +279,22 @@ def _percent(p: float) -> int:
     return 5 * round(20 * float(p))
 
 
-class Token(NamedTuple):
-    """A token of a text: where it begins and ends, and how it is spelled in the vocabulary."""
-
-    begin: int
-    end: int
-    word: str
-
-
 def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
-    """Find the tokens of a text in normal form C, as they are counted; each is folded by itself.
+    """Yield the tokens of a text in normal form C, as they are counted; each is folded by itself.
 
     Parameters
     ----------
     text : str
     pattern : compiled regular expression or None
-        What a token is; None: two word characters or more, ideographs by pairs, kana by syllabary.
+        What a token is; None: the built-in rule.
     """
-    if pattern is not None:
-        for match in pattern.finditer(text):
-            begin, end = match.span(pattern.groups)
-            if begin < end:
-                yield Token(begin, end, text[begin:end].casefold())
+    if pattern is None:
+        yield from characters.tokens(text)
         return
-    for match in _WORD.finditer(text):
-        at = match.start()
-        for kind, letters in groupby(match[0], _script):
-            n = sum(1 for _ in letters)
-            if kind is Role.IDEOGRAPH:
-                for i in range(at, at + max(1, n - 1)):
-                    yield Token(i, min(i + 2, at + n), text[i : min(i + 2, at + n)])
-            elif len(folded := text[at : at + n].casefold()) > 1:
-                yield Token(at, at + n, folded)
-            at += n
-
-
-@cache
-def _script(character: str) -> Role:
-    """Return which script without blanks a character is of; `Role.LETTER`: of none."""
-    found = role(character)
-    return found if found in (Role.IDEOGRAPH, Role.HIRAGANA, Role.KATAKANA) else Role.LETTER
+    for match in pattern.finditer(text):
+        begin, end = match.span(pattern.groups)
+        if begin < end:
+            yield Token(begin, end, fold(text[begin:end]))
 
 
 class TintedText(NamedTuple):

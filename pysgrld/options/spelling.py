@@ -1,0 +1,86 @@
+"""How words of text are spelled: normal form C, casefolded, without invisible characters.
+
+A word begins with a letter, a digit or an underscore; combining marks after one belong to it. This
+module is the rule in Python's Unicode. `cpp/text` applies the same rule by tables that
+`pysgrld.corpus.characters` makes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from functools import cache
+
+#: Default-ignorable characters (first, last): soft hyphen, joiners, marks of direction, variation
+#: selectors, fillers. The zero-width space, which separates words, is not among them.
+_IGNORABLE = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
+    *((0x180B, 0x180F), (0x200C, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
+    *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+)
+#: Enclosing marks, as a circle around a letter.
+_ENCLOSING = (
+    *((0x488, 0x489), (0x1ABE, 0x1ABE), (0x20DD, 0x20E0), (0x20E2, 0x20E4), (0xA670, 0xA672)),
+)
+#: Characters that are left out of text, by code point.
+_LEFT_OUT: dict[int, str | None] = {
+    code: None for first, last in (*_IGNORABLE, *_ENCLOSING) for code in range(first, last + 1)
+}
+_ZERO_WIDTH_SPACE = 0x200B
+_REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
+
+
+def visible(text: str) -> str:
+    """Return the text without invisible characters; zero-width spaces become blanks."""
+    return text.translate(_REPLACED)
+
+
+def fold(text: str) -> str:
+    """Spell text as its words are spelled in a vocabulary.
+
+    The dot above that casefolding makes of the Turkish İ is left out, so that İstanbul is the word
+    istanbul. Zero-width spaces become blanks.
+    """
+    if text.isascii():
+        return text.lower()
+    text = unicodedata.normalize("NFC", visible(text)).casefold()
+    return unicodedata.normalize("NFC", text).replace("i\u0307", "i")
+
+
+def is_mark(character: str) -> bool:
+    """Return True for combining marks (general categories Mn and Mc) that are not left out."""
+    return unicodedata.category(character) in ("Mn", "Mc") and ord(character) not in _LEFT_OUT
+
+
+def is_vowel(character: str) -> bool:
+    """Return True for marks that count as a character of their word.
+
+    These are the marks of combining class 0, such as the vowel signs of Indic scripts: the Hindi word
+    में has a letter and two vowel signs. Accents, points of Hebrew and Arabic, and the virama do not
+    count.
+    """
+    return is_mark(character) and not unicodedata.combining(character)
+
+
+def is_word(text: str) -> bool:
+    """Return True if folded text is one word of two characters or more."""
+    if not word_pattern().fullmatch(text):
+        return False
+    return sum(not is_mark(c) or is_vowel(c) for c in text) > 1
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """Compile the pattern of a run of word characters with their marks, folded or not."""
+    members: list[str] = []
+    first = last = -2
+    codes = (c for c in range(0x80, sys.maxunicode + 1) if c in _LEFT_OUT or is_mark(chr(c)))
+    for code in (*codes, -1):
+        if code != last + 1:
+            if first >= 0:
+                members.append(f"{chr(first)}-{chr(last)}")
+            first = code
+        last = code
+    return re.compile(rf"\w[\w{''.join(members)}]*")
