@@ -85,7 +85,7 @@ def vocabulary_beside(path: Path) -> Path | None:
 
 
 class Folder(NamedTuple):
-    """The files below a folder, told by their names.
+    """The files below a folder that are read, by their names.
 
     Attributes
     ----------
@@ -93,19 +93,17 @@ class Folder(NamedTuple):
         Those that are documents, sorted by path; or where there is none, those that are tables.
     remarks : list of str
         What a person should know: how many are read, and which are left out and why.
-    tables : bool
-        Whether the files are tables, as Hugging Face's datasets have them, a document a row.
     """
 
     files: list[Path]
     remarks: list[str]
-    tables: bool
 
 
 def texts_of_folder(folder: Path) -> Folder:
     """List the documents below a folder, or else its tables, compressed ones too, by their names.
 
-    Hidden files, and what sgmc has written there, are passed over.
+    Files without a suffix are documents if most of the others have none either. Hidden files, and what
+    sgmc has written there, are passed over.
 
     Raises
     ------
@@ -126,6 +124,7 @@ def texts_of_folder(folder: Path) -> Folder:
         )
     files: list[Path] = []
     tables: list[Path] = []
+    bare: list[Path] = []
     suffixes: Counter[str] = Counter()  # of files of other kinds
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
@@ -139,26 +138,33 @@ def texts_of_folder(folder: Path) -> Folder:
         ours += len(seen) - len(kept)
         folders[:] = [path.name for path in kept]
         for name in names:
-            suffix = Path(plain_name(name)).suffix.lower()
+            suffix = _suffix(name)
             if name.startswith("."):
                 hidden += 1
+            elif not suffix:
+                bare.append(Path(parent) / name)
             elif suffix in IN_FOLDERS:
                 files.append(Path(parent) / name)
             elif suffix in IN_FOLDERS_OF_TABLES and not name.startswith(_CACHED):
                 tables.append(Path(parent) / name)
             else:
                 suffixes[suffix] += 1
+    if len(bare) > max(len(files), len(tables), sum(suffixes.values())):
+        files += bare
+    else:
+        suffixes[""] += len(bare)
     if files:
-        suffixes.update(Path(plain_name(table)).suffix.lower() for table in tables)
-    others = _listed(suffixes)
+        suffixes.update(map(_suffix, (table.name for table in tables)))
+    others = _listed(+suffixes)
     if not files and not tables:
         has = f" (it has {others})" if others else ""
         raise MissingInputError(
-            f"{folder}: a folder without .txt files{has}, pages (.html), documents (.docx, .pdf) or "
-            "tables (.csv, .jsonl, .parquet), and not one written by `sgmc corpus build`; name the files "
-            "that are to be read"
+            f"{folder}: a folder without .txt files{has}, pages (.html), documents (.docx, .pdf, .eml) "
+            "or tables (.csv, .jsonl, .parquet), and not one written by `sgmc corpus build`; name the "
+            "files that are to be read"
         )
-    of_tables, files = not files, files or tables
+    of_tables = not files
+    files = files or tables
     files.sort(key=lambda path: path.relative_to(folder).parts)
     below = len({path.parent for path in files} - {folder})
     where = f" in it and {plural(below, 'folder')} below" if below else ""
@@ -175,7 +181,13 @@ def texts_of_folder(folder: Path) -> Folder:
         remarks.append(f"{folder}: left out, as written by sgmc: {plural(ours, 'folder')}")
     if empty := sum(path.stat().st_size == 0 for path in files if path.is_file()):
         remarks.append(f"{folder}: {plural(empty, 'empty file')}")
-    return Folder(files, remarks, of_tables)
+    return Folder(files, remarks)
+
+
+def _suffix(name: str) -> str:
+    """Return the suffix of a name in small letters; what is no word is none, as in "12.M3P:2,S"."""
+    suffix = Path(plain_name(name)).suffix.lower()
+    return suffix if suffix[1:].isalnum() and not suffix[1:].isdigit() else ""
 
 
 def _listed(suffixes: Counter[str]) -> str:

@@ -88,6 +88,8 @@ class CorpusOptions:
     numbered : bool, optional
         Whether words that are given beforehand are numbers of columns, by the record of their corpus
         (`over`); None: it has no record of that.
+    as_recorded : bool
+        Whether the text field is from the record of a corpus (`over`): files without fields are read too.
 
     Raises
     ------
@@ -117,6 +119,7 @@ class CorpusOptions:
     max_line: int = 64 * 2**20
     max_input: int | None = None
     numbered: bool | None = None
+    as_recorded: bool = False
 
     def __post_init__(self) -> None:
         if self.max_vocab is not None and self.max_vocab < 1:
@@ -201,7 +204,8 @@ class CorpusOptions:
         if OF_WORDS in recorded or "token-pattern" in recorded:  # which is of text alone
             numbered = recorded.get(OF_WORDS) == NUMBERED
         options = cls.of({**given, **known, **said}).for_known_words()
-        return replace(options, numbered=numbered)
+        recorded_field = "text-field" in known and "text-field" not in said
+        return replace(options, numbered=numbered, as_recorded=recorded_field)
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:

@@ -112,7 +112,8 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         if recorded[name] in (None, "none"):
             del recorded[name]
     phrases = recorded.pop("phrases")
-    del recorded["numbered"]  # which is of a vocabulary, and no way of reading
+    for name in ("numbered", "as_recorded"):  # which are no ways of reading
+        del recorded[name]
     if phrases:  # older corpora do not know of them
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if Path(n).is_file() else None for n in sorted(files)}

@@ -24,21 +24,21 @@ from pysgrld.corpus.about.details import WHOLE, DocumentDetails, WantedFields
 from pysgrld.corpus.formats import (
     FILE_OF_TEXT,
     IN_FOLDERS,
-    IN_FOLDERS_OF_TABLES,
     TEXT,
     Context,
     CountedDocuments,
+    Format,
     Noticed,
     Texts,
     named_as_counts,
     recognise,
 )
-from pysgrld.corpus.formats.plain_text import read_folder
+from pysgrld.corpus.formats.plain_text import Extract, read_folder
 from pysgrld.corpus.formats.protocol import BadDocuments
 from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
-from pysgrld.corpus.reading import NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
+from pysgrld.corpus.reading import AUTO, NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
 from pysgrld.corpus.segment import BETWEEN_BLANKS, segmented
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
@@ -47,6 +47,8 @@ from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents, Int64s
 
+#: The column that says in which folder of an input a file is.
+FOLDER = "folder"
 #: Whether some of the documents from the one number to before the other are wanted.
 Wish = Callable[[int, int], bool]
 
@@ -279,7 +281,8 @@ class _Input:
         self.last = last
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
-        self.name = Path(path).name  # of the file under way
+        self.name = Path(path).name
+        self.folder: Path | None = None  # of texts
         self.given = self.read = 0  # documents so far, and those of which nothing is given
         self.notes: list[str] = []
         self.source: dict[str, Any] = {}
@@ -314,13 +317,18 @@ class _Input:
         rows = np.full(number, WHOLE)
         if isinstance(texts.labels, list):
             folder = Path(self.path)
-            name = folder.resolve().name
+            name = folder.resolve().name  # of all of them
             names = [f"{name}/{Path(p).relative_to(folder).as_posix()}" for p in texts.labels]
             files = np.arange(number)
-        elif isinstance(texts.lines, range):
+        elif self.folder is not None:
+            below = Path(texts.labels).relative_to(self.folder)
+            names = [f"{self.folder.resolve().name}/{below.as_posix()}"]
+        if isinstance(texts.lines, range):
             rows = np.arange(texts.lines.start, texts.lines.stop)
         elif texts.lines is not None:
             rows = np.array(texts.lines, np.int64)
+        if self.folder is not None:
+            texts = self._with_folder(texts, names)
         self.given += whole
         about = DocumentDetails(self.number, names, files, rows, places, texts.fields)
         if cut is None:
@@ -329,6 +337,20 @@ class _Input:
         step = self._step(texts, about)
         step.cut, step.pieces = int((cut.pieces == 1).sum()), int((cut.pieces > 0).sum())
         return step
+
+    def _with_folder(self, texts: Texts, names: list[str]) -> Texts:
+        """Return texts with the folder that each is in as a column, if it is wanted and no field."""
+        fields, wanted = texts.fields, self.context.wanted
+        asked = FOLDER in wanted.columns or wanted.everything
+        if (
+            fields is None
+            or not asked
+            or any(v is not None for v in fields.columns.get(FOLDER, ()))
+        ):
+            return texts
+        parents = [name.partition("/")[2].rpartition("/")[0] or None for name in names]
+        values = parents if len(parents) == len(texts.documents) else parents * len(texts.documents)
+        return texts._replace(fields=fields._replace(columns=fields.columns | {FOLDER: values}))
 
     def _step(
         self, content: Heading | Texts | Documents | None, about: DocumentDetails | None = None
@@ -379,40 +401,57 @@ class _Input:
             digests += [digest(file) for file in files_of(path)]
             self.notes += self.context.noticed.twin(str(path), {stored.fingerprint: str(path)})
         else:
-            files, remarks, tables = texts_of_folder(path)
+            files, remarks = texts_of_folder(path)
             if any(named_as_counts(plain_name(file)) for file in files):
                 raise CorpusError("a folder with files of counts (docword.*); name the files", path)
             self.notes += remarks
+            self.folder = path
+            below = len({file.parent for file in files} - {path})
+            wanted = self.context.wanted
+            if below > 1 and not (FOLDER in wanted.columns or wanted.everything):
+                self.notes.append(
+                    f"{path}: the folder of each file can be kept as a column: --meta-field {FOLDER}"
+                )
             yield self._step(Heading("text"))
-            read = []
-            for file in files if tables else ():
-                yield from self._table(file, digests.append)
-            for file in () if tables else files:
-                format = IN_FOLDERS[Path(plain_name(file)).suffix.lower()]
-                encoding = self.options.encoding if format.encoded else UTF8
-                read.append((file, format.function(), encoding))
-            for texts in read_folder(path, read, self.context, self._size, digests.append):
+            how = self.context, self._opened, self._read_in_folder, digests.append
+            for texts in read_folder(path, files, *how):
                 yield self._texts(texts)
+            if (field := next(iter(self.context.noticed.text_fields.values()), None)) is not None:
+                self.source["text-field"] = field
             alike = dict(zip(digests, map(str, files), strict=True))
             self.notes += self.context.noticed.twin(str(path), alike)
         for record, found in zip(self.source["files"], digests, strict=True):
             record["sha256"] = found
 
-    def _table(self, path: Path, digested: Callable[[str], None]) -> Iterator[Step]:
-        """Yield the steps of a table in a folder."""
-        options, folder = self.options, Path(self.path)
-        format = IN_FOLDERS_OF_TABLES[Path(plain_name(path)).suffix.lower()]
+    def _opened(self, path: Path) -> Lines:
+        """Open a file of a folder; those without a suffix of their own may be in another encoding."""
+        options = self.options
+        format = IN_FOLDERS.get(path.suffix.lower()) or recognise(b"", plain_name(path))
         encoding = options.encoding if format.encoded else UTF8
-        how = self._size, self.threads, options.max_input, encoding
-        with Lines(path, options.max_line, *how) as source:
-            self.label = source.label
-            self.name = f"{folder.resolve().name}/{path.relative_to(folder).as_posix()}"
-            for texts in format.read(source, self.context) if source.head else ():
-                assert isinstance(texts, Texts)
-                yield self._texts(texts)
-            if (field := self.context.noticed.text_fields.get(source.label)) is not None:
-                self.source["text-field"] = field
-            digested(source.digest())
+        return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
+
+    def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
+        """Return what makes a document of a file of a folder, or the documents in it.
+
+        Raises
+        ------
+        CorpusError
+            If it holds counts, or is of a format that is refused.
+        """
+        format = recognise(source.head, source.name)
+        if format.kind == "counts":
+            raise CorpusError(
+                f"counts ({format.name}) in a folder of texts; name the files of counts by themselves",
+                source.label,
+            )
+        format = FILE_OF_TEXT if format is TEXT else format
+        self._check_fields(format, source.label)
+        if format.whole:
+            extract: Extract = format.function()
+            return extract
+        found = format.read(source, self.context) if source.head else iter(())
+        assert not isinstance(found, CountedDocuments)
+        return found
 
     def _file(self) -> Iterator[Step]:
         options = self.options
@@ -438,6 +477,7 @@ class _Input:
                     f"{format.name}: read it with --encoding {UTF8}",
                     source.label,
                 )
+            self._check_fields(format, source.label)
             context = self.context
             if format.kind == "counts" and source.path is not None:
                 context = context._replace(beside=vocabulary_beside(source.path))
@@ -463,6 +503,23 @@ class _Input:
                 self.source["sha256"] = sha256 = source.digest()
                 if source.head:
                     self.notes += context.noticed.twin(source.label, {sha256: source.label})
+
+    def _check_fields(self, format: Format, label: str) -> None:
+        """Refuse a field that a person has named as the text, if the format has no fields.
+
+        Raises
+        ------
+        CorpusError
+        """
+        options = self.options
+        if options.text_field != AUTO and not (
+            format.fields or options.as_recorded or format.refused
+        ):
+            raise CorpusError(
+                f"this is {format.name}, which has no fields: leave --text-field out, or give a file "
+                f"that has a field {options.text_field!r}",
+                label,
+            )
 
     def _refuse_chunks(self) -> None:
         if self.options.chunk:

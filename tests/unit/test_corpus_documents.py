@@ -231,7 +231,7 @@ def test_a_library_that_is_not_there_is_said_with_what_to_install(
     tmp_path, monkeypatch, name, library
 ):
     monkeypatch.setitem(sys.modules, library, None)
-    (tmp_path / name).write_bytes(b"%PDF-")
+    (tmp_path / name).write_bytes(b"%PDF-" if name.endswith(".pdf") else b"PK\x03\x04")
     with pytest.raises(MissingInputError, match=r"pip install ") as caught:
         read(tmp_path / name, tmp_path / "s", on_bad_document="skip")
     assert name in str(caught.value)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
+from pysgrld.corpus.formats import heads
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments, Noticed, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
@@ -63,6 +64,8 @@ class Format(NamedTuple):
         Whether each file is one document.
     refused : str
         Of a format that is known and not read: what to do instead.
+    sure : bool
+        Whether how such files begin is so unmistakable that no name can contradict it.
     """
 
     name: str
@@ -77,6 +80,13 @@ class Format(NamedTuple):
     fields: bool = False
     whole: bool = False
     refused: str = ""
+    sure: bool = False
+
+    def matches(self, head: bytes, name: str) -> bool:
+        """Return whether a file begins as those of this format do."""
+        if self.begins is None or not self.begins.match(head):
+            return False
+        return self.check is None or self.check(head, name)
 
     def function(self) -> Any:
         """Return the reader, and import its module."""
@@ -153,7 +163,7 @@ _PAIRS = rb"(?:[ \t]+(?:qid:[0-9]+|[0-9]+:[-+0-9.eE]+|[0-9]+:[nN][aA][nN]))+[ \t
 #: The first line that is more than one number is a number and pairs; comments, and documents without
 #: words, may come before it.
 _PAIRED = re.compile(
-    rb"(?:[ \t]*(?:#[^\n]*|%b(?:[ \t]*#[^\n]*)?)?[ \t]*\r?\n)*?(?:%b)?%b(?:\n|$)"
+    rb"(?:[ \t]*+(?:#[^\n]*|%b(?:[ \t]*+#[^\n]*)?)?[ \t]*+\r?\n)*?(?:%b)?%b(?:\n|$)"
     % (_LABEL, _LABEL, _PAIRS)
 )
 _ARRAY = re.compile(rb"\s*\[\s*(\{\s*[\"}]|\"|\]\s*$)")
@@ -163,7 +173,6 @@ _OBJECT = re.compile(rb'\s*\{\s*"')
 _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
-_BIBTEX = re.compile(rb"\s*@(article|book|in\w+|misc|\w*thesis|string|comment)\s*\{", re.I)
 
 #: Formats that are known by sight: how a file begins, what it is, and what to do.
 _REFUSED = (
@@ -218,10 +227,28 @@ FORMATS = (
     Format(
         "HTML", "text", "extract.html", _HTML, (".html", ".htm", ".xhtml"), encoded=True, whole=True
     ),
-    Format("MediaWiki XML", "text", "mediawiki.read", _XML, shared=(".xml",), check=_is_xml),
-    Format("SciPy .npz", "counts", "npz.read", _NPZ, (".npz",)),
+    Format("PubMed XML", "text", "articles_xml.pubmed", heads.PUBMED_XML, fields=True, sure=True),
+    Format("JATS", "text", "articles_xml.jats", heads.JATS, (".nxml",), fields=True, sure=True),
     Format(
-        "Parquet", "text", "parquet.read", re.compile(b"PAR1"), (".parquet", ".pq"), fields=True
+        "documents in <doc> ... </doc>",
+        "text",
+        "doc_elements.read",
+        heads.DOC,
+        (".trec",),
+        encoded=True,
+        fields=True,
+        sure=True,
+    ),
+    Format("MediaWiki XML", "text", "mediawiki.read", _XML, shared=(".xml",), check=_is_xml),
+    Format("SciPy .npz", "counts", "npz.read", _NPZ, (".npz",), sure=True),
+    Format(
+        "Parquet",
+        "text",
+        "parquet.read",
+        re.compile(b"PAR1"),
+        (".parquet", ".pq"),
+        fields=True,
+        sure=True,
     ),
     Format(
         "Arrow",
@@ -230,21 +257,28 @@ FORMATS = (
         re.compile(b"ARROW1"),
         (".arrow", ".feather"),
         fields=True,
+        sure=True,
     ),
     Format(
-        "a spreadsheet", "text", "records.sheet", _SHEET, (".xlsx", ".xls", ".ods"), fields=True
-    ),
-    Format(
-        "RIS",
+        "a spreadsheet",
         "text",
-        "records.ris",
-        re.compile(rb"\s*TY  - "),
-        (".ris",),
-        encoded=True,
+        "records.sheet",
+        _SHEET,
+        (".xlsx", ".xls", ".ods"),
         fields=True,
+        sure=True,
     ),
-    Format(
-        "BibTeX", "text", "records.bibtex", _BIBTEX, (".bib", ".bibtex"), encoded=True, fields=True
+    *(
+        Format(name, "text", reader, begins, suffixes, encoded=True, fields=True, sure=True)
+        for name, reader, begins, suffixes in (
+            ("Web of Science", "tagged.web_of_science", heads.WEB_OF_SCIENCE, (".ciw",)),
+            ("PubMed (MEDLINE)", "tagged.pubmed", heads.PUBMED, (".nbib",)),
+            ("EndNote", "tagged.endnote", heads.ENDNOTE, (".enw",)),
+            ("RefWorks", "tagged.refworks", heads.REFWORKS, ()),
+            ("RIS", "records.ris", heads.RIS, (".ris",)),
+            ("BibTeX", "records.bibtex", heads.BIBTEX, (".bib", ".bibtex")),
+            ("mbox", "mail.mbox", heads.MBOX, (".mbox",)),
+        )
     ),
     Format(
         "Word",
@@ -253,8 +287,9 @@ FORMATS = (
         re.compile(rb"PK\x03\x04.*\x00word/", re.S),
         (".docx",),
         whole=True,
+        sure=True,
     ),
-    Format("PDF", "text", "extract.pdf", re.compile(rb"%PDF-"), (".pdf",), whole=True),
+    Format("PDF", "text", "extract.pdf", re.compile(rb"%PDF-"), (".pdf",), whole=True, sure=True),
     *(
         Format(what, "text", "", re.compile(begins, re.S), encoded=True, refused=advice)
         for begins, what, advice in _REFUSED
@@ -265,6 +300,7 @@ FORMATS = (
         "counts_as_text.read_matrix_market",
         re.compile(rb"%%MatrixMarket"),
         (".mtx", ".mm"),
+        sure=True,
     ),
     Format("UCI bag of words", "counts", "counts_as_text.read_uci", _UCI, prefix="docword."),
     Format(
@@ -288,9 +324,26 @@ FORMATS = (
         encoded=True,
         fields=True,
     ),
-    # commas are in any text, so that only names tell these
     Format(
-        "CSV or TSV", "text", "delimited.read", None, (".csv", ".tsv"), encoded=True, fields=True
+        "mail",
+        "text",
+        "mail.message",
+        heads.MESSAGE,
+        (".eml",),
+        check=heads.is_message,
+        encoded=True,
+        fields=True,
+        whole=True,
+    ),
+    Format(
+        "CSV or TSV",
+        "text",
+        "delimited.read",
+        re.compile(b""),
+        (".csv", ".tsv"),
+        check=heads.is_table,
+        encoded=True,
+        fields=True,
     ),
     TEXT,
 )
@@ -319,10 +372,12 @@ def recognise(head: bytes, name: str) -> Format:
     """
     lower = name.lower()
     for format in FORMATS:
+        if format.sure and format.matches(head, name):
+            return format
+    for format in FORMATS:
         if lower.endswith(format.suffixes) or (format.prefix and name.startswith(format.prefix)):
             return format
-        begins = format.begins is not None and format.begins.match(head)
-        if begins and (format.check is None or format.check(head, name)):
+        if format.matches(head, name):
             return format
     return TEXT
 

@@ -12,7 +12,15 @@ from collections.abc import Iterator
 
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
-from pysgrld.corpus.formats.text_fields import NAMES, chosen, joined, of_delimited, usual
+from pysgrld.corpus.formats.table_head import delimiter_of
+from pysgrld.corpus.formats.text_fields import (
+    NAMES,
+    called_otherwise,
+    chosen,
+    joined,
+    of_delimited,
+    usual,
+)
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
@@ -45,6 +53,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         if names.count(name) > 1:
             raise CorpusError(f"more than one field {name[:40]!r} in the header", source.label, 1)
     places = {name: names.index(name) for name in wanted.among(names)}
+    places |= {n: names.index(same[0]) for n, same in called_otherwise(wanted, names).items()}
     columns = [names.index(name) for name in wanted.text or ()]
     batch = Batch(source.label, context, typed=False)
     for record, number in _records(lines, delimiter):
@@ -144,7 +153,7 @@ def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | 
 
 def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[str, list[str]]:
     """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
-    tabs = source.name.lower().endswith(".tsv")
+    tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     most: list[str] = []
     found, wrong = ",", ""  # what is wrong with it by a delimiter that may be none of it
     for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):

@@ -63,8 +63,18 @@ def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
     BadDocument
         If it is not in the encoding that it says, or nested beyond all that a person writes.
     """
-    from selectolax.lexbor import LexborHTMLParser
+    check_tags(data)
+    return shown(_decoded(data, options))
 
+
+def check_tags(data: bytes) -> None:
+    """Raise if a page is nested so deeply that its parser would take quadratic time.
+
+    Raises
+    ------
+    BadDocument
+        If it is nested beyond all that a person writes.
+    """
     still = len(_OPENED.findall(data)) - len(_CLOSED.findall(data))
     if still > DEEPEST:
         raise BadDocument(
@@ -74,7 +84,13 @@ def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
         raise BadDocument(
             "nested too deeply", f"a tag of this page has more than {VALUES:,} values"
         )
-    page = LexborHTMLParser(_decoded(data, options))
+
+
+def shown(text: str) -> tuple[bytes, str | None]:
+    """Return the text of a page that a reader would see, a line for each of its blocks, and its title."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    page = LexborHTMLParser(text)
     found = page.css_first("head title")
     title = " ".join(found.text().split()) if found is not None else ""
     page.strip_tags(_UNSEEN)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from pysgrld.corpus.about.details import Fields
-from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
+from pysgrld.corpus.about.details import FieldError, FieldReader
+from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts, field_names
+from pysgrld.corpus.formats.text_fields import chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.errors import MissingInputError
+from pysgrld.errors import CorpusError, MissingInputError
 
-#: Makes text in UTF-8, and a title or None, of all that is in a file; raises `BadDocument` if it is none.
-Extract = Callable[[bytes, CorpusOptions], tuple[bytes, str | None]]
+#: Makes text in UTF-8, and a title or None, of all that is in a file; or a record, whose fields have
+#: names. Raises `BadDocument` if the file is none of them.
+Extract = Callable[[bytes, CorpusOptions], tuple[bytes, str | None] | dict[str, Any]]
 
 #: Documents of a folder, and bytes of them, that are handed on together.
 TOGETHER, SIZE = 256, 2**22
@@ -40,58 +43,76 @@ def all_of(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
 
 def read_file(source: Lines, context: Context, extract: Extract) -> Iterator[Texts]:
     """Yield the one document of a file, if it is a good one."""
+    reader = FieldReader(context.wanted)
     try:
-        text, title = _document(source, context, extract)
+        text = _document(source, context, extract, reader)
     except BadDocument as bad:
         context.bad(bad.reason, str(bad), source.label, None)
         if not context.keep_empty:
             return
-        text, title = b"", None
-    yield Texts([text], source.label, None, fields=Fields([None], [title], {}))
+        text = b""
+        reader.add({})
+    yield Texts([text], source.label, None, fields=reader.fields())
 
 
 def read_folder(
     folder: Path,
-    files: Sequence[tuple[Path, Extract, str]],
+    files: Sequence[Path],
     context: Context,
-    on_read: Callable[[int], None],
+    opened: Callable[[Path], Lines],
+    read: Callable[[Lines], Extract | Iterator[Texts]],
     on_digest: Callable[[str], None],
 ) -> Iterator[Texts]:
-    """Yield one document a file of a folder.
+    """Yield the documents of a folder: a file each, or all that are in a file of records.
 
     Parameters
     ----------
     folder : Path
-    files : sequence of (Path, callable, str)
-        Each with what makes a document of it, and the encoding of its text.
+    files : sequence of Path
+        Those to be read, below the folder.
     context : Context
-    on_read : callable (int) -> None
-        Told how many bytes were taken from a file, each time.
+    opened : callable (Path) -> Lines
+        Opens a file.
+    read : callable (Lines) -> callable or iterator of Texts
+        Gives what makes one document of a file, or the documents that are in it.
     on_digest : callable (str) -> None
         Told the SHA-256 of each file.
     """
     documents: list[bytes] = []
-    titles: list[str | None] = []
     labels: list[str] = []
+    reader = FieldReader(context.wanted)
 
     def texts() -> Texts:
-        ids = [Path(label).relative_to(folder).as_posix() for label in labels]
-        found = Texts(list(documents), list(labels), None, fields=Fields(ids, list(titles), {}))
-        for held in (documents, titles, labels):
-            held.clear()
+        fields = reader.fields()
+        paths = (Path(label).relative_to(folder).as_posix() for label in labels)
+        fields = fields._replace(
+            ids=[own or path for own, path in zip(fields.ids, paths, strict=True)]
+        )
+        found = Texts(list(documents), list(labels), None, fields=fields)
+        documents.clear()
+        labels.clear()
         return found
 
     size = 0
-    for path, extract, encoding in files:
-        text, title, wrong = b"", None, None
-        with Lines(path, context.options.max_line, on_read, encoding=encoding) as source:
-            try:
-                text, title = _document(source, context, extract)
-            except BadDocument as bad:
-                wrong = bad
+    for path in files:
+        text, wrong = b"", None
+        with opened(path) as source:
+            how = read(source)
+            if callable(how):
+                try:
+                    text = _document(source, context, how, reader, str(folder))
+                except BadDocument as bad:
+                    wrong = bad
+            else:
+                if documents:
+                    yield texts()
+                    size = 0
+                yield from how
             if source.is_utf8:
                 context.noticed.utf8.append(str(path))
             on_digest(source.digest())
+        if not callable(how):
+            continue
         if wrong is not None:
             if documents:  # what comes before it is told of first
                 yield texts()
@@ -99,8 +120,8 @@ def read_folder(
             context.bad(wrong.reason, str(wrong), str(path), None)
             if not context.keep_empty:
                 continue
+            reader.add({})
         documents.append(text)
-        titles.append(title)
         labels.append(str(path))
         size += len(text)
         if len(documents) >= TOGETHER or size >= SIZE:
@@ -110,18 +131,59 @@ def read_folder(
         yield texts()
 
 
-def _document(source: Lines, context: Context, extract: Extract) -> tuple[bytes, str | None]:
-    """Make text and title of a file; neither the file nor the text may be longer than a line."""
+def _document(
+    source: Lines, context: Context, extract: Extract, reader: FieldReader, label: str = ""
+) -> bytes:
+    """Return the text of a file, and let a reader take its fields.
+
+    Neither the file nor the text may be longer than a line.
+
+    Raises
+    ------
+    BadDocument
+        If it is no good document; no fields are taken then.
+    """
     parts, size, limit = [], 0, context.options.max_line
     for block in source.blocks():
         parts.append(block)
         size += len(block)
         if size > limit:
             break
-    try:
-        text, title = (b"", None) if size > limit else extract(b"".join(parts), context.options)
-    except MissingInputError as error:
-        raise MissingInputError(f"{source.label}: {error}") from None
-    if max(size, len(text)) > limit:
+    else:
+        try:
+            found = extract(b"".join(parts), context.options)
+        except MissingInputError as error:
+            raise MissingInputError(f"{source.label}: {error}") from None
+        if isinstance(found, dict):
+            title = reader.wanted.title
+            wanted = chosen(context, label or source.label, list(found), [found]).wanted
+            values = (_named(found, name, source.label) for name in wanted.text or ())
+            text = joined(value.encode("utf-8", "replace") for value in values)
+            record = {n: v for n, v in found.items() if n not in (wanted.text or ())}
+            record[title] = found.get(wanted.title)
+        else:
+            text = found[0]
+            record = {reader.wanted.title: found[1]}
+        size = len(text)
+    if size > limit:
         raise BadDocument("line too long", f"a document of more than {limit} bytes (--max-line)")
-    return text, title
+    try:
+        reader.add(record)
+    except FieldError as error:
+        raise BadDocument("field not plain", str(error)) from None
+    return text
+
+
+def _named(record: dict[str, Any], name: str, label: str) -> str:
+    """Return a field of the text; a missing value is empty.
+
+    Raises
+    ------
+    CorpusError
+        If there is no such field.
+    """
+    if name not in record:
+        raise CorpusError(
+            f"no field {name!r} (it has {field_names(record)}; choose one with --text-field)", label
+        )
+    return str(record[name] or "")

@@ -8,20 +8,20 @@ from __future__ import annotations
 import io
 import logging
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date
 from importlib import import_module
 from typing import Any
 
-from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
-from pysgrld.corpus.formats.text_fields import chosen, joined
+from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
+from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
 #: Bytes that a file of these may unpack to, unless --max-input allows more.
 LARGEST = 2**30
 #: Records by number, with their fields by name; or what is wrong with one.
-_Records = list[tuple[int, Mapping[str, Any] | BadDocument]]
+_Records = list[Numbered]
 
 #: What a field of RIS is called here where rispy has another name, which some kinds of works have.
 _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors": "authors"}
@@ -68,7 +68,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
         (i, {name: _cell(cell) for name, cell in zip(heads, row, strict=False) if name})
         for i, row in rows[1:]
     ]
-    yield from _texts(records, source, context, "row")
+    yield from texts_of(records, source, context, "row")
 
 
 def _cell(value: Any) -> Any:
@@ -98,7 +98,7 @@ def ris(source: Lines, context: Context) -> Iterator[Texts]:
     for number, work in enumerate(found, 1):
         named = {_RIS[name]: value for name, value in work.items() if name in _RIS}
         records.append((number, named | {n: v for n, v in work.items() if n not in _RIS}))
-    yield from _texts(records, source, context, "work")
+    yield from texts_of(records, source, context, "work")
 
 
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
@@ -119,7 +119,7 @@ def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
             line = (block.start_line or 0) + 1
             bad = BadDocument("not BibTeX", f"no entry of BibTeX, in line {line}")
             records.append((len(records) + 1, bad))
-    yield from _texts(records, source, context, "entry")
+    yield from texts_of(records, source, context, "entry")
 
 
 def _library(module: str, what: str, package: str, label: str) -> Any:
@@ -152,44 +152,3 @@ def _text(context: Context, source: Lines) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise CorpusError(undecodable(context.options.encoding), source.label, line) from None
-
-
-def _texts(records: _Records, source: Lines, context: Context, noun: str) -> Iterator[Texts]:
-    """Yield one document a record; one without the fields of the text has no words."""
-    good = [record for _, record in records if not isinstance(record, BadDocument)]
-    names = list(dict.fromkeys(name for record in good for name in record))
-    context = chosen(context, source.label, names, good)
-    for name in context.wanted.text or ():
-        if name not in names:
-            raise CorpusError(
-                f"no field {name!r} (it has {field_names(names)}; choose one with --text-field)",
-                source.label,
-            )
-    batch, limit = Batch(source.label, context, noun=noun), context.options.max_line
-    for number, record in records:
-        try:
-            if isinstance(record, BadDocument):
-                raise record
-            plain = {name: _plain(value) for name, value in record.items()}
-            fields = (plain.get(name) for name in context.wanted.text or ())
-            text = joined(
-                str(field).encode("utf-8", "replace") for field in fields if field is not None
-            )
-            if len(text) > limit:
-                raise BadDocument("line too long", f"more than {limit} bytes (--max-line)")
-            batch.add(text, plain, number)
-        except BadDocument as bad:
-            batch.refuse(bad, number)
-        if batch.full:
-            yield batch.texts()
-    if batch:
-        yield batch.texts()
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that is no list: authors and keywords are joined."""
-    if isinstance(value, Mapping):
-        value = value.values()
-    elif isinstance(value, str) or not isinstance(value, Iterable):
-        return value
-    return "; ".join(map(str, value))

@@ -11,14 +11,18 @@ from itertools import islice
 from statistics import fmean
 from typing import Any
 
+from pysgrld.corpus.about.details import WantedFields
+from pysgrld.corpus.formats.names_of_fields import other_names
 from pysgrld.corpus.formats.protocol import Context
 from pysgrld.corpus.reading import USUAL_TEXT_FIELD
 from pysgrld.errors import CorpusError
 
 #: Names of fields that are the text, the first that is there; other letters than these do not matter.
-NAMES = (USUAL_TEXT_FIELD, "abstract", "abstractnote", "body", "content", "fulltext")
+NAMES = (USUAL_TEXT_FIELD, "abstract", "abstractnote", "ab", "body", "content", "fulltext")
 #: Names of fields that are a document's id and title, where a person has named none.
-_IDS, _TITLES = ("id", "key"), ("title",)
+_IDS, _TITLES = ("id", "key"), ("title", "ti", "subject", "headline")
+#: Names that are an id where each of the first records has one of its own.
+_NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
 #: Records that are looked at.
 SAMPLED = 200
 #: A long text has so many characters and words on average, and is so many times as long as any other.
@@ -29,6 +33,7 @@ JOINT = b"\n\n"
 #: Scripts without blanks between words, of which each letter counts as one.
 _SOLID = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[{_SOLID}]|[^\s{_SOLID}]+")
+_NUMBER = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*")
 
 
 def chosen(
@@ -55,42 +60,80 @@ def chosen(
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
         return context
-    text = wanted.text
+    text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
         text = (",".join(text),)  # a name that has a comma in it
     if not text:
-        found = usual(names, NAMES) or _long_text(names, records)
+        words = [name for name in names if not _numbers(name, rows)]
+        found = usual(words, NAMES) or long_text(words, rows)
         text = (found or USUAL_TEXT_FIELD,)
         if found not in (None, USUAL_TEXT_FIELD) and found not in noticed.text_fields.values():
             said = f"{label}: the text is the field {found!r}"
             context.log(f"{said} (--text-field NAME takes another, NAME,NAME joins several)")
         if found:
             noticed.text_fields[label] = found
-    text = tuple(name if name in names else usual(names, (_plain(name),)) or name for name in text)
+    text = tuple(_name_here(name, names) for name in text)
     for name in text:
         if names.count(name) > 1:
             raise CorpusError(f"more than one field {name[:40]!r} in the header", label, 1)
+    keys = [*_IDS, *(name for name in _NUMBERS_OF_WORKS if _is_key(usual(names, [name]), rows))]
     own = [
         name if name in wanted.named or name in names else usual(names, known) or name
-        for name, known in ((wanted.id, _IDS), (wanted.title, _TITLES))
+        for name, known in ((wanted.id, keys), (wanted.title, _TITLES))
     ]
     return context._replace(wanted=wanted._replace(text=text, id=own[0], title=own[1]))
+
+
+def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the other names, among these, of each wanted field that is missing: PY of year."""
+    return {
+        name: same
+        for name in (wanted.id, wanted.title, *wanted.columns)
+        if name not in names and (same := [n for n in other_names(name) if n in names])
+    }
+
+
+def _name_here(name: str, names: Sequence[str]) -> str:
+    """Return the name of a field here, which may have other letters, or be that of another format."""
+    known = (name, *other_names(name))
+    return next((n for n in known if n in names), "") or usual(names, [*map(_plain, known)]) or name
+
+
+def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether each record has a value of its own in a field."""
+    values = {str(row.get(name) or "").strip() for row in rows} if name else set()
+    return len(values) == len(rows) > 0 and "" not in values
+
+
+def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a field holds numbers alone, as a column of counts does."""
+    values = [value for row in rows if (value := row.get(name)) not in (None, "")]
+    return bool(values) and all(
+        isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
+        for value in values
+    )
 
 
 def usual(names: Sequence[str], known: Sequence[str]) -> str | None:
     """Return the name that is the first of the known ones in spite of capitals, blanks and points."""
     if len(found := [name for name in names if name == known[0]]) == 1:
         return found[0]
-    plain = list(map(_plain, names))
+    plain = plain_names(names)
     once = Counter(plain)
     return next((names[plain.index(name)] for name in known if once[name] == 1), None)
 
 
+def plain_names(names: Iterable[str]) -> list[str]:
+    """Return names of fields by their letters and digits alone, in small letters."""
+    return [_plain(name) for name in names]
+
+
 def _plain(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.casefold())
+    plain = re.sub(r"[\W_]", "", name.casefold())
+    return plain if len(plain) > 2 else name.casefold().strip()  # "a,b" is no AB
 
 
-def _long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
+def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
     """Return the only field that holds long texts; None where there is none, or more than one."""
     rows = list(islice(records, SAMPLED))
     lengths: dict[str, float] = {}

@@ -1,0 +1,95 @@
+"""Files of elements <DOC> ... </DOC>: collections of TREC, and what wikiextractor makes of a dump.
+
+They look like XML and are not: nothing is escaped for sure, and there is no root. So a document is what
+stands between the tags, read one by one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
+from pysgrld.corpus.formats.record_texts import Numbered, texts_of
+from pysgrld.corpus.lines import Lines, undecodable
+from pysgrld.errors import CorpusError
+
+_BEGIN = re.compile(rb"\s*(?:<(?!doc\b)[^<>]*>\s*)*<doc\b([^<>]*)>", re.I)
+_END = re.compile(rb"</doc\s*>", re.I)
+#: Between documents there may be tags of the file, and blanks.
+_BETWEEN = re.compile(rb"\s*(?:<[^<>]*>\s*)*")
+_ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
+#: A field of a document of TREC: its tags are capitals.
+_FIELD = re.compile(r"<([A-Z][A-Z0-9_-]*)\b[^<>]*>(.*?)</\1\s*>", re.S)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+#: The field that holds the text of documents which have none of that name.
+_TEXT = "TEXT"
+
+
+def read(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document an element; fields are its attributes and the elements in it."""
+    yield from texts_of(_documents(context, source), source, context, "document")
+
+
+def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
+    """Yield the documents of a file, each with its number.
+
+    Raises
+    ------
+    CorpusError
+        If something stands between documents, or the last one does not end.
+    """
+    held, number, line, limit = b"", 0, 1, context.options.max_line
+    looked = 0  # so far there is no end in it
+    for block in source.blocks():
+        held += block
+        start = 0
+        while (end := _END.search(held, max(start, looked - 8))) is not None:
+            begin = _BEGIN.match(held, start, end.start())
+            if begin is None:
+                raise CorpusError(
+                    "text between documents: each begins with <doc> and ends with </doc>; mend the file",
+                    source.label,
+                    line + held.count(b"\n", start, end.start()),
+                )
+            number += 1
+            yield number, _record(begin[1], held[begin.end() : end.start()], context)
+            line += held.count(b"\n", start, end.end())
+            start, looked = end.end(), 0
+        held = held[start:]
+        looked = len(held)
+        if len(held) > limit:
+            raise CorpusError(
+                f"a document of more than {limit} bytes (--max-line), or one that does not end (</doc>)",
+                source.label,
+                line,
+            )
+    if _BEGIN.match(held) or not _BETWEEN.fullmatch(held):
+        raise CorpusError(
+            "the last document does not end (</doc>): the file was cut off; fetch or write it again",
+            source.label,
+            line + held[: len(held) - len(held.lstrip())].count(b"\n"),
+        )
+
+
+def _record(attributes: bytes, content: bytes, context: Context) -> dict[str, str] | BadDocument:
+    """Return the fields of a document."""
+    try:
+        head, text = attributes.decode("utf-8"), content.decode("utf-8")
+    except UnicodeDecodeError:
+        return BadDocument("not UTF-8", undecodable(context.options.encoding))
+    record = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(head)}
+    parts: dict[str, list[str]] = {}
+    if "url" not in record:  # wikiextractor's text has no fields in it
+        for match in _FIELD.finditer(text):
+            parts.setdefault(match[1], []).append(_plain(match[2]))
+    if _TEXT not in parts:
+        rest = _FIELD.sub(" ", text) if parts else text
+        parts["text" if not parts else _TEXT] = [_plain(rest)]
+    return record | {name: "\n".join(values) for name, values in parts.items()}
+
+
+def _plain(text: str) -> str:
+    """Return text without tags, its entities as characters."""
+    return html.unescape(_TAG.sub(" ", text)).strip()

@@ -1,0 +1,64 @@
+"""How lists of works, collections of documents and messages begin, whose files have any name."""
+
+from __future__ import annotations
+
+import re
+
+from pysgrld.corpus.formats.table_head import delimiter_of
+
+WEB_OF_SCIENCE = re.compile(
+    rb"\s*(?:FN [^\n]*\n\s*VR [0-9]|(?:FN [^\n]*\n)?PT [A-Z][ \t]*\r?\n(?:[A-Z][A-Z0-9] |UT))"
+)
+PUBMED = re.compile(rb"\s*PMID *- ?[0-9]+[ \t]*\r?\n")
+ENDNOTE = re.compile(rb"\s*%0 [A-Z][^\n]*\n%[A-Z0-9@+~] ")
+REFWORKS = re.compile(rb"\s*RT [A-Z][^\n]*\n(?:[A-Z][A-Z0-9] [^\n]*\n)*?(?:SR|ID|A1|T1|JF|YR|AB) ")
+#: Some programs write lines of their own before the first work.
+RIS = re.compile(rb"\s*(?:[A-Z][A-Za-z ]*:[^\n]*\n\s*){0,8}TY  ?- ")
+_ENTRY = (
+    rb"@(?:article|book|in\w+|misc|\w*thesis|string|comment|techreport|proceedings|preamble|online)"
+)
+BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b\s*[{(]" % _ENTRY, re.I)
+
+#: Without a way back: a file of blanks would take quadratic time.
+_BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
+#: A document type that declares something itself ("[") is none of these.
+PUBMED_XML = re.compile(
+    rb"%b(?:<!DOCTYPE\s+Pubmed\w+[^>\[]*>\s*)?%b<Pubmed(?:Article|BookArticle)(?:Set)?[\s>]"
+    % (_BEFORE_ROOT, _BEFORE_ROOT),
+    re.S,
+)
+JATS = re.compile(
+    rb"%b(?:<!DOCTYPE\s+(?:article|pmc-articleset)\b[^>\[]*>%b<(?:article|pmc-articleset)\b"
+    rb"|<pmc-articleset\b|<article\s[^>]*(?:article-type|dtd-version|xmlns:(?:xlink|mml)|xml:lang)=)"
+    % (_BEFORE_ROOT, _BEFORE_ROOT),
+    re.S,
+)
+DOC = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
+    rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?:\s*<DOC(?:NO|ID)\b|\s*<[A-Z]+\b|[^<])",
+    re.I,
+)
+
+_NAME = rb"[A-Za-z][A-Za-z0-9-]*"
+MBOX = re.compile(rb"\s*From (?:[^\n]*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n>?%b:" % _NAME)
+#: A header of a message: lines "Name: value", which may go on, and a blank line or the end of the head.
+MESSAGE = re.compile(rb"%b:[^\n]*\n(?:(?:%b:|[ \t])[^\n]*\n)*(?:\r?\n|\Z)" % (_NAME, _NAME))
+_HEADER = re.compile(
+    rb"^(from|to|date|subject|message-id|received|return-path|delivered-to|mime-version|newsgroups|path"
+    rb"|xref|nntp-posting-host|organization|lines|content-type):",
+    re.I | re.M,
+)
+#: Different names of headers that make a message.
+_NAMES = 2
+
+
+def is_message(head: bytes, name: str) -> bool:
+    """Return whether lines "Name: value" are the header of a message: From, and another usual one."""
+    match = MESSAGE.match(head)
+    names = {n.lower() for n in _HEADER.findall(match[0])} if match else set()
+    return b"from" in names and len(names) >= _NAMES
+
+
+def is_table(head: bytes, name: str) -> bool:
+    """Return whether the first lines are a header and records of a table."""
+    return delimiter_of(head) is not None

@@ -1,0 +1,21 @@
+"""The names that the fields of a work have in lists of works: words in some formats, tags in others."""
+
+from __future__ import annotations
+
+#: Names of the same field of a work: tags of RIS, Web of Science, PubMed and EndNote, and words.
+SAME = (
+    ("abstract", "AB", "N2", "%X", "notes_abstract", "OAB"),
+    ("title", "TI", "T1", "%T", "primary_title"),
+    ("year", "PY", "Y1", "YR", "%D", "publication_year"),
+    ("authors", "AU", "A1", "%A", "author", "first_authors"),
+    ("keywords", "KW", "DE", "OT", "%K", "author_keywords"),
+    ("journal", "SO", "JT", "JO", "JF", "T2", "%J", "journal_name", "secondary_title"),
+    ("doi", "DO", "DI", "%R"),
+    ("language", "LA", "%G"),
+)
+_SAME = {name: names for names in SAME for name in names}
+
+
+def other_names(name: str) -> tuple[str, ...]:
+    """Return all names of a field of a work, in any format; none of any other field."""
+    return _SAME.get(name) or _SAME.get(name.upper()) or _SAME.get(name.lower()) or ()

@@ -1,0 +1,88 @@
+"""Records with named fields, one after the other, as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
+from pysgrld.corpus.formats.text_fields import SAMPLED, called_otherwise, chosen, joined
+from pysgrld.corpus.lines import Lines
+from pysgrld.errors import CorpusError
+
+#: A record by its number, with its fields by name; or the reason why one is bad.
+Numbered = tuple[int, Mapping[str, Any] | BadDocument]
+
+
+def texts_of(
+    records: Iterable[Numbered],
+    source: Lines,
+    context: Context,
+    noun: str,
+    known: Sequence[str] = (),
+) -> Iterator[Texts]:
+    """Yield one document a record; a record without the fields of the text has no words.
+
+    Parameters
+    ----------
+    records : iterable of (int, mapping or BadDocument)
+        Read one by one, after the first `SAMPLED`, which tell which field is the text.
+    source : Lines
+    context : Context
+    noun : str
+        The name of a record in messages; empty: numbers are those of lines.
+    known : sequence of str
+        Fields that the format has whether or not the first records have them.
+
+    Raises
+    ------
+    CorpusError
+        If there is no record, or none has a field of the text.
+    """
+    records = iter(records)
+    first = list(islice(records, SAMPLED))
+    sample = [record for _, record in first if not isinstance(record, BadDocument)]
+    names = list(dict.fromkeys(chain(known, *sample)))
+    context = chosen(context, source.label, names, map(plain, sample))
+    for name in context.wanted.text or ():
+        if name not in names:
+            raise CorpusError(
+                f"no field {name!r} (it has {field_names(names)}; choose one with --text-field)",
+                source.label,
+            )
+    aliases = called_otherwise(context.wanted, names)
+    batch, limit = Batch(source.label, context, noun=noun), context.options.max_line
+    for number, record in chain(first, records):
+        try:
+            if isinstance(record, BadDocument):
+                raise record
+            fields = plain(record)
+            for name, same in aliases.items():
+                fields[name] = next((fields[n] for n in same if fields.get(n)), None)
+            texts = (fields.get(name) for name in context.wanted.text or ())
+            text = joined(
+                str(value).encode("utf-8", "replace") for value in texts if value is not None
+            )
+            if len(text) > limit:
+                raise BadDocument("line too long", f"more than {limit} bytes (--max-line)")
+            batch.add(text, fields, number)
+        except BadDocument as bad:
+            batch.refuse(bad, number)
+        if batch.full:
+            yield batch.texts()
+    if batch:
+        yield batch.texts()
+
+
+def plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record whose values are no lists: authors and keywords are joined."""
+    return {name: _joined(value) for name, value in record.items()}
+
+
+def _joined(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif isinstance(value, str) or not isinstance(value, Iterable):
+        return value
+    return "; ".join(map(str, value))

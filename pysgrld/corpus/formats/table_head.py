@@ -1,0 +1,105 @@
+"""Tables told by their content: a first line that names fields, and records with as many of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from itertools import islice
+
+from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
+
+#: Separators of fields, the surest first.
+DELIMITERS = ("\t", ";", ",")
+#: Records that are looked at; the longest name of a field.
+_RECORDS, _LONGEST = 50, 40
+#: Records by which one usual name is no chance, the header counted.
+_FEW = 2
+#: Names of fields that tables have, by letters alone: two of them, or one of the text, make a header.
+_USUAL = frozenset(
+    (
+        *NAMES,
+        *(
+            "id",
+            "key",
+            "title",
+            "ti",
+            "author",
+            "authors",
+            "au",
+            "year",
+            "py",
+            "date",
+            "doi",
+            "pmid",
+            "pt",
+        ),
+        *(
+            "label",
+            "category",
+            "class",
+            "topic",
+            "url",
+            "source",
+            "journal",
+            "keywords",
+            "name",
+            "user",
+        ),
+        *("articletitle", "publicationyear", "sourcetitle", "documenttitle", "createdat", "score"),
+    )
+)
+
+
+def delimiter_of(head: bytes) -> str | None:
+    """Return what separates the fields of a table, by how it begins; None if it is no table.
+
+    Tabs are in few texts, commas in all. So a table by tabs has a header of short names and a column of
+    longer texts, or names that are usual; one by commas or semicolons has usual names: two, or one that
+    is of a text.
+
+    Parameters
+    ----------
+    head : bytes
+        The first lines of the file in UTF-8; the last one may be cut off.
+    """
+    text = head.decode("utf-8", "replace")
+    line = text.partition("\n")[0]
+    for delimiter in DELIMITERS:
+        if delimiter in line and _is_table(text, delimiter):
+            return delimiter
+    return None
+
+
+def _is_table(text: str, delimiter: str) -> bool:
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        records = [record for record in islice(reader, _RECORDS + 1) if record]
+    except csv.Error:
+        return False
+    if len(records) > 2 and len(records) <= _RECORDS:
+        records.pop()  # which may be cut off
+    if len(records) < 2:
+        return False
+    names = [name.strip() for name in records[0]]
+    while names and not names[-1]:
+        names.pop()
+    plain = plain_names(names)
+    if len(names) < 2 or len(set(plain)) < len(names) or not all(plain):
+        return False
+    if any(len(name) > _LONGEST or name.isdigit() for name in names):
+        return False
+    if any(not len(names) <= len(record) <= len(records[0]) for record in records[1:]):
+        return False
+    usual = _USUAL.intersection(plain)
+    if len(usual) > 1 or (usual & frozenset(NAMES) and len(records) > _FEW):
+        return True
+    rows = [dict(zip(names, record, strict=False)) for record in records[1:]]
+    short = all(len(name.split()) <= 3 for name in names)
+    return delimiter == "\t" and short and len(rows) > 1 and long_text(names, rows) is not None
+
+
+def columns_without_names(head: bytes) -> int:
+    """Return how many fields the lines of a text have that tabs separate alike; 0 if they do not."""
+    lines = [line for line in head.splitlines()[:-1][:_RECORDS] if line.strip()]
+    numbers = {line.count(b"\t") for line in lines}
+    return numbers.pop() + 1 if len(lines) > 2 and len(numbers) == 1 and numbers != {0} else 0

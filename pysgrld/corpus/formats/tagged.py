@@ -1,0 +1,229 @@
+"""Lists of works whose lines begin with tags: Web of Science, PubMed (MEDLINE), EndNote, RefWorks.
+
+Works are read one by one, so that memory does not depend on how many there are. Lines that go on are put
+together; lists, such as authors and keywords, are joined by semicolons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from pysgrld.corpus.formats.protocol import Context, Texts
+from pysgrld.corpus.formats.record_texts import Numbered, texts_of
+from pysgrld.corpus.lines import Lines, undecodable
+from pysgrld.errors import CorpusError
+
+
+class _Tags(NamedTuple):
+    """The way in which a format tags its lines.
+
+    Attributes
+    ----------
+    what : str
+        The format, in messages.
+    line : re.Pattern
+        A line with a tag and a value.
+    first, last : str
+        The tags that begin and end a work; `last` is empty if the next work ends it.
+    lists : frozenset of str
+        Tags whose further lines are further values.
+    known : tuple of str
+        Fields that works may have, which may be missing in the first of them.
+    names : mapping of str to str
+        Names of fields that nobody knows by their tag.
+    outside : frozenset of str
+        Tags of the file, which belong to no work.
+    """
+
+    what: str
+    line: re.Pattern[str]
+    first: str
+    last: str
+    known: tuple[str, ...]
+    lists: frozenset[str] = frozenset()
+    names: Mapping[str, str] = {}
+    outside: frozenset[str] = frozenset()
+
+
+_WEB_OF_SCIENCE = _Tags(
+    "Web of Science",
+    re.compile(r"([A-Z][A-Z0-9])(?: (.*))?"),
+    "PT",
+    "ER",
+    ("UT", "TI", "AB", "PY"),
+    frozenset(["AU", "AF", "BA", "BF", "BE", "CA", "GP", "CR", "C1", "C3", "RI", "OI", "EM"]),
+    outside=frozenset(["FN", "VR", "EF"]),
+)
+_PUBMED = _Tags(
+    "PubMed (MEDLINE)",
+    re.compile(r"([A-Z][A-Z0-9]{0,3}) *- ?(.*)"),
+    "PMID",
+    "",
+    ("PMID", "TI", "AB", "DP", "PY"),
+)
+_ENDNOTE = _Tags(
+    "EndNote",
+    re.compile(r"(%[A-Z0-9!@#$%^&*()+\[\]<>=~?:;|-])(?: (.*))?"),
+    "%0",
+    "",
+    ("title", "abstract", "year"),
+    names={
+        "%0": "type",
+        "%T": "title",
+        "%A": "authors",
+        "%X": "abstract",
+        "%D": "year",
+        "%K": "keywords",
+        "%J": "journal",
+        "%B": "secondary_title",
+        "%R": "doi",
+        "%V": "volume",
+        "%N": "number",
+        "%P": "pages",
+        "%I": "publisher",
+        "%C": "place_published",
+        "%E": "editors",
+        "%G": "language",
+        "%U": "url",
+        "%Z": "notes",
+        "%@": "issn",
+        "%8": "date",
+        "%M": "accession_number",
+        "%L": "call_number",
+        "%F": "label",
+        "%+": "author_address",
+    },
+)
+_REFWORKS = _Tags("RefWorks", re.compile(r"([A-Z][A-Z0-9]) (.*)"), "RT", "", ("T1", "AB", "YR"))
+
+
+def web_of_science(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a work of a list that Web of Science exports as plain text."""
+    return _read(source, context, _WEB_OF_SCIENCE)
+
+
+def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a work of a list that PubMed exports (.nbib, MEDLINE)."""
+    return _read(source, context, _PUBMED)
+
+
+def endnote(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a work of a list that EndNote and others export (.enw, refer)."""
+    return _read(source, context, _ENDNOTE)
+
+
+def refworks(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a work of a list in the tags of RefWorks."""
+    return _read(source, context, _REFWORKS)
+
+
+def _read(source: Lines, context: Context, tags: _Tags) -> Iterator[Texts]:
+    yield from texts_of(_works(source, context, tags), source, context, "work", tags.known)
+
+
+def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
+    """Yield the works of a file, each with its number.
+
+    Raises
+    ------
+    CorpusError
+        If there is none, or the last one does not end.
+    """
+    number, work, open_since, size = 0, _Work(tags), 0, 0
+    limit = context.options.max_line
+    for line_number, line in _lines(context, source):
+        match = tags.line.fullmatch(line)
+        tag = match[1] if match else ""
+        ends = bool(tags.last) and tag == tags.last
+        if work and (ends or tag == tags.first):
+            if tags.last and not ends:
+                raise CorpusError(
+                    f"a work begins ({tags.first}) before that of line {open_since} has ended "
+                    f"({tags.last}); export the list again",
+                    source.label,
+                    line_number,
+                )
+            number += 1
+            yield number, work.record()
+            work, size = _Work(tags), 0
+        if ends or tag in tags.outside or not line.strip():
+            continue
+        size += len(line)
+        if size > limit:
+            raise CorpusError(
+                f"a work of more than {limit} bytes (--max-line): this is no list of {tags.what}",
+                source.label,
+                line_number,
+            )
+        if match:
+            if not work:
+                open_since = line_number
+            work.add(tag, match[2] or "")
+        elif work:  # indented as a rule, but not where a program has broken lines again
+            work.go_on(line)
+        else:
+            raise CorpusError(
+                f"{line.strip()[:40]!r} is no line of a work of {tags.what}; export the list again",
+                source.label,
+                line_number,
+            )
+    if work:
+        if tags.last:
+            raise CorpusError(
+                f"the work of line {open_since} does not end ({tags.last}): the file was cut off; export "
+                "it again",
+                source.label,
+            )
+        number += 1
+        yield number, work.record()
+    if not number:
+        raise CorpusError(f"a list of {tags.what} without works; export it again", source.label)
+
+
+def _lines(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file as text, each with its number."""
+    for block in source.lines(context.bad):
+        for offset, line in enumerate(block.removesuffix(b"\n").split(b"\n")):
+            number = source.line + 1 + offset
+            try:
+                yield number, line.decode("utf-8").rstrip("\r")
+            except UnicodeDecodeError:
+                raise CorpusError(
+                    undecodable(context.options.encoding), source.label, number
+                ) from None
+
+
+class _Work:
+    """The fields of one work, as its lines come."""
+
+    def __init__(self, tags: _Tags) -> None:
+        self.tags, self.tag = tags, ""
+        self.values: dict[str, list[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def add(self, tag: str, value: str) -> None:
+        """Take a line with a tag."""
+        self.tag = tag
+        self.values.setdefault(tag, []).append(value.strip())
+
+    def go_on(self, text: str) -> None:
+        """Take a line that goes on."""
+        values = self.values[self.tag]
+        if self.tag in self.tags.lists:
+            values.append(text.strip())
+        else:
+            values[-1] = f"{values[-1]} {text.strip()}".strip()
+
+    def record(self) -> dict[str, str]:
+        """Return the fields by name."""
+        record = {
+            self.tags.names.get(tag, tag): "; ".join(filter(None, values))
+            for tag, values in self.values.items()
+        }
+        if self.tags is _PUBMED and (year := re.match(r"[0-9]{4}", record.get("DP", ""))):
+            record["PY"] = year[0]
+        return record
