@@ -100,7 +100,8 @@ def command(
         # everything that may be refused, before minutes are spent; ranks say it once
         old = read_results(Path(compare)) if compare else None
         if out:
-            check_outputs([Path(out)], force=force)
+            read = [name for name in (compare, corpus) if name]
+            check_outputs([Path(out)], force=force, inputs=read)
         if isa:
             use_isa(isa)
         if mpi:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
+from pysgrld.errors import OutputError
 from pysgrld.options.parse import choice
 
 from .options import Described, Value, flag
@@ -27,6 +28,9 @@ _PLACES = {
     ),
     "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/sgmc.fish", ""),
 }
+
+#: Text of every script that is written here, and of no other file.
+_MARK = b"_SGMC_COMPLETE"
 
 _SHELL = Value(choice(*_PLACES), "SHELL")
 
@@ -63,6 +67,8 @@ def command(shell: str, install: bool) -> None:
 
     variable, below_home, file_in_it, otherwise = _PLACES[shell]
     path = Path(os.environ.get(variable) or Path.home() / below_home) / file_in_it
+    if path.exists() and _MARK not in path.read_bytes():
+        raise OutputError(f"{path}: was not written by sgmc; move it away, and install again")
     with whole_file(path) as file:
         file.write(f"{script.strip()}\n".encode())
     echo(f"{path}: written; open a new shell", err=True)

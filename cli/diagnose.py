@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from pysgrld.errors import UsageError
 from pysgrld.options.parse import integer
 
-from .options import Described, as_json, layer, plain, quiet, show_json, threads
+from .options import Described, as_json, flag, layer, plain, quiet, show_json, threads
 from .terminal import echo, fill, room, wrap
 from .topics import named
 from .values import runs
@@ -45,6 +47,7 @@ Examples:
     metavar="N",
 )
 @plain("--picture", "none", "also draw it: traces, overlaps, R-hat", parse=str, metavar="FILE.png")
+@flag("--force", "replace that picture if it is there")
 @as_json
 @quiet
 @threads
@@ -54,6 +57,7 @@ def command(
     layer: int | None,
     burn_in: int | None,
     picture: str | None,
+    force: bool,
     **values: Any,
 ) -> None:
     """Tell which topics several chains share, and whether the chains have mixed.
@@ -71,8 +75,12 @@ def command(
 
     if picture is not None:
         from pysgrld.reading.diagnosis_picture import check_picture
+        from pysgrld.run.layout import check_outputs
 
         check_picture(picture)
+        check_outputs([Path(picture)], force=force)
+    elif force:
+        raise UsageError("--force is for a picture: name it with --picture FILE.png")
     with Screen(quiet=values["quiet"]) as screen:
         with screen.steps() as tell:
             found = diagnose(

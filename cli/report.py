@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import click
 from pysgrld.options.parse import integer
 
 from .options import Described, finite, flag, layer, plain, quiet, run_argument, threads
+
+#: Where the page of a run is written, in its folder.
+PAGE = "report.html"
 
 
 @click.command(
@@ -125,6 +129,7 @@ def command(
     from pysgrld.report.page_file import compact
     from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs
+    from pysgrld.run.ownership import claim_files
 
     from .progress import Screen
 
@@ -132,7 +137,7 @@ def command(
         raise UsageError("-o names one file, --folder a folder: give one of them")
     if port is not None and not serve:
         raise UsageError("--port is of --serve: give both")
-    with Screen(quiet=values["quiet"]) as screen:
+    with Screen(quiet=values["quiet"]) as screen, contextlib.ExitStack() as held:
         place = find_folder(run, chains=True)
         read = [name for name in (texts, metadata, labels) if name is not None]
         facts = [Path(json)] if json else []
@@ -140,11 +145,13 @@ def command(
         if folder is not None or serve:
             check_outputs(facts, force=force, inputs=read)
             where = Path(folder) if folder is not None else place / "page"
-            beside = page_folder.PageFolder(where, force=force)
+            beside = held.enter_context(page_folder.PageFolder(where, force=force))
             path = where / page_folder.INDEX
         else:
-            path = Path(out) if out is not None else place / "report.html"
-            check_outputs([path, *facts], force=force, inputs=read)
+            path = Path(out) if out is not None else place / PAGE
+            check_outputs(facts if out is None else [path, *facts], force=force, inputs=read)
+            if out is None:
+                claim_files(place, [PAGE], force=force)
         effects = None
         if effect is not None:
             effects = _effects(screen, run, effect, cluster, metadata, layer, values["threads"])

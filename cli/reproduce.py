@@ -48,7 +48,7 @@ Examples:
 @plain("--corpus", "none", "the paper's data: a folder", parse=str, metavar="PATH")
 @flag("--quick", "a small cut, few iterations: to see that it works")
 @plain("-o/--out", f"{OUT}/EXPERIMENT", "folder of the CSV and PNG files", parse=str, metavar="DIR")
-@flag("--force", "write over what is in that folder")
+@flag("--force", "replace the results in that folder")
 @flag("--no-pictures", "CSV files only: matplotlib is not needed")
 @plain("--rows", "all", "rows of the table, by name or pattern", parse=patterns, metavar="NAME,...")
 @plain(

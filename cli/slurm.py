@@ -224,7 +224,7 @@ def command(
         echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
         return
     path = Path(out)
-    check_outputs([path], force=force)
+    check_outputs([path], force=force, inputs=[setup] if setup else [])
     with whole_file(path) as file:
         file.write(written.encode())
     echo(f"submit it with: sbatch {path}", err=True)

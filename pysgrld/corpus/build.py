@@ -36,6 +36,7 @@ from pysgrld.run.files import (
     replace_file,
     write_new,
 )
+from pysgrld.run.ownership import foreign, mark_of
 from pysgrld.run.signals import StopFlag
 from pysgrld.types import Documents, Key
 
@@ -202,12 +203,15 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
 def drop_text(path: Path) -> int:
     """Remove the texts from a stored corpus, and return how many bytes that frees.
 
-    Its fingerprint stays, so that runs on it go on. What a process that was killed left is removed too.
+    Its fingerprint stays, so that runs on it continue. The header keeps the record of the removed file,
+    by which it is also removed after a process was killed before it did so.
 
     Raises
     ------
     CorpusError
         If it is no stored corpus, or a damaged one.
+    OutputError
+        If the file of the texts is not as sgmc wrote it.
     WriteError
         If it cannot be changed.
     """
@@ -215,10 +219,18 @@ def drop_text(path: Path) -> int:
     freed = 0
     try:
         meta = jsonio.unsealed(read_small(path / "meta.json", links=True), path / "meta.json")
-        if meta.get("parts", {}).pop(TEXTS, None) is not None:
+        listed = meta.get("parts", {}).pop(TEXTS, None)
+        record = listed or meta.get("dropped", {}).get(TEXTS)
+        if record is not None and os.path.lexists(path / TEXTS):
+            mark = mark_of(path / TEXTS)
+            owned = mark is not None and mark.sha256 == record["sha256"]
+            if listed is not None and not owned:
+                raise foreign(path / TEXTS)
+            freed = mark.size if mark is not None and owned else 0
+        if listed is not None:
+            meta["dropped"] = {TEXTS: listed}
             replace_file(path / "meta.json", [jsonio.sealed(meta)], "store")
-        if (path / TEXTS).is_file():
-            freed = (path / TEXTS).stat().st_size
+        if freed:
             (path / TEXTS).unlink()
             fsync_folder(path, "store")
     except OSError as error:

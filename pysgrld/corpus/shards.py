@@ -22,7 +22,14 @@ from pysgrld.corpus.open import check_inputs
 from pysgrld.corpus.reading import CorpusOptions, Listener
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus
-from pysgrld.errors import CorpusError, MismatchError, MissingInputError, UsageError, plural
+from pysgrld.errors import (
+    CorpusError,
+    MismatchError,
+    MissingInputError,
+    OutputError,
+    UsageError,
+    plural,
+)
 from pysgrld.run.files import (
     make_folder,
     read_small,
@@ -31,6 +38,7 @@ from pysgrld.run.files import (
     write_new,
     writing,
 )
+from pysgrld.run.ownership import is_marked
 
 _PLAN = "plan.json"
 
@@ -93,6 +101,10 @@ def build_shard(
     with writing(folder):
         make_folder(folder, "shards")
     if not path.exists():
+        if others := [p for p in folder.iterdir() if p != path and not is_marked(p.name)]:
+            raise OutputError(
+                f"{others[0]}: is no shard of this corpus; move it away or choose another -o"
+            )
         temporary = folder / temporary_name("plan")
         with writing(path):
             write_new(temporary, [text], "shards")

@@ -38,6 +38,10 @@ WORD_COUNTS = "word-counts.npy"
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
 #: Files beside the counts, which training never looks at.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
+#: Names of all files that a stored corpus may have.
+FILES = frozenset(
+    {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
+)
 
 #: Bytes hashed between two looks at whether to stop.
 _PIECE = 2**23

@@ -250,6 +250,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         If a system call of the block fails.
     """
     refuse_full_folder(store, ELSEWHERE)
+    store = store.resolve() if store.is_symlink() else store  # of a link the empty folder is meant
     work = WorkFolder(store, identity)
     place, note = work.place, work.place / _NOTE
     lock: int | None = None

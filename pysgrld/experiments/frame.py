@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import OutputError, UsageError
 from pysgrld.run.files import whole_file
+from pysgrld.run.ownership import LIST, claim_files, foreign, is_marked
 
 
 class ExperimentSetting(NamedTuple):
@@ -84,17 +85,21 @@ def make_folder(path: Path, *, force: bool) -> None:
     Raises
     ------
     OutputError
-        If it cannot be made, or holds anything and ``force`` is not set.
+        If it cannot be made, has anything and ``force`` is not set, or has a file that sgmc did not write
+        or that was changed since.
     """
-    if path.exists() and not path.is_dir():
-        raise OutputError(f"{path}: is a file; name a folder")
     try:
+        holds = path.is_dir() and any(
+            entry.name != LIST and not is_marked(entry.name) for entry in path.iterdir()
+        )
+        if holds and not force:
+            raise OutputError(f"{path}: is there already; --force replaces the results in it")
+        files = claim_files(path, [], force=force)
+        if holds and (other := next(files.foreign(), None)) is not None:
+            raise foreign(path / other)
         path.mkdir(parents=True, exist_ok=True)
-        holds = any(path.iterdir())
     except OSError as error:
         raise OutputError(f"{path}: cannot be created: {error.strerror or error}") from error
-    if holds and not force:
-        raise OutputError(f"{path}: is there already; --force writes over what is in it")
 
 
 def require_scipy(name: str) -> None:

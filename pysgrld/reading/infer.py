@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,7 +26,8 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
-from pysgrld.run.files import TEMPORARY, make_folder, read_small, replace_file, whole_file
+from pysgrld.run.files import make_folder, read_small, whole_file
+from pysgrld.run.ownership import LIST, claim_files, is_marked
 from pysgrld.types import Documents, Doubles
 
 #: Documents that are looked at together, at most.
@@ -39,6 +41,7 @@ PART, SHARED_PART = 1_000_000, 50_000
 #: File in a folder of parts: what was inferred, from what, and how. Readers of a folder of tables pass
 #: over such a name.
 RECORD = "_parts.json"
+_PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
 
 
 class Inferred(NamedTuple):
@@ -280,23 +283,22 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     record : dict
         What `inference_record` returns.
     force : bool
-        Remove the parts that are there, and begin anew.
+        Remove the parts that sgmc wrote there, and begin again.
 
     Raises
     ------
     OutputError
-        If the folder cannot be made, or has something else.
+        If the folder cannot be made, has something else, or has parts that sgmc did not write.
     """
     folder = parts.folder
-    there = sorted(folder.glob("part-*")) if folder.is_dir() else []
+    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    there = sorted(name for name in names if _PART.fullmatch(name))
     old = None
     with contextlib.suppress(OSError, ValueError):
         found = jsonio.parse(read_small(folder / RECORD))
         old = found if isinstance(found, dict) else None
     if force:
-        for path in there:
-            path.unlink()
-        there = []
+        claim_files(folder, [*there, *({RECORD} & set(names))], force=True)
     elif old is None and folder.exists() and _has_something(folder):
         raise OutputError(
             f"{folder}: is there already, and has no parts of an inference; name another folder"
@@ -309,17 +311,23 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         )
     try:
         make_folder(folder, "output")
-        replace_file(folder / RECORD, [jsonio.pretty(record)], "output")
+        files = claim_files(folder, [], force=force)
+        if force:
+            files.remove(there)
+            there = []
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
-    return parts._replace(there=frozenset(path.name for path in there))
+    if old != record or RECORD not in names:
+        with whole_file(folder / RECORD) as file:
+            file.write(jsonio.pretty(record))
+    return parts._replace(there=frozenset(there))
 
 
 def _has_something(folder: Path) -> bool:
     """Return whether it is no folder, or has more in it than a killed process leaves."""
     if not folder.is_dir():
         return True
-    return any(not path.name.startswith(TEMPORARY) for path in folder.iterdir())
+    return any(path.name != LIST and not is_marked(path.name) for path in folder.iterdir())
 
 
 def write_parts(

@@ -238,4 +238,6 @@ def report(
                 for name, content, done in section.files():
                     beside.write(name, content)
                     tell("documents", done, found.corpus.documents)
+            if page.main["folder"] is not None:
+                page.main["folder"] |= {"at": beside.finish_files()}
         return page

@@ -3,58 +3,103 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
+import hashlib
+import json
+import os
+import re
 from collections.abc import Callable
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from pysgrld.errors import OutputError
-from pysgrld.run.files import make_folder, replace_file, whole_file
-from pysgrld.run.layout import check_outputs
+from pysgrld.errors import LockedError, OutputError
+from pysgrld.run.files import fsync_folder, make_folder, rename, whole_file, write_new
+from pysgrld.run.lock import hold_folder, scratch_folder
+from pysgrld.run.ownership import LIST, FileList, claim_files, is_marked
 
-#: The page; it is written last.
+#: The page.
 INDEX = "index.html"
-#: Folders of files beside it.
-FOLDERS = ("documents", "titles")
 #: Where pages are served, unless that is taken.
 PORT = 8000
 
+#: Names of folders of files: with a digest of their contents.
+_FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
+
 
 class PageFolder:
-    """A folder that a page and its files are written to. It is whole when `INDEX` is there.
+    """A folder to which a page and its files are written; it always has the old page or the new one.
+
+    A context manager. Files are written into a scratch folder inside it. `finish_files` renames that to
+    ``files-`` and a digest of the contents. `finish` then replaces ``index.html``, which names that
+    folder, by one rename, and deletes the files of the page before. If the process is killed, the next
+    one deletes the files that no page names. Nothing is deleted that sgmc did not write
+    (`pysgrld.run.ownership`).
 
     Parameters
     ----------
     path : Path
-        Not there, empty, or what another page was written to.
+        Missing, empty, or a folder that another page was written to.
     force : bool
         Whether a page that is there may be replaced.
 
     Raises
     ------
     OutputError
-        If it has anything else, or a page that is to stay; or cannot be made.
+        If it has anything else, or a page and `force` is not set; if it cannot be made.
+    LockedError
+        If another process is writing a page there.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
         self.path = path
-        if path.exists() and not path.is_dir():
-            raise OutputError(f"{path}: is a file; name a folder")
-        there = {entry.name for entry in path.iterdir()} if path.is_dir() else set()
-        if others := sorted(there - {INDEX, *FOLDERS}):
-            raise OutputError(f"{path}: has {others[0]}, which is of no page; name another folder")
-        check_outputs([path / INDEX], force=force)
+        self._digest = hashlib.sha256()
+        self._written: list[dict[str, Any]] = []
+        self._name: str | None = None
+        self._held = contextlib.ExitStack()
+        claim_files(path, [], force=force)
         try:
             make_folder(path, "output")
-            (path / INDEX).unlink(missing_ok=True)
-            for name in FOLDERS:
-                with contextlib.suppress(FileNotFoundError):
-                    shutil.rmtree(path / name)
-                make_folder(path / name, "output")
+            if (lock := hold_folder(path)) is not None:
+                self._held.callback(os.close, lock)
+            for entry in sorted(path.iterdir()):
+                if other := self._foreign(entry):
+                    raise OutputError(
+                        f"{path}: has {other}, which is of no page; name another folder"
+                    )
+            claim_files(path, [INDEX], force=force)
+            self._scratch = self._held.enter_context(scratch_folder(path)) / "files"
+            self._scratch.mkdir()
+        except BlockingIOError:
+            raise LockedError(f"{path}: another process is writing a page there") from None
         except OSError as error:
+            self._held.close()
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+        except BaseException:
+            self._held.close()
+            raise
+
+    def _foreign(self, entry: Path) -> str | None:
+        """Return the path, in the folder, of a file that belongs to no page."""
+        if entry.name in (LIST, INDEX) or is_marked(entry.name):
+            return None
+        if not _FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
+            return entry.name
+        files = FileList(entry)
+        other = next(files.foreign(), None)
+        return None if other is None else f"{entry.name}/{other}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._held.close()
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file beside the page.
@@ -62,7 +107,7 @@ class PageFolder:
         Parameters
         ----------
         name : str
-            Its path in the folder.
+            Its path in the folder of files.
         content : bytes
 
         Raises
@@ -70,16 +115,46 @@ class PageFolder:
         OutputError
             If it cannot be written.
         """
+        path = self._scratch / name
         try:
-            replace_file(self.path / name, [content], "output")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            written = write_new(path, [content], "output")
         except OSError as error:
-            where = f"{self.path / name}: cannot be written"
-            raise OutputError(f"{where}: {error.strerror or error}") from None
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+        self._written.append({"name": name, **written._asdict()})
+        self._digest.update(json.dumps(self._written[-1]).encode())
+
+    def finish_files(self) -> str:
+        """Give the folder of files its name, when all are written, and return the name."""
+        try:
+            FileList(self._scratch).append(self._written)
+            for folder in (*(p for p in self._scratch.iterdir() if p.is_dir()), self._scratch):
+                fsync_folder(folder, "output")
+            name, number = f"files-{self._digest.hexdigest()[:16]}", 1
+            while os.path.lexists(self.path / name):
+                files = FileList(self.path / name)
+                if all(files.owns(entry["name"]) for entry in self._written):
+                    break  # the same files, of the page before
+                number += 1
+                name = f"files-{self._digest.hexdigest()[:16]}-{number}"
+            else:
+                rename(self._scratch, self.path / name, "output")
+        except OSError as error:
+            raise OutputError(
+                f"{self.path}: cannot be written: {error.strerror or error}"
+            ) from None
+        self._name = name
+        return name
 
     def finish(self, page: bytes) -> Path:
-        """Write the page, and return where it is."""
+        """Write the page, delete the files of the page before, and return the path of the page."""
         with whole_file(self.path / INDEX) as file:
             file.write(page)
+        with contextlib.suppress(OSError):  # the next page deletes them
+            for entry in list(self.path.iterdir()):
+                if _FILES.fullmatch(entry.name) and entry.name != self._name:
+                    FileList(entry).remove_all()
+        self._held.close()
         return self.path / INDEX
 
 

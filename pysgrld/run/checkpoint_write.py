@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import NumericalError
+from pysgrld.errors import NumericalError, OutputError
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import (
     CORRUPT,
@@ -48,6 +48,8 @@ from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
+#: Files of a checkpoint.
+FILES = (STATE, MANIFEST)
 #: Parts of a manifest that two checkpoints of the same moment share.
 _SAME = ("files", "tensors", "append", "samples", "identity")
 
@@ -157,7 +159,7 @@ def _replace(
     rename(final, aside, "replace")
     rename(temporary, final, "commit")
     if whole:
-        remove_folder(aside, "replace")
+        _remove(aside, "replace")
 
 
 def remove_older(newest: Path, keep: int) -> None:
@@ -166,13 +168,19 @@ def remove_older(newest: Path, keep: int) -> None:
     What cannot be removed is warned of and left: the checkpoint just written is good.
     """
     for _, older in reversed(checkpoint_folders(newest.parent.parent)[max(keep, 1) :]):
-        try:
-            if older != newest:
-                remove_folder(older, "retention")
-        except OSError as error:
-            logger.warning("%s: cannot be deleted: %s", older, error.strerror or error)
+        if older != newest:
+            _remove(older, "retention")
     with contextlib.suppress(OSError):
         remove_stale(newest.parent, "stale")
+
+
+def _remove(folder: Path, point: str) -> None:
+    """Remove a checkpoint, or warn that it cannot be removed, as when a user put files into it."""
+    try:
+        remove_folder(folder, point, FILES)
+    except (OSError, OutputError) as error:
+        reason = getattr(error, "strerror", None) or error
+        logger.warning("%s: cannot be deleted: %s", folder, reason)
 
 
 def remove_later(run: Path, step: int) -> bool:
@@ -182,7 +190,7 @@ def remove_later(run: Path, step: int) -> bool:
         return False
     for later, folder in found:  # the newest first, so that a kill leaves a run that can go on
         if later > step:
-            remove_folder(folder, "discard")
+            remove_folder(folder, "discard", FILES)
     return True
 
 
@@ -192,7 +200,7 @@ def restore_replaced(run: Path) -> None:
     for aside in sorted(folder.glob(f"{REPLACED}*")):
         step = folder_step(aside.name)
         if step is None or (folder / step_name(step)).exists():
-            remove_folder(aside, "replace")
+            _remove(aside, "replace")
         else:
             rename(aside, folder / step_name(step), "replace")
 

@@ -27,6 +27,7 @@ from pysgrld.run.files import read_small, rename, temporary_name, write_new
 from pysgrld.run.identity import BUDGET, identities, mismatch
 from pysgrld.run.layout import LOG, TakenError, is_run
 from pysgrld.run.lock import PREFIX, scratch_name, sweep
+from pysgrld.run.ownership import is_marked
 
 logger = logging.getLogger(__name__)
 
@@ -114,11 +115,20 @@ def latest_run(root: Path = ROOT) -> Path:
     return max(found)[2]
 
 
+def _is_name(content: bytes) -> bool:
+    """Return True if a file has what `set_latest` writes: a name of a folder, and a line end."""
+    line, end, rest = content.partition(b"\n")
+    return not content or bool(line and end and not rest and b"/" not in line)
+
+
 def set_latest(path: Path, root: Path = ROOT) -> None:
     """Note what is the latest run or folder of chains, if directly under `root`; never an error."""
     try:
         if path.parent.resolve() != root.resolve():
             return
+        with contextlib.suppress(FileNotFoundError):
+            if not _is_name(read_small(root / LATEST, links=False)):
+                raise OSError(errno.EEXIST, "sgmc did not write it")
         temporary = path / temporary_name(LATEST)  # where the next start would remove it
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
         rename(temporary, root / LATEST, "latest")
@@ -215,7 +225,7 @@ def find_run(
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     check_writable(out)
     # Looked at before the run is: another start may give it its name between the two.
-    occupied = out.is_dir() and any(not path.name.startswith(PREFIX) for path in out.iterdir())
+    occupied = out.is_dir() and any(not is_marked(path.name, PREFIX) for path in out.iterdir())
     if holds(out):
         if resume == "never":
             raise _holds_run(out)
@@ -385,10 +395,13 @@ def chains_of(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Return whether chains may be continued in a folder: it holds some, or the corpus for them."""
-    return bool(chains_of(folder)) or (
-        not is_run(folder) and (folder / "corpus" / "meta.json").is_file()
-    )
+    """Return True if chains may be continued in a folder: it has some, or the corpus for them alone."""
+    if chains_of(folder):
+        return True
+    with contextlib.suppress(OSError):
+        names = {path.name for path in folder.iterdir() if not is_marked(path.name, PREFIX)}
+        return names == {"corpus"} and (folder / "corpus" / "meta.json").is_file()
+    return False
 
 
 # ---- whether a run comes forward at all: a batch system must not start it again for ever

@@ -16,11 +16,12 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from pysgrld.errors import OutputError, SgmcError, WriteError
+from pysgrld.run.ownership import foreign, is_marked, list_of, marked_name
 
 try:
     from pysgrld.run._failpoints import fail_point as fail_point
@@ -37,12 +38,11 @@ Buffer = bytes | bytearray | memoryview
 #: Bytes hashed, written or read at a time.
 PIECE = 8 << 20
 
-#: Prefixes of what a killed process may leave behind; nothing reads them, the next start removes
-#: them.
+#: Prefixes of the marked names (`pysgrld.run.ownership`) of files and folders that a killed process may
+#: leave; nothing reads them, and the next start removes them.
 TEMPORARY = ".tmp-"
 TRASH = ".trash-"
 
-_LEFT = re.compile(rf"(?:{re.escape(TEMPORARY)}|{re.escape(TRASH)}).+-[0-9a-f]{{8}}", re.DOTALL)
 #: Errors of file systems that have no such lock.
 NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 #: And of those whose drive cannot be asked to write out its own memory.
@@ -70,7 +70,7 @@ def parse_step(name: str) -> int | None:
 
 def temporary_name(name: str) -> str:
     """Return a name beside `name` that no other process has."""
-    return f"{TEMPORARY}{name}-{os.urandom(4).hex()}"
+    return marked_name(f"{TEMPORARY}{name}")
 
 
 def write_all(fd: int, data: Buffer, point: str) -> None:
@@ -156,11 +156,31 @@ def rename(old: Path, new: Path, point: str) -> None:
     fsync_folder(new.parent, point)
 
 
-def remove_folder(path: Path, point: str) -> None:
-    """Delete a folder such that a half deleted one is never taken for a whole one."""
+def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
+    """Delete a folder such that a half deleted one is never taken for a whole one.
+
+    Parameters
+    ----------
+    path : Path
+    point : str
+        Of the fail points.
+    files : collection of str
+        Names of the files that sgmc writes into such a folder; of no use if the folder's name is marked.
+
+    Raises
+    ------
+    OutputError
+        If the folder has anything else; nothing was deleted.
+    OSError
+        If a system call fails.
+    """
     trash = path
-    if not path.name.startswith((TRASH, TEMPORARY)):
-        trash = path.with_name(f"{TRASH}{path.name}-{os.urandom(4).hex()}")
+    if not is_marked(path.name, TRASH, TEMPORARY):
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.name not in files or not entry.is_file(follow_symlinks=False):
+                    raise foreign(Path(entry.path))
+        trash = path.with_name(marked_name(f"{TRASH}{path.name}"))
         fail_point(f"{point}.rename")
         path.rename(trash)
     with os.scandir(trash) as entries:
@@ -178,11 +198,11 @@ def remove_folder(path: Path, point: str) -> None:
 def remove_stale(folder: Path, point: str) -> list[str]:
     """Delete what killed processes left in a folder; the caller holds the lock.
 
-    They are known by the names that `temporary_name` and `remove_folder` give, to the letter.
-    Returns the names removed. What cannot be removed now is left for the next start.
+    They are known by their marked names. Returns the names removed. Files that cannot be removed now are
+    left for the next start.
     """
     with os.scandir(folder) as entries:
-        stale = [entry for entry in entries if _LEFT.fullmatch(entry.name)]
+        stale = [entry for entry in entries if is_marked(entry.name, TEMPORARY, TRASH)]
     removed = []
     for entry in stale:
         with contextlib.suppress(OSError):
@@ -359,7 +379,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
     A killed process leaves its file behind, and its lock not; so no file of a live one is removed.
     """
     for left in path.parent.glob(f"{TEMPORARY}*"):
-        if left.name[:-8] != temporary.name[:-8] or not _LEFT.fullmatch(left.name):
+        if left.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(left.name):
             continue  # of another file, or a person's own
         with contextlib.suppress(OSError), open_regular(left) as (fd, _):
             if flock(fd):
@@ -373,11 +393,31 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
         file.close()  # another process has found it before it was locked
 
 
+def regular_target(path: Path) -> Path:
+    """Return the file that writing to a path replaces or makes: the target of a symbolic link.
+
+    Raises
+    ------
+    OutputError
+        If there is something that is no regular file, as a device or a pipe.
+    """
+    try:
+        target = path.resolve() if path.is_symlink() else path
+        if os.path.lexists(target) and not stat.S_ISREG(target.lstat().st_mode):
+            raise OutputError(f"{path}: is no regular file; name a file")
+    except (OSError, RuntimeError) as error:  # circular links
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"{path}: cannot be written: {reason}; name another file") from None
+    return target
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that a person asked for; it has its name when it is complete.
 
-    Folders above it are made, and what a killed process has left of the same file is removed.
+    Folders above it are made, and what a killed process has left of the same file is removed. Of a
+    symbolic link the target is written. In a folder with a list of files (`pysgrld.run.ownership`) the
+    file is added to it.
 
     Raises
     ------
@@ -386,6 +426,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     WriteError
         If writing fails; what was there before is intact.
     """
+    path = regular_target(path)
     try:
         with contextlib.ExitStack() as held, replacing(path, "output") as temporary:
             try:
@@ -399,6 +440,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 sync(file.fileno())
+            if (files := list_of(path.parent)) is not None:
+                files.add(path.name, temporary)
     except SgmcError:  # of what was to be written: an input that is gone is an OSError, too
         raise
     except OSError as error:
@@ -408,12 +451,12 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def refuse_full_folder(path: Path, advice: str) -> None:
-    """Refuse to make a folder where something is; an empty folder is nothing.
+    """Refuse to make a folder at a path that has anything but an empty folder.
 
     Raises
     ------
     OutputError
         Ending in the advice.
     """
-    if path.exists() and not (path.is_dir() and next(path.iterdir(), None) is None):
+    if os.path.lexists(path) and not (path.is_dir() and next(path.iterdir(), None) is None):
         raise OutputError(f"{path}: is there already; {advice}")

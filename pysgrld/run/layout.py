@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError
-from pysgrld.run.files import read_small, replace_file, writing
+from pysgrld.run.files import read_small, regular_target, replace_file, writing
 from pysgrld.types import Int64s
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
@@ -41,37 +41,47 @@ def is_run(path: Path) -> bool:
 #: Files and folders of a run, and of a stored corpus, as far as these are known by name.
 _OF_RUN = frozenset(
     {CONFIG, VOCABULARY, STATUS, LOCK, METRICS, LOG, CHECKPOINTS, SAMPLES}
-    | {"word-counts.npy", "corpus", "holdout"}
+    | {f"{LOCK}.held", "word-counts.npy", "corpus", "holdout"}
 )
 _OF_CORPUS = frozenset({"meta.json", "vocab.txt", "word-counts.npy", "documents.npz", "texts.npz"})
-_OF_CORPUS |= {f"{name}.npy" for name in ("indptr", "indices", "counts")}
+_OF_CORPUS |= {"inputs.jsonl"} | {f"{name}.npy" for name in ("indptr", "indices", "counts")}
+_OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "corpus"})
 
 
 def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] = ()) -> None:
-    """Refuse to write over files that are there, unless that is wanted; over some not even then.
+    """Refuse to replace files that the user named, unless `force` is set; some even then.
+
+    Which files sgmc may replace at all: `pysgrld.run.ownership`.
 
     Parameters
     ----------
     paths : iterable of Path
-        The files that are to be written.
+        The files that will be written, as the user named them.
     force : bool
         Whether files that are there may be replaced.
     inputs : iterable of str
-        Files that the same command reads.
+        Files and folders that the same command reads.
 
     Raises
     ------
     OutputError
-        If one is there and `force` is not set, or it is a folder, an input, or a file that a run or a
-        stored corpus is made of.
+        If one is there and `force` is not set; if one is a folder, a device, an input, inside an input
+        folder, or a file that a run, a search or a stored corpus consists of; if two are the same.
     """
     read = [path for path in map(Path, inputs) if path.exists()]
+    folders = [path.resolve() for path in read if path.is_dir()]
+    targets: set[Path] = set()
     for path in paths:
         if path.is_dir():
             raise OutputError(f"{path}: is a folder; name a file")
         if path.exists() and any(path.samefile(other) for other in read):
             raise OutputError(f"{path}: is what is read; name another file")
-        whole = path.resolve()
+        whole = regular_target(path).resolve()
+        if path.exists() and any(whole.is_relative_to(other) for other in folders):
+            raise OutputError(f"{path}: is in the folder that is read; name another file")
+        if whole in targets:
+            raise OutputError(f"{path}: is named for two outputs; name another file")
+        targets.add(whole)
         for folder in whole.parents:
             first = whole.relative_to(folder).parts[0]
             # two names each: a person's folder may well have a config.json or a meta.json
@@ -82,6 +92,9 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
                 raise OutputError(
                     f"{path}: is a file of the stored corpus {folder}; name another file"
                 )
+            searched = all((folder / name).is_file() for name in ("search.json", LOCK))
+            if searched and first in _OF_SEARCH:
+                raise OutputError(f"{path}: is a file of the search {folder}; name another file")
         if not force and os.path.lexists(path):
             raise OutputError(f"{path}: is there already; --force replaces it")
 

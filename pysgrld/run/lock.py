@@ -16,6 +16,7 @@ import logging
 import os
 import re
 import shutil
+import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from pysgrld.errors import GoneError, LockedError, OutputError, WriteError
 from pysgrld.run import jsonio
 from pysgrld.run.files import NO_FLOCK, fail_point, flock, temporary_name, write_all
 from pysgrld.run.machine import job_id
+from pysgrld.run.ownership import is_marked, marked_name
 
 logger = logging.getLogger(__name__)
 
@@ -110,6 +112,7 @@ class Lock:
                 if error.errno not in NO_FLOCK:
                     raise WriteError(f"{path}: cannot be locked: {error.strerror}") from error
                 flocked = False
+            refuse_foreign_lock(path, self._fd)
             try:
                 if not flocked:
                     self._stand_in = LockFile(path, me, break_lock=break_lock)
@@ -246,6 +249,7 @@ class LockFile:
         except FileNotFoundError:
             return
         try:
+            refuse_foreign_lock(self.path, fd)
             status = os.fstat(fd)
             silent = 0.0
             if not any(os.path.samestat(status, own) for own in self._held):
@@ -295,6 +299,29 @@ class LockFile:
         os.close(self.fd)
 
 
+def refuse_foreign_lock(path: Path, fd: int) -> None:
+    """Refuse a file by the name of a lock that has anything but a holder, or nothing.
+
+    Parameters
+    ----------
+    path : Path
+    fd : int
+        Its descriptor.
+
+    Raises
+    ------
+    OutputError
+    """
+    regular = stat.S_ISREG(os.fstat(fd).st_mode)
+    # a power failure leaves a lock that begins as one, or zeros
+    content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
+    if content[:7] != b'{"host"'[: len(content)]:
+        raise OutputError(
+            f"{path}: was not written by sgmc, and lies where a lock would be; move it away or name "
+            "another folder"
+        )
+
+
 def _read_holder(fd: int) -> dict[str, Any]:
     with contextlib.suppress(ValueError):
         found = jsonio.parse(os.pread(fd, 4096, 0))
@@ -340,9 +367,13 @@ def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
 
 
 def scratch_name() -> str:
-    """Return a name that no other process has, and that `sweep` knows."""
+    """Return a name that no other process has, and that `sweep` knows by its mark."""
+    return marked_name(_scratch_stem())
+
+
+def _scratch_stem() -> str:
     host = re.sub(r"[^A-Za-z0-9.]", "_", os.uname().nodename)[:64]
-    return f"{PREFIX}{host}-{os.urandom(4).hex()}"
+    return f"{PREFIX}{host}"
 
 
 def hold_folder(path: Path) -> int | None:
@@ -368,11 +399,11 @@ def hold_folder(path: Path) -> int | None:
 
 def sweep(parent: Path) -> None:
     """Remove what killed processes of this host have left; never an error."""
-    own = scratch_name()[:-8]
+    stem = _scratch_stem()
     with contextlib.suppress(OSError):
-        for path in parent.glob(f"{own}*"):
-            if not re.fullmatch("[0-9a-f]{8}", path.name.removeprefix(own)):
-                continue  # whatever it is, it was not made here
+        for path in parent.glob(f"{stem}-*"):
+            if path.name.rpartition("-")[0] != stem or not is_marked(path.name):
+                continue  # of another host, or not sgmc's
             with contextlib.suppress(OSError):
                 if (fd := hold_folder(path)) is not None:
                     shutil.rmtree(path, ignore_errors=True)

@@ -22,10 +22,11 @@ from pysgrld.models.options import FREE, kind_of
 from pysgrld.options.option import Resolved
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
-from pysgrld.run.files import TEMPORARY, make_folder
+from pysgrld.run.files import TEMPORARY, make_folder, open_regular
 from pysgrld.run.identity import mismatch
-from pysgrld.run.lock import PREFIX, hold
+from pysgrld.run.lock import PREFIX, hold, refuse_foreign_lock
 from pysgrld.run.machine import allowed_memory
+from pysgrld.run.ownership import LIST, is_marked
 from pysgrld.search.plan import (
     Axis,
     Contender,
@@ -36,6 +37,7 @@ from pysgrld.search.plan import (
     is_search,
     read_plan,
 )
+from pysgrld.search.result_files import claim_results
 from pysgrld.search.rungs import Cell, Rung
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
@@ -45,7 +47,7 @@ from pysgrld.train.start import Stoppable
 #: Chains of each contender in the last rung, where nothing is said.
 CHAINS = 2
 #: Files of a search that was killed before it had a plan.
-_BEGUN = frozenset({"lock", "lock.held", "corpus"})
+_BEGUN = frozenset({"lock", "lock.held", "corpus", LIST})
 #: Facts of the corpus that the plan has.
 _FACTS = ("name", "fingerprint", "training_documents", "held_out", "words", "training_tokens")
 #: Options of training that mean the search as a whole.
@@ -182,17 +184,34 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
     stoppable = Stoppable(listener, stop)
     if (folder := request.resumed()) is not None:
         _refuse_other_options(request, folder)
+        _check_folder(folder)
         with hold(folder / "lock", break_lock=request.break_lock):
             yield reopened(request, folder)
         return
     draft = _draft(request)
     for folder in _places(request, draft):
         check_writable(folder)
+        _check_folder(folder)
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
             if (found := _planned(request, draft, folder, stoppable)) is not None:
                 yield found
                 return
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise an error if a folder has files by the names of a search that are no files of one.
+
+    Raises
+    ------
+    CheckpointError
+        If ``search.json`` is not what was written.
+    OutputError
+        If files of results are there that sgmc did not write.
+    """
+    if is_search(folder):
+        read_plan(folder)
+    claim_results(folder)
 
 
 def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
@@ -272,8 +291,18 @@ def _is_begun(folder: Path) -> bool:
     """Return whether a folder has nothing but files of a search that was killed before its plan."""
     if not folder.is_dir():
         return False
-    inside = {p.name for p in folder.iterdir() if not p.name.startswith((PREFIX, TEMPORARY))}
-    return inside <= _BEGUN
+    inside = {p.name for p in folder.iterdir() if not is_marked(p.name, PREFIX, TEMPORARY)}
+    if not inside <= _BEGUN:
+        return False
+    try:
+        for name in inside & {"lock", "lock.held"}:
+            with open_regular(folder / name) as (lock, _):
+                refuse_foreign_lock(folder / name, lock)
+        if "corpus" in inside:
+            Corpus.open(folder / "corpus")
+    except (OSError, SgmcError):  # of other programs
+        return False
+    return True
 
 
 def _planned(

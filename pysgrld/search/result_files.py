@@ -13,6 +13,7 @@ from pysgrld.report.page_file import page
 from pysgrld.run import jsonio
 from pysgrld.run.files import whole_file
 from pysgrld.run.machine import version
+from pysgrld.run.ownership import claim_files
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.show import called, sentences, table
 
@@ -37,6 +38,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
         What was written.
     """
     record = jsonio.plain(result.record(), nonfinite_is_null=True)
+    claim_results(result.folder)
     files = [result.folder / RESULT, result.folder / PAGE]
     for path, content in zip(files, (jsonio.pretty(record), html(result)), strict=True):
         with whole_file(path) as file:
@@ -46,6 +48,17 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
     elif any(row.topics for row in result.rows):
         files.append(draw(result, result.folder / PICTURE))
     return files
+
+
+def claim_results(folder: Path) -> None:
+    """Refuse to write results into a folder that has other files by their names; else begin its list.
+
+    Raises
+    ------
+    OutputError
+        If such a file is there that sgmc did not write.
+    """
+    claim_files(folder, [RESULT, PAGE, PICTURE], force=True)
 
 
 def html(result: SearchResult) -> bytes:

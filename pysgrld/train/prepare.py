@@ -10,13 +10,15 @@ from pysgrld.corpus import Corpus
 from pysgrld.corpus.build import copy_parts, store_documents
 from pysgrld.corpus.minibatches import Epochs, OnePass
 from pysgrld.corpus.reading import Listener
+from pysgrld.corpus.stored_files import FILES
 from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
 from pysgrld.options.option import Resolved
 from pysgrld.reading.labels import LABELS
-from pysgrld.run import RunDirectory, claim
+from pysgrld.run import RunDirectory, chains_of, claim
 from pysgrld.run.files import read_small, rename, whole_file, writing
-from pysgrld.run.layout import store_word_counts
+from pysgrld.run.layout import is_run, store_word_counts
+from pysgrld.run.ownership import foreign
 from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
 from pysgrld.train.request import Parent, Request
 from pysgrld.types import Int64s
@@ -137,6 +139,7 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
         stored = Corpus.open(place)
         read_alike = plan.corpus.provenance.get("options") == stored.provenance.get("options")
         if plan.corpus.fingerprint == stored.fingerprint and not read_alike:
+            _check_replaceable(folder, place)
             with writing(place):
                 rename(place, plan.scratch / "replaced", "corpus")
     if not place.exists():
@@ -146,6 +149,19 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
                 copy_parts(plan.corpus.path, source, link=True)
             rename(source, place, "corpus")
     return Corpus.open(place)
+
+
+def _check_replaceable(folder: Path, place: Path) -> None:
+    """Refuse to replace a stored corpus that no run here was given, or that has files of the user.
+
+    Raises
+    ------
+    OutputError
+    """
+    owned = is_run(folder) or chains_of(folder) or (folder / "search.json").is_file()
+    others = sorted({path.name for path in place.iterdir()} - FILES)
+    if others or not owned:
+        raise foreign(place / others[0] if others else place)
 
 
 def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:

@@ -70,7 +70,7 @@ def test_export_over_what_is_there_is_73_and_force_replaces_it(trained, tmp_path
     assert "--force" in one_line(trained("export", "--to", "npy", "-o", out, code=73))
     trained("export", "--to", "npy", "-o", out, "--draw", "last", "--force")
     assert (out / "topics.npy").read_bytes() != before
-    assert sorted(p.name for p in out.iterdir()) == ["topics.npy", "vocab.txt"]
+    assert sorted(p.name for p in out.glob("[!.]*")) == ["topics.npy", "vocab.txt"]
 
 
 def test_infer_over_what_is_there_is_73(trained, tmp_path, bible):

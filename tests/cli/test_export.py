@@ -88,7 +88,7 @@ def test_files_that_are_there_are_never_replaced_unasked(trained, tmp_path, caps
     with pytest.raises(SystemExit) as ended:
         main(["export", str(folder), "--to", to, "-o", str(tmp_path)])
     assert ended.value.code == 73
-    assert f"{last}: is there already; --force replaces it" in capsys.readouterr().err
+    assert f"{last}: was not written by sgmc" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == [last]
     assert (tmp_path / last).read_text() == "mine"
 

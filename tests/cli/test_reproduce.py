@@ -75,7 +75,11 @@ def test_table1_writes_its_table_its_curves_and_a_picture(sgmc, matrix):
         "tlasgr-128,ours-128",
     )
     folder = sgmc.folder / "sgmc-reproduce" / "dlda-table1"
-    assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "table1.csv"]
+    assert sorted(p.name for p in folder.glob("[!.]*")) == [
+        "curves.csv",
+        "curves.png",
+        "table1.csv",
+    ]
     assert (folder / "curves.png").read_bytes()[:8] == PNG
     published, ours = rows_of(folder / "table1.csv")
     assert (published["row"], published["paper"], published["samples"]) == (
@@ -105,7 +109,11 @@ def test_wikipedia_is_split_here_and_has_figures_of_its_own(sgmc, parts):
         *("--rows", "tlasgr-128,gibbs-128-64", "-o", "out"),
     )
     folder = sgmc.folder / "out"
-    assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "table1.csv"]
+    assert sorted(p.name for p in folder.glob("[!.]*")) == [
+        "curves.csv",
+        "curves.png",
+        "table1.csv",
+    ]
     published, gibbs = rows_of(folder / "table1.csv")
     assert (published["paper"], published["samples"]) == ("802", "20")
     assert (gibbs["paper"], gibbs["samples"]) == (
@@ -119,7 +127,7 @@ def test_steps_of_each_layer_are_recorded_for_either_corpus(sgmc, matrix, parts)
     for corpus in (matrix, parts):
         sgmc("reproduce", "dlda-rates", "--corpus", corpus, "--quick", "-o", corpus.name + "-rates")
         folder = sgmc.folder / (corpus.name + "-rates")
-        assert sorted(p.name for p in folder.iterdir()) == ["rates.csv", "rates.png"]
+        assert sorted(p.name for p in folder.glob("[!.]*")) == ["rates.csv", "rates.png"]
         assert (folder / "rates.png").read_bytes()[:8] == PNG
         rows = rows_of(folder / "rates.csv")
         assert [int(row["iteration"]) for row in rows] == list(range(1, 31))
@@ -248,7 +256,7 @@ def test_runs_of_lda_write_a_table_curves_and_a_picture(sgmc, parts, name, rows)
         rows,
     )
     folder = sgmc.folder / "sgmc-reproduce" / name
-    assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "rows.csv"]
+    assert sorted(p.name for p in folder.glob("[!.]*")) == ["curves.csv", "curves.png", "rows.csv"]
     assert (folder / "curves.png").read_bytes()[:8] == PNG
     table = rows_of(folder / "rows.csv")
     assert len(table) == {"scir*": 2}.get(rows, rows.count(",") + 1)
@@ -274,7 +282,7 @@ def test_methods_for_directions_write_both_scores_and_a_picture(sgmc, parts):
         "vi,sggmc-full-2016",  # its first iteration is a sample: no machine is too slow for it
     )
     folder = sgmc.folder / "sgmc-reproduce" / "sam-20news"
-    assert sorted(p.name for p in folder.iterdir()) == ["curves.csv", "curves.png", "rows.csv"]
+    assert sorted(p.name for p in folder.glob("[!.]*")) == ["curves.csv", "curves.png", "rows.csv"]
     assert (folder / "curves.png").read_bytes()[:8] == PNG
     table = rows_of(folder / "rows.csv")
     assert [row["row"] for row in table] == ["sggmc-full-2016", "vi"]
@@ -347,7 +355,7 @@ def test_a_known_posterior_needs_no_corpus_and_gives_tables_and_a_picture(sgmc, 
         folder = sgmc.folder / str(number)
         found.append({p.name: p.read_bytes() for p in folder.iterdir() if p.suffix == ".csv"})
         wanted = [file for file in files if number == 1 or not file.endswith("png")]
-        assert sorted(p.name for p in folder.iterdir()) == wanted
+        assert sorted(p.name for p in folder.glob("[!.]*")) == wanted
     assert found[0] == found[1]
     (picture,) = (sgmc.folder / "1").glob("*.png")
     assert picture.read_bytes()[:8] == PNG

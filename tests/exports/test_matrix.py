@@ -32,16 +32,21 @@ def topics(tmp_path_factory):
 def test_files_that_are_there_are_refused_before_anything_is_written(topics, tmp_path):
     """Red with: the vocabulary not looked at."""
     (tmp_path / "vocab.txt").write_text("mine\n")
-    with pytest.raises(OutputError, match=r"vocab\.txt: is there already; --force replaces it"):
-        export(topics, ExportRequest("npy", tmp_path, "last"), force=False)
+    for force in (False, True):
+        with pytest.raises(OutputError, match=r"vocab\.txt: was not written by sgmc"):
+            export(topics, ExportRequest("npy", tmp_path, "last"), force=force)
     assert [path.name for path in tmp_path.iterdir()] == ["vocab.txt"]
+    (tmp_path / "vocab.txt").unlink()
+    export(topics, ExportRequest("npy", tmp_path, "last"), force=False)
+    with pytest.raises(OutputError, match=r"topics\.npy: is there already; --force replaces it"):
+        export(topics, ExportRequest("npy", tmp_path, "last"), force=False)
     export(topics, ExportRequest("npy", tmp_path, "last"), force=True)
     assert (tmp_path / "vocab.txt").read_text(encoding="utf-8").split() == VOCABULARY
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused_also_if_forced(topics, tmp_path):
     (tmp_path / "topics.npy").mkdir()
-    with pytest.raises(OutputError, match=r"topics\.npy: is a folder; name a file"):
+    with pytest.raises(OutputError, match=r"topics\.npy: was not written by sgmc"):
         export(topics, ExportRequest("npy", tmp_path, "last"), force=True)
 
 

@@ -20,6 +20,8 @@ from pysgrld.report.document_pass import drawn_blocks
 from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import table_files as module
 from pysgrld.run import chains_of
+from pysgrld.run.files import whole_file
+from pysgrld.run.ownership import claim_files
 
 
 def read(folder, format):
@@ -211,7 +213,7 @@ def test_without_the_corpus_there_is_no_table_of_documents(exported, chains, mon
     """Red with: a traceback; a table without rows."""
     monkeypatch.setattr(type(chains("lda")[0]), "training_corpus", lambda self: None)
     folder = exported("lda", "csv")
-    assert sorted(p.name for p in folder.iterdir()) == ["topic-words.csv", "topics.csv"]
+    assert sorted(p.name for p in folder.glob("[!.]*")) == ["topic-words.csv", "topics.csv"]
     topics = pd.read_csv(folder / "topics.csv")
     assert topics["npmi"].isna().all()
     assert topics["share"].sum() == pytest.approx(1, abs=1e-6)
@@ -223,7 +225,9 @@ def test_files_of_another_run_do_not_stay_beside_those_of_this_one(
 ):
     """Red with: only what is written being replaced: 4 topics beside the old run's documents."""
     name = {"csv": "documents.csv", "npy": "labels.json"}[format]
-    (tmp_path / name).write_text("of another run")
+    claim_files(tmp_path, [name], force=False)
+    with whole_file(tmp_path / name) as file:
+        file.write(b"of another run")
     (tmp_path / "notes.txt").write_text("a person's")
     first = chains("lda")[0]
     monkeypatch.setattr(Results, "training_corpus", lambda self: None)

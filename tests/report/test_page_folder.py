@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,20 +53,26 @@ def made(run, path, monkeypatch, looked_at=100):
     """A folder of which a sixth of the documents were looked at."""
     monkeypatch.setattr("pysgrld.report.document_pass.DOCUMENTS", looked_at)
     monkeypatch.setattr(documents, "TITLES", 512)
-    folder = PageFolder(path, force=False)
-    page = report(run, beside=folder, threads=1)
-    folder.finish(page.html)
+    with PageFolder(path, force=False) as folder:
+        page = report(run, beside=folder, threads=1)
+        folder.finish(page.html)
     return page
+
+
+def files_of(path):
+    """The folder of the files of the page in a folder."""
+    (found,) = path.glob("files-*")
+    return found
 
 
 def test_all_documents_lie_beside_the_page(run, tmp_path, monkeypatch):
     """Red with: those alone that were looked at; rows of another document; a file that lacks its end."""
     page = made(run, tmp_path / "page", monkeypatch)
     assert page.summary == f"2 topics, texts of {DOCUMENTS} documents"
-    parts = sorted((tmp_path / "page/documents").iterdir())
+    parts = sorted((files_of(tmp_path / "page") / "documents").iterdir())
     found = [r for part in parts for r in json.loads(zlib.decompress(part.read_bytes()))]
     assert [r["title"] for r in found] == [f"letter no{i:03}x" for i in range(DOCUMENTS)]
-    parts = sorted((tmp_path / "page/titles").iterdir())
+    parts = sorted((files_of(tmp_path / "page") / "titles").iterdir())
     titles = [json.loads(zlib.decompress(part.read_bytes())) for part in parts]
     assert [len(part) for part in titles] == [512, DOCUMENTS - 512]
     assert [title for part in titles for title in part] == [r["title"] for r in found]
@@ -149,18 +156,125 @@ def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
 
 
 def test_a_page_is_replaced_if_that_is_wanted_and_nothing_of_it_stays(run, tmp_path):
-    folder = PageFolder(tmp_path / "page", force=False)
-    folder.write("documents/000009.bin", b"old")
-    folder.finish(b"old page")
+    path = tmp_path / "page"
+    with PageFolder(path, force=False) as folder:
+        folder.write("documents/000009.bin", b"old")
+        old = folder.finish_files()
+        folder.finish(b"old page")
     with pytest.raises(OutputError, match=r"index\.html: is there already; --force"):
-        PageFolder(tmp_path / "page", force=False)
-    assert (tmp_path / "page/documents/000009.bin").exists()
-    done = CliRunner().invoke(
-        main, ["report", str(run), "--folder", str(tmp_path / "page"), "--force", "-q"]
-    )
+        PageFolder(path, force=False)
+    assert (path / old / "documents/000009.bin").exists()
+    typed = ["report", str(run), "--folder", str(path), "--force", "-q"]
+    done = CliRunner().invoke(main, typed)
     assert done.exit_code == 0, done.output
-    assert not (tmp_path / "page/documents/000009.bin").exists()
-    assert len(list((tmp_path / "page/documents").iterdir())) == 3
+    assert not (path / old).exists()
+    assert len(list((files_of(path) / "documents").iterdir())) == 3
+    before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
+    assert CliRunner().invoke(main, typed).exit_code == 0
+    assert before == {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
+
+
+def test_a_corpus_is_not_taken_for_the_files_of_a_page(run, tmp_path):
+    """Red with: the folder ``documents`` of a project deleted, whoever wrote it, without a word."""
+    texts = [tmp_path / "project/documents" / f"{n}.txt" for n in range(20)]
+    texts[0].parent.mkdir(parents=True)
+    for text in texts:
+        text.write_text(text.name)
+    for force in ([], ["--force"]):
+        typed = ["report", str(run), "--folder", str(tmp_path / "project"), *force]
+        done = CliRunner().invoke(main, typed)
+        assert done.exit_code == 73
+        assert "project: has documents, which is of no page" in done.output
+    assert all(text.read_text() == text.name for text in texts)
+
+
+def test_a_file_of_the_user_between_those_of_a_page_is_left_alone(run, tmp_path):
+    path = tmp_path / "page"
+    with PageFolder(path, force=False) as folder:
+        folder.write("documents/000000.bin", b"old")
+        mine = path / folder.finish_files() / "documents" / "notes.txt"
+        folder.finish(b"old page")
+    mine.write_text("mine")
+    with pytest.raises(
+        OutputError, match=r"has files-\w+/documents/notes\.txt, which is of no page"
+    ):
+        PageFolder(path, force=True)
+    mine.unlink()
+    (path / "index.html").write_text("edited")
+    with pytest.raises(OutputError, match=r"index\.html: was not written by sgmc, or was changed"):
+        PageFolder(path, force=True)
+
+
+CHILD = """
+import os, sys
+from pathlib import Path
+from pysgrld.run import _failpoints, files
+from pysgrld.report import page_folder
+from pysgrld.report.page_folder import PageFolder
+
+passed = 0
+
+def point(name):
+    global passed
+    passed += 1
+    if passed == int(sys.argv[2]):
+        os.kill(os.getpid(), int(sys.argv[3]))
+    return False
+
+def before(name):
+    call = getattr(Path, name)
+    return lambda self, **how: (point(name), call(self, **how))[1]
+
+files.fail_point = point
+Path.unlink, Path.rmdir = before("unlink"), before("rmdir")
+with PageFolder(Path(sys.argv[1]), force=True) as folder:
+    for n in range(3):
+        folder.write(f"documents/00000{n}.bin", b"new")
+    folder.write("titles/000000.bin", b"new")
+    name = folder.finish_files()
+    folder.finish(f"new page {name}".encode())
+print(passed)
+"""
+
+
+def whole_page(path):
+    """What the page in a folder says, after a look at whether all its files are there."""
+    said = (path / "index.html").read_text().split()
+    files = sorted(p for p in (path / said[2]).rglob("*.bin"))
+    assert len(files) == 4
+    assert {p.read_text() for p in files} == {said[0]}
+    return said[0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, number):
+    """Red with: files that are deleted before the page that names others is there."""
+    path = tmp_path / "page"
+
+    def child(moment):
+        typed = [sys.executable, "-c", CHILD, str(path), str(moment), str(int(number))]
+        return subprocess.run(typed, capture_output=True, text=True, check=False, timeout=120)
+
+    seen, moment = set(), 1
+    while True:
+        shutil.rmtree(path, ignore_errors=True)
+        with PageFolder(path, force=False) as folder:
+            for n in range(3):
+                folder.write(f"documents/00000{n}.bin", b"old")
+            folder.write("titles/000000.bin", b"old")
+            name = folder.finish_files()
+            folder.finish(f"old page {name}".encode())
+        done = child(moment)
+        seen.add(whole_page(path))
+        if done.returncode == 0:
+            break
+        assert done.returncode == -number, done.stderr
+        assert child(0).returncode == 0  # the next command cleans what this one has left
+        assert whole_page(path) == "new"
+        names = {p.name for p in path.iterdir()} - {"index.html", ".sgmc-files.jsonl"}
+        assert names == {files_of(path).name}
+        moment += 4
+    assert seen == {"old", "new"}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +309,8 @@ def test_the_command_serves_until_it_is_interrupted(run, tmp_path):
                     break
             address = next(word for word in line.split() if word.startswith("http://"))
             assert address.startswith("http://127.0.0.1:")
-            with urllib.request.urlopen(f"{address}documents/000000.bin") as answer:
+            files = files_of(tmp_path / "page").name
+            with urllib.request.urlopen(f"{address}{files}/documents/000000.bin") as answer:
                 assert len(json.loads(zlib.decompress(answer.read()))) == 256
             os.kill(process.pid, signal.SIGINT)
             assert process.wait(20) == 0

@@ -71,10 +71,13 @@ def test_a_folder_that_holds_anything_is_refused_unless_forced(tmp_path):
 
     make_folder(tmp_path / "new" / "er", force=False)
     make_folder(tmp_path / "new" / "er", force=False)  # empty: nothing is lost
-    (tmp_path / "new" / "er" / "a").touch()
+    write_csv(tmp_path / "new" / "er" / "a", ("a",), [(1,)])
     with pytest.raises(OutputError, match="--force"):
         make_folder(tmp_path / "new" / "er", force=False)
     make_folder(tmp_path / "new" / "er", force=True)
+    (tmp_path / "new" / "er" / "mine").touch()
+    with pytest.raises(OutputError, match=r"er/mine: was not written by sgmc"):
+        make_folder(tmp_path / "new" / "er", force=True)
     with pytest.raises(OutputError, match="is a file"):
         make_folder(tmp_path / "new" / "er" / "a", force=True)
 

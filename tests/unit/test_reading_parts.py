@@ -180,7 +180,7 @@ def test_a_folder_of_something_else_is_refused_and_force_removes_parts_alone(pla
         filled(place, folder, ".csv")
     (folder / "mine.txt").write_text("kept")
     assert filled(place, folder, size=750, force=True).documents == ROWS
-    assert sorted(path.name for path in folder.iterdir()) == [
+    assert sorted(path.name for path in folder.glob("[!.]*")) == [
         *(RECORD, "mine.txt", "part-000000.jsonl", "part-000001.jsonl")
     ]
     (tmp_path / "full").mkdir()

@@ -21,6 +21,7 @@ from pysgrld.errors import (
 )
 from pysgrld.models.samples import SAMPLE
 from pysgrld.run import RunDirectory, _failpoints, checkpoint_read
+from pysgrld.run.files import temporary_name
 from pysgrld.run.jsonio import read_lines
 
 CONFIG = {
@@ -334,9 +335,9 @@ def test_going_back_restores_the_record_exactly(run: RunDirectory) -> None:
     run.samples.drop(40)
     with (run.path / "metrics.jsonl").open("a") as file:
         file.write('{"torn')
-    (run.path / ".tmp-status.json-00000001").write_text("x")
-    (run.path / "samples" / ".tmp-x-00000002").write_text("x")
-    (run.path / "checkpoints" / ".tmp-step-00000060-00000003").mkdir()
+    (run.path / temporary_name("status.json")).write_text("x")
+    (run.path / "samples" / temporary_name("x")).write_text("x")
+    (run.path / "checkpoints" / temporary_name("step-00000060")).mkdir()
     found = run.load_checkpoint(required=True)
     run.rewind(found)
     assert record(run) == before

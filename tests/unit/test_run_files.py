@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pysgrld.errors import WriteError
+from pysgrld.errors import OutputError, WriteError
 from pysgrld.run import _failpoints, files, lock
 from pysgrld.run.files import (
     digest_of,
@@ -23,6 +23,7 @@ from pysgrld.run.files import (
     writing,
 )
 from pysgrld.run.lock import scratch_folder, scratch_name, sweep
+from pysgrld.run.ownership import marked_name
 
 
 @pytest.fixture(autouse=True)
@@ -89,17 +90,18 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
 
 
 def test_stale_files_and_folders_are_removed_and_others_left(tmp_path: Path) -> None:
-    """Red with: whatever begins as our names do."""
-    a, c, b = ".tmp-a-0123abcd", ".tmp-c-89abcdef", ".trash-b-00000000"
+    """Red with: names that only look like ours, as before names had a checksum."""
+    a, c, b = (marked_name(stem) for stem in (".tmp-a", ".tmp-c", ".trash-b"))
     (tmp_path / a).mkdir()
     (tmp_path / a / "inner").write_text("x")
     (tmp_path / b).mkdir()
     (tmp_path / b / "folder").mkdir()
     (tmp_path / c).write_text("x")
-    kept = [".tmp-thesis", ".tmp-a-0123abcd.tex", ".trash-bin", "keep"]
+    kept = [".tmp-thesis", f"{a}.tex", ".trash-bin", "keep", ".tmp-a-0123abcd"]
+    kept += [".tmp-a-0123456789abcdef", marked_name("a")]
     for name in kept:
         (tmp_path / name).write_text("x")
-    assert sorted(remove_stale(tmp_path, "t")) == [a, c, b]
+    assert sorted(remove_stale(tmp_path, "t")) == sorted([a, c, b])
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
 
 
@@ -132,13 +134,14 @@ def test_folders_for_work_are_swept_only_by_the_names_they_are_given(tmp_path: P
     """Red with: whatever begins as they do; a link followed."""
     left = tmp_path / scratch_name()
     left.mkdir()
-    own = tmp_path / f"{left.name[:-8]}thesis"
-    own.mkdir()
-    (own / "thesis.tex").write_text("x")
-    (tmp_path / scratch_name()).symlink_to(own)
+    others = [tmp_path / f"{left.name[:-8]}{digits}" for digits in ("thesis", "01234567")]
+    for other in others:
+        other.mkdir()
+        (other / "thesis.tex").write_text("x")
+    (tmp_path / scratch_name()).symlink_to(others[0])
     sweep(tmp_path)
     assert not left.exists()
-    assert (own / "thesis.tex").exists()
+    assert all((other / "thesis.tex").exists() for other in others)
 
 
 def test_a_deletion_that_fails_in_the_middle_leaves_no_half_under_the_name(tmp_path: Path) -> None:
@@ -146,8 +149,18 @@ def test_a_deletion_that_fails_in_the_middle_leaves_no_half_under_the_name(tmp_p
     (tmp_path / "a" / "x").write_text("x")
     _failpoints.arm("t.unlink:EIO")
     with pytest.raises(OSError, match="fail point"):
-        remove_folder(tmp_path / "a", "t")
+        remove_folder(tmp_path / "a", "t", ["x"])
     assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_with_a_file_of_the_user_is_not_removed(tmp_path: Path) -> None:
+    """Red with: notes that a user put beside the files of a checkpoint, deleted with it."""
+    for name in ("x", "notes.txt"):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        (tmp_path / "a" / name).write_text(name)
+    with pytest.raises(OutputError, match=r"a/notes\.txt: was not written by sgmc"):
+        remove_folder(tmp_path / "a", "t", ["x"])
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["notes.txt", "x"]
 
 
 def test_steps_have_eight_digits_or_more() -> None:

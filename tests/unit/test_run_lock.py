@@ -125,11 +125,30 @@ def test_a_job_that_the_batch_system_has_restarted_elsewhere_goes_on(
         pass
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"host": 5}', "\0" * 10])
+@pytest.mark.parametrize("content", ["", "{", '{"host": 5}', "\0" * 10])
 def test_a_lock_file_without_sense_holds_nobody_up(content: str, tmp_path: Path) -> None:
     (tmp_path / "lock").write_text(content)
     with hold(tmp_path / "lock", break_lock=content.startswith('{"')):
         pass
+
+
+@pytest.mark.parametrize("name", ["lock", "lock.held"])
+@pytest.mark.parametrize("content", ["[]", "of a door\n", '{"door": 1}'])
+def test_a_file_that_is_no_lock_is_left_alone(
+    name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Red with: a file of a user emptied, or deleted with --break-lock."""
+    if name == "lock.held":
+        monkeypatch.setattr("pysgrld.run.lock.flock", lambda fd: False)
+        (tmp_path / "lock").touch()
+    (tmp_path / name).write_text(content)
+    os.utime(tmp_path / name, (0, 0))
+    with (
+        pytest.raises(OutputError, match=f"{name}: was not written by sgmc"),
+        hold(tmp_path / "lock", break_lock=True),
+    ):
+        pass
+    assert (tmp_path / name).read_text() == content
 
 
 def test_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:

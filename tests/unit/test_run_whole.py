@@ -12,7 +12,13 @@ import pytest
 
 from pysgrld.errors import OutputError, WriteError
 from pysgrld.run import _failpoints
-from pysgrld.run.files import refuse_full_folder, replace_file, replacing, whole_file
+from pysgrld.run.files import (
+    refuse_full_folder,
+    replace_file,
+    replacing,
+    temporary_name,
+    whole_file,
+)
 from pysgrld.run.layout import check_outputs
 
 
@@ -63,7 +69,8 @@ def test_what_a_killed_process_has_left_of_a_file_is_removed_by_the_next_one(
 ) -> None:
     """And nothing else is. Red with: a file for each kill, each of gigabytes, for ever."""
     others = [
-        tmp_path / name for name in (".tmp-other-0123abcd", ".tmp-file-mine", "file-0123abcd")
+        tmp_path / name
+        for name in (temporary_name("other"), ".tmp-file-mine", ".tmp-file-0123456789abcdef")
     ]
     for path in others:
         path.touch()
@@ -73,7 +80,7 @@ def test_what_a_killed_process_has_left_of_a_file_is_removed_by_the_next_one(
             file.write(b"half")
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    (left,) = tmp_path.glob(".tmp-file-????????")
+    (left,) = (path for path in tmp_path.iterdir() if path not in others)
     with whole_file(tmp_path / "file") as first:  # a live one keeps its own
         first.write(b"first")
         assert not left.exists()

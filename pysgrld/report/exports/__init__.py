@@ -157,8 +157,8 @@ def export(
         The run, or the chains of one.
     asked : ExportRequest
     force : bool
-        Whether files that are there may be replaced; those of another run that this one has no like of
-        are removed.
+        Whether files that sgmc wrote there may be replaced; those of another run that this one has no
+        like of are removed.
     tell : callable (what, done, total)
         Told how far it is.
 
@@ -169,23 +169,22 @@ def export(
     MissingInputError
         If no sample is kept, the corpus is gone, or a library is not installed.
     OutputError
-        If a file is there already, or the folder cannot be made.
+        If a file is there already that `force` does not replace, or the folder cannot be made.
     WriteError
         If the disk is full.
     """
-    from pysgrld.run.layout import check_outputs
+    from pysgrld.run.ownership import FileList, claim_files
 
     row = FORMATS[asked.format]
     writer = import_module(f"{__package__}.{row.module}")
     names: list[str] = writer.files(results, asked)
-    others = [asked.folder / name for name in row.sometimes if name not in names]
-    check_outputs([*(asked.folder / name for name in names), *others], force=force)
+    others = [name for name in row.sometimes if name not in names]
+    claim_files(asked.folder, [*names, *others], force=force)
     while True:
         kept = [chain.kept() for chain in results.chains]
         try:
             done: Exported = writer.write(results, asked, tell)
-            for other in others:
-                other.unlink(missing_ok=True)
+            FileList(asked.folder).remove(others)
             return done
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
             if [chain.kept() for chain in results.chains] == kept:

@@ -6,7 +6,7 @@ SEARCHES.push(foundTitles);
 /** What a file beside the page has; loaded once. */
 function fileOf(kind, number) {
   return once(`${kind} ${number}`, async () => {
-    const answer = await fetch(`${kind}/${String(number).padStart(6, "0")}.bin`);
+    const answer = await fetch(`${report.folder.at}/${kind}/${String(number).padStart(6, "0")}.bin`);
     if (!answer.ok) throw new Error(`${kind} ${number}: ${answer.status}`);
     return JSON.parse(new TextDecoder().decode(await unpacked(await answer.blob())));
   });
