@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.about.columns import DetailsCollector, write_about
-from pysgrld.corpus.about.details import WantedFields
+from pysgrld.corpus.about.details import WantedFields, rules_of
 from pysgrld.corpus.build import TOGETHER
 from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import asked_fields, open_corpus
@@ -71,6 +71,7 @@ def join(
             texts=any(part.about.has_texts for part in parts),
             limit=options.text_limit,
             kinds=WantedFields.of(options, metadata=options.metadata is not None).columns,
+            rules=rules_of(options),
         )
         rows = [np.arange(part.documents) for part in parts]
         if of_first is not None:

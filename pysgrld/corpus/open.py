@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.about.columns import COLUMN, ID, TITLE, DetailsCollector, Stays, write_about
-from pysgrld.corpus.about.details import WantedFields
+from pysgrld.corpus.about.details import WantedFields, rules_of
 from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
 from pysgrld.corpus.lexicon import Lexicon
@@ -264,6 +265,7 @@ class CorpusBuilder:
             texts=self.options.keep_text != "none",
             limit=self.options.text_limit,
             kinds=WantedFields.of(self.options).columns,
+            rules=rules_of(self.options),
             record=work.record["about"] if work.record else None,
         )
         self.metadata: Metadata | None = None
@@ -380,6 +382,8 @@ class CorpusBuilder:
             "vocabulary": {"from": lexicon.origin, "removed": removed},
             "reading": resolved(self.options, rules, self.stop[built], text=lexicon.kind == "text"),
         }
+        if shard:  # other shards may have more of the values that are no numbers
+            self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
             writer.folder,

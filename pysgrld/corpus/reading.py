@@ -71,6 +71,10 @@ class CorpusOptions:
         Fields that are kept as columns, joined by commas, each with ``:kind`` or without; or "all".
     metadata : str, optional
         File of ids, titles and columns: a row a document, or joined by `id_field`.
+    missing : str, optional
+        Texts that stand for a missing value of a column, joined by commas, in addition to the usual ones.
+    date_format : str, optional
+        Of dates in columns, as ``strptime`` takes it.
     keep_text : int or str
         Most bytes of texts that are kept, compressed; or "auto", "all", "none".
     document_is : {"auto", "line", "file"}
@@ -111,6 +115,8 @@ class CorpusOptions:
     title_field: str | None = None
     meta_field: str | None = None
     metadata: str | None = None
+    missing: str | None = None
+    date_format: str | None = None
     keep_text: int | str = "auto"
     document_is: str = "auto"
     chunk: int | None = None

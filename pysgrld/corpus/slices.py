@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.about.details import iso, microseconds, real
+from pysgrld.corpus.about.dates import time_of
+from pysgrld.corpus.about.scalars import iso, real
 from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.options.time import MOST_SLICES
 from pysgrld.types import Documents, Doubles, Int32s, Slicing
 
-#: A month without a day.
-_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
+#: Numbers below are years; greater ones may be seconds since 1970, days as 20010514, or Excel's.
+_YEARS_BELOW = 10_000
 
 
 def put_in_slices(
@@ -66,10 +66,8 @@ def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
             return np.nan
         if not dates and isinstance(value, int | float):
             return float(value)
-        text = str(value)
-        if dates and _MONTH.fullmatch(text):
-            text += "-01"
-        found = (microseconds if dates else real)(text.encode())
+        text = str(value).strip().encode()
+        found = time_of(text) if dates else real(text)
         return np.nan if found is None else float(found)
 
     return np.array([number(value) for value in values], np.float64)
@@ -94,15 +92,28 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
         If there would be too many slices, or numbers have no months.
     """
     there = [value for value in values if value is not None]
-    for dates in (False, True):
-        found = numbers_of(there, dates=dates)
-        if there and not np.isnan(found).any():
-            break
-    else:
-        raise CorpusError(
-            f"--time {field}: its values are neither numbers nor dates such as 1987 or 1987-06-30"
-            + (f": {str(there[0])[:40]!r}" if there else ", or there is none")
-        )
+    if not there:
+        raise CorpusError(f"--time {field}: there is none: no document has a value")
+    dates, found = False, numbers_of(there, dates=False)
+    if np.isnan(found).any() or found.min() >= _YEARS_BELOW:
+        times = numbers_of(there, dates=True)
+        if not np.isnan(times).any():
+            dates, found = True, times
+        elif np.isnan(found).any():
+            number, time = np.isnan(found), np.isnan(times)
+            if number.all() and time.all():
+                raise CorpusError(
+                    f"--time {field}: its values are neither numbers nor dates such as 1987 or "
+                    f"1987-06-30: {str(there[0])[:40]!r}"
+                )
+            noun, bad = "date", int(np.flatnonzero(time)[0])
+            if number.sum() < time.sum():
+                noun, bad = "number", int(np.flatnonzero(number)[0])
+            raise CorpusError(
+                f"--time {field}: {str(there[bad])[:40]!r} is no {noun} such as "
+                f"{'1987' if noun == 'number' else '1987-06-30'}; mend it, or give --date-format of "
+                "all values, such as %d/%m/%Y"
+            )
     if isinstance(by, int):
         return _of_equal_size(field, by, np.sort(found), dates=dates)
     return _by_unit(field, by, found, dates=dates)

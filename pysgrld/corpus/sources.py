@@ -20,6 +20,10 @@ from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 
+#: Options that older corpora do not record: they were read by the defaults.
+_LATER = ("missing", "date_format")
+_USUAL = CorpusOptions()
+
 
 def look(path: str) -> dict[str, Any]:
     """Record an input by names, sizes and stamps, without reading it.
@@ -110,6 +114,9 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment"):
         if recorded[name] in (None, "none"):
+            del recorded[name]
+    for name in _LATER:
+        if recorded[name] == getattr(_USUAL, name):
             del recorded[name]
     phrases = recorded.pop("phrases")
     for name in ("numbered", "as_recorded"):  # which are no ways of reading

@@ -132,6 +132,10 @@ SHARED: dict[str, Option] = {
     "metadata": Option(str, "none",
                        "CSV, TSV, JSON lines or Parquet with ids, titles and columns: a row a document, "
                        "or joined by --id-field", "Corpus", True, "FILE"),
+    "missing": Option(str, "none", "further values of columns that are missing, as NA is: 99,unknown",
+                      "Corpus", True, "VALUE,..."),
+    "date-format": Option(str, "by the values",
+                          "how dates in columns are written: %d/%m/%Y", "Corpus", True, "FORMAT"),
     "keep-text": Option(kept_text, "auto",
                         "texts kept to be read again, compressed: auto (256M), all, none, or a size; an "
                         "even sample where they are more", "Corpus", True, "auto|all|none|SIZE", "auto"),

@@ -150,6 +150,8 @@ class Resolved:
     title_field: str | None = None
     meta_field: str | None = None
     metadata: str | None = None
+    missing: str | None = None
+    date_format: str | None = None
     keep_text: int | str = "auto"
     document_is: str = "auto"
     chunk: int | None = None

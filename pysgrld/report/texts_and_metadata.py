@@ -146,6 +146,8 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
         asked: dict[str, Any] = {"metadata": added.metadata}
         if corpus.about.has_ids:
             asked["id-field"] = results.options.plain().get("id-field") or "id"
+        for name in ("missing", "date-format"):
+            asked[name] = results.options.plain().get(name)
         reader = copy(results)  # of the run as it is open already
         reader.asked = asked
         found = reader.read(str(corpus.path), added.folder / "metadata", added).about

@@ -10,7 +10,7 @@ import pytest
 from named_corpora import build, every, lines_of, uci
 
 from pysgrld.corpus import CorpusOptions
-from pysgrld.corpus.about import details as fields
+from pysgrld.corpus.about import scalars as fields
 from pysgrld.corpus.about.columns import LEVELS
 from pysgrld.corpus.about.details import NamedDocuments
 from pysgrld.corpus.streams import named_documents

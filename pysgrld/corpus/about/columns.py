@@ -15,21 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.details import (
-    CELL,
-    FLAG,
-    INTEGER,
-    MISSING,
-    MOST,
-    NONE,
-    PARSERS,
-    REAL,
-    STRING,
-    TIME,
-    DocumentDetails,
-    spelled,
-)
+from pysgrld.corpus.about.details import MOST, DocumentDetails
+from pysgrld.corpus.about.scalars import MISSING, NONE, integer, spelled
 from pysgrld.corpus.about.texts import TextWriter
+from pysgrld.corpus.about.values import ColumnReading, ValueRules, read_as
 from pysgrld.corpus.stored_files import DOCUMENTS, TEXTS, digest
 from pysgrld.corpus.vectors import (
     TOGETHER,
@@ -158,6 +147,8 @@ class DetailsCollector:
         Kinds of columns, as far as they are known.
     record : dict, optional
         Go on as `flush` has recorded it.
+    rules : ValueRules, optional
+        How values of columns are read.
 
     Attributes
     ----------
@@ -175,7 +166,9 @@ class DetailsCollector:
         limit: int | None,
         kinds: Mapping[str, str | None] | None = None,
         record: dict[str, Any] | None = None,
+        rules: ValueRules | None = None,
     ) -> None:
+        self.rules = rules or ValueRules()
         folder.mkdir(exist_ok=True)
         self.folder = folder
         had: dict[str, Any] = record or {}
@@ -278,7 +271,6 @@ NUMBERS: dict[str, tuple[str, float]] = {
     "time": ("<i8", NONE),
     "flag": ("<i1", -1),
 }
-_TYPES = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
 
 Stays = npt.NDArray[np.bool_]
 #: Rows of all documents, some at a time, -1 where there is none; each call begins anew.
@@ -296,6 +288,8 @@ class ColumnSource(NamedTuple):
         The row of each document in the values.
     kind : str or None
         None: it is found out.
+    rules : ValueRules
+        How its values are read.
     """
 
     role: str
@@ -303,6 +297,7 @@ class ColumnSource(NamedTuple):
     values: SpelledColumn
     rows: Rows
     kind: str | None
+    rules: ValueRules = ValueRules()
 
 
 #: Returns columns for the collected documents, of which these rows stay and have these ids.
@@ -375,7 +370,7 @@ def write_about(
         source = ColumnSource("", "", names, lambda: iter([np.arange(files)]), "string")
         write_column(archive, source, files, "files", log)
         sources = {
-            (role, name): ColumnSource(role, name, column, rows, kind)
+            (role, name): ColumnSource(role, name, column, rows, kind, collector.rules)
             for (role, name), (column, kind) in collector.spelled().items()
         }
         if further is not None:
@@ -428,29 +423,38 @@ def write_column(
     CorpusError
         If values are not of the kind that was said.
     """
-    column, rows, kind, name = source.values, source.rows, source.kind, source.name[:40]
+    column, rows, name = source.values, source.rows, source.name[:40]
     missing = 0
-    if kind is None:
-        kind, mixed = kind_of(column, rows)
-        if mixed:
-            log(
-                f"column {name!r} has values of several kinds ({', '.join(mixed)}): kept as "
-                f"{'text' if kind == 'string' else 'categories'}"
-            )
+    is_plain = source.kind == "string"  # ids, titles and texts that a person wants as they are
+    rules = source.rules
+
+    def values() -> Iterator[list[bytes]]:
+        for piece in column.pieces(rows()):
+            yield piece.values() if is_plain else rules.trimmed(piece.values())
+
+    if is_plain:
+        reading = ColumnReading("string", integer, is_strict=True, notes=[])
+    else:
+        spelled_values = ((p.values(), p.tags.tolist()) for p in column.pieces(rows()))
+        reading = read_as(source.name, spelled_values, source.kind, rules, LEVELS)
+        for note in reading.notes:
+            log(f"column {name!r}: {note}")
+    kind = reading.kind
 
     if kind == "string":
 
         def ends() -> Iterator[Int64s]:
             nonlocal missing
             total = 0
-            for some in rows():
-                _, lengths = column.spans(some)
+            for some in values():
+                lengths = np.array([len(value) for value in some], np.int64)
                 missing += int((lengths == 0).sum())
                 yield total + np.cumsum(lengths)
                 total += int(lengths.sum())
 
         add_member(archive, f"{stem}.ends.npy", ends(), "<i8", documents)
-        add_member(archive, f"{stem}.utf8", (piece.data for piece in column.pieces(rows())))
+        text = (np.frombuffer(b"".join(some), np.uint8) for some in values())
+        add_member(archive, f"{stem}.utf8", text)
         return kind, missing
 
     if kind == "category":
@@ -458,71 +462,38 @@ def write_column(
 
         def codes() -> Iterator[npt.NDArray[np.int32]]:
             nonlocal missing
-            for piece in column.pieces(rows()):
-                found = [numbers.setdefault(v, len(numbers)) if v else -1 for v in piece.values()]
+            for some in values():
+                places = [numbers.setdefault(v, len(numbers)) if v else -1 for v in some]
                 if len(numbers) > MOST_LEVELS:
                     raise CorpusError(
                         f"column {name!r} has more than {MOST_LEVELS:,} different values, too many for "
                         "a category; make it a string (NAME:string)"
                     )
-                missing += found.count(-1)
-                yield np.array(found, np.int32)
+                missing += places.count(-1)
+                yield np.array(places, np.int32)
 
         add_member(archive, f"{stem}.codes.npy", codes(), "<i4", documents)
         levels = (json.dumps(level.decode()).encode() + b"\n" for level in numbers)
         add_member(archive, f"{stem}.values.jsonl", levels)
         return kind, missing
 
-    parse, (dtype, none) = PARSERS[kind], NUMBERS[kind]
+    dtype, none = NUMBERS[kind]
 
     def converted() -> Iterator[npt.NDArray[Any]]:
         nonlocal missing
-        for piece in column.pieces(rows()):
-            found: list[Any] = []
-            for value in piece.values():
-                number = parse(value) if value else None
-                if value and number is None:
-                    found_it = value[:40].decode(errors="replace")
-                    raise CorpusError(f"column {name!r} has {found_it!r}, which is no {kind}")
+        for some in values():
+            row: list[Any] = []
+            for value in some:
+                number = reading.parse(value) if value else None
+                if value and number is None and reading.is_strict:
+                    shown = value[:40].decode(errors="replace")
+                    raise CorpusError(f"column {name!r} has {shown!r}, which is no {kind}")
                 missing += number is None
-                found.append(none if number is None else number)
-            yield np.array(found, dtype)
+                row.append(none if number is None else number)
+            yield np.array(row, dtype)
 
     add_member(archive, f"{stem}.npy", converted(), dtype, documents)
     return kind, missing
-
-
-def kind_of(column: SpelledColumn, rows: Rows) -> tuple[str, list[str]]:
-    """Return the kind of a column, and what its values were if that is not all of one kind."""
-    seen: set[int] = set()
-    levels: set[bytes] = set()
-    possible = {"integer": True, "real": True, "time": True}
-    documents = 0
-    for piece in column.pieces(rows()):
-        tags = set(np.unique(piece.tags).tolist()) - {MISSING}
-        seen |= tags
-        documents += len(piece.tags)
-        if len(levels) <= LEVELS or any(possible.values()):
-            distinct = {value for value in piece.values() if value}
-            if len(levels) <= LEVELS:
-                levels |= distinct
-            for kind in (kind for kind, may in possible.items() if may):
-                possible[kind] = all(PARSERS[kind](value) is not None for value in distinct)
-    if not seen:
-        return "string", []
-    if len(seen) == 1 or seen == {INTEGER, REAL}:
-        typed = "real" if REAL in seen else _TYPES.get(next(iter(seen)))
-        if typed and possible.get(typed, True):
-            return typed, []
-    if seen == {CELL}:
-        for kind in ("integer", "real"):
-            if possible[kind]:
-                return kind, []
-    if seen <= {STRING, CELL, TIME} and possible["time"]:
-        return "time", []
-    mixed = sorted({_TYPES.get(tag, "string") for tag in seen})
-    few = len(levels) <= LEVELS and 2 * len(levels) <= documents
-    return "category" if few else "string", mixed if len(mixed) > 1 else []
 
 
 def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:

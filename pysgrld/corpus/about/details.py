@@ -6,16 +6,14 @@ then, each with a tag that says what it was where it was read.
 
 from __future__ import annotations
 
-import math
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
 from itertools import repeat
 from typing import Any, NamedTuple, Self
 
+from pysgrld.corpus.about.scalars import MISSING, PARSERS, STRING, TIME, spelled
+from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.reading import AUTO, CorpusOptions
 from pysgrld.options.parse import EVERYTHING, column
 from pysgrld.types import Documents, Int64s
@@ -69,6 +67,8 @@ class WantedFields(NamedTuple):
         Other fields with their kind; None: it is found out.
     everything : bool
         Whether all fields are columns but the text, the id and the title.
+    rules : ValueRules
+        How values of columns are read.
     """
 
     text: tuple[str, ...] | None
@@ -77,6 +77,7 @@ class WantedFields(NamedTuple):
     named: frozenset[str]
     columns: dict[str, str | None]
     everything: bool
+    rules: ValueRules = ValueRules()
 
     @classmethod
     def of(cls, options: CorpusOptions, *, metadata: bool = False) -> Self:
@@ -100,6 +101,7 @@ class WantedFields(NamedTuple):
             frozenset(name for name in (options.id_field, options.title_field) if name),
             columns,
             not columns if metadata else asked == EVERYTHING,
+            rules_of(options),
         )
 
     def among(self, names: list[str]) -> list[str]:
@@ -108,6 +110,11 @@ class WantedFields(NamedTuple):
         if self.everything:
             wanted |= {*names} - {*(self.text or ())}
         return [name for name in names if name in wanted]
+
+
+def rules_of(options: CorpusOptions) -> ValueRules:
+    """Return how values of columns are read by options of reading."""
+    return ValueRules(options.missing, options.date_format)
 
 
 class FieldReader:
@@ -164,7 +171,7 @@ class FieldReader:
                 if type(value) in _NESTED:
                     raise _not_plain(name, value)
                 tag, text = spelled(value, self.typed) if kind in PARSERS else (MISSING, b"")
-                if kind is not None and tag != MISSING and PARSERS[kind](text) is None:
+                if kind is not None and tag != MISSING and not self.wanted.rules.fits(kind, text):
                     raise FieldError(
                         f"field {name[:40]!r} is {str(value)[:40]!r}, which is no {kind}; say "
                         f"{name[:40]}:string to keep it as it is"
@@ -193,92 +200,6 @@ def _not_plain(name: str, value: Any) -> FieldError:
     return FieldError(
         f"field {name[:40]!r} is {what}, and only plain values can be kept; leave this field out"
     )
-
-
-#: What a value was where it was read; a cell is text that may mean a number (CSV).
-MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
-
-#: What an integer or a time is where there is none; reals have NaN, flags and categories -1.
-NONE = -(2**63)
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
-_REAL = re.compile(rb"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
-_TIME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].{1,40})?")
-_FLAGS = {b"true": 1, b"false": 0}
-
-
-def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
-    """Return the tag of a value, and its UTF-8; what is empty or no number is missing.
-
-    Parameters
-    ----------
-    value : object
-        As a format reads it: text, a number, a truth value, a time, or None.
-    typed : bool
-        Whether text is text; else it is a cell, which may mean a number.
-    """
-    if type(value) is str:
-        if not value:
-            return MISSING, b""
-        return STRING if typed else CELL, value.encode("utf-8", "replace")
-    if value is None:
-        return MISSING, b""
-    if isinstance(value, bool):
-        return FLAG, b"true" if value else b"false"
-    if isinstance(value, int):
-        return INTEGER, str(value).encode()
-    if isinstance(value, float | Decimal):
-        finite = math.isfinite(value)
-        return (REAL, repr(float(value)).encode()) if finite else (MISSING, b"")
-    if isinstance(value, datetime | date):
-        return TIME, value.isoformat().encode()
-    if isinstance(value, bytes):
-        return STRING if value else MISSING, value.decode("utf-8", "replace").encode()
-    return STRING, str(value).encode("utf-8", "replace")
-
-
-def integer(value: bytes) -> int | None:
-    """Return a whole number of at most 64 bits; None of anything else."""
-    if not _INTEGER.fullmatch(value):
-        return None
-    number = int(value)
-    return number if -(2**63) < number < 2**63 else None
-
-
-def real(value: bytes) -> float | None:
-    """Return a finite number; None of anything else."""
-    number = float(value) if _REAL.fullmatch(value) else math.inf
-    return number if math.isfinite(number) else None
-
-
-def microseconds(value: bytes) -> int | None:
-    """Return the microseconds from 1970 to an ISO 8601 date or time, in UTC where no zone is said."""
-    if not _TIME.fullmatch(value):
-        return None
-    try:
-        found = datetime.fromisoformat(value.decode())
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=UTC)
-        return (found - _EPOCH) // _MICROSECOND
-    except (ValueError, OverflowError):
-        return None
-
-
-def iso(value: int) -> str:
-    """Return microseconds since 1970 in ISO 8601: a date where it is midnight, else UTC without zone."""
-    found = (_EPOCH + value * _MICROSECOND).replace(tzinfo=None)
-    return found.date().isoformat() if found.time() == time() else found.isoformat()
-
-
-#: What reads a spelled value of a kind that is no text; None: it is none of the kind.
-PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
-    "integer": integer,
-    "real": real,
-    "time": microseconds,
-    "flag": lambda value: _FLAGS.get(value.lower()),
-}
 
 
 # ---- details of documents, and what documents of a stream are called

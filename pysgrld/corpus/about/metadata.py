@@ -46,7 +46,9 @@ class Metadata:
         self.joined = options.id_field is not None
         self.skip = options.on_bad_document == "skip"
         wanted = WantedFields.of(options, metadata=True)
-        self.collector = DetailsCollector(folder, texts=False, limit=None, kinds=wanted.columns)
+        self.collector = DetailsCollector(
+            folder, texts=False, limit=None, kinds=wanted.columns, rules=wanted.rules
+        )
         bad = BadDocuments(self.skip)
         with Lines(path, options.max_line, None, 1, options.max_input, options.encoding) as source:
             if not source.head:
@@ -140,7 +142,7 @@ class Metadata:
             )
         matched = match.vector()
         return [
-            ColumnSource(role, name, column, matched.blocks, kind)
+            ColumnSource(role, name, column, matched.blocks, kind, self.collector.rules)
             for (role, name), (column, kind) in columns.items()
             if not (role == ID and ids is not None and self.joined)
         ]

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.columns import COLUMN, CONTENTS, ID, NUMBERS, TITLE
-from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, called, iso
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, called
+from pysgrld.corpus.about.scalars import iso
 from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts
 from pysgrld.corpus.stored_files import BESIDE, DOCUMENTS, TEXTS, damaged, digest, part_of
 from pysgrld.corpus.vectors import Vector, between, changed, members, stamp_of

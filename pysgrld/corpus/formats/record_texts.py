@@ -52,7 +52,7 @@ def texts_of(
                 source.label,
             )
     aliases = called_otherwise(context.wanted, names)
-    batch, limit = Batch(source.label, context, noun=noun), context.options.max_line
+    batch, limit = Batch(source.label, context, noun=noun, typed=False), context.options.max_line
     for number, record in chain(first, records):
         try:
             if isinstance(record, BadDocument):

@@ -1,0 +1,101 @@
+"""Plain values of fields as they are spelled, and the numbers that spelled values mean."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+#: What a value was where it was read; a cell is text that may mean a number (CSV).
+MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
+
+#: What an integer or a time is where there is none; reals have NaN, flags and categories -1.
+NONE = -(2**63)
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
+_REAL = re.compile(rb"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_TIME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ].{1,40})?")
+_MONTH = re.compile(rb"[0-9]{4}-[0-9]{2}")
+_FLAGS = {b"true": 1, b"false": 0}
+
+
+def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
+    """Return the tag of a value, and its UTF-8; what is empty or no number is missing.
+
+    Parameters
+    ----------
+    value : object
+        As a format reads it: text, a number, a truth value, a time, or None.
+    typed : bool
+        Whether text is text; else it is a cell, which may mean a number.
+    """
+    if type(value) is str:
+        if not value:
+            return MISSING, b""
+        return STRING if typed else CELL, value.encode("utf-8", "replace")
+    if value is None:
+        return MISSING, b""
+    if isinstance(value, bool):
+        return FLAG, b"true" if value else b"false"
+    if isinstance(value, int):
+        return INTEGER, str(value).encode()
+    if isinstance(value, float | Decimal):
+        finite = math.isfinite(value)
+        return (REAL, repr(float(value)).encode()) if finite else (MISSING, b"")
+    if isinstance(value, datetime | date):
+        return TIME, value.isoformat().encode()
+    if isinstance(value, bytes):
+        return STRING if value else MISSING, value.decode("utf-8", "replace").encode()
+    return STRING, str(value).encode("utf-8", "replace")
+
+
+def integer(value: bytes) -> int | None:
+    """Return a whole number of at most 64 bits; None of anything else."""
+    if not _INTEGER.fullmatch(value):
+        return None
+    number = int(value)
+    return number if -(2**63) < number < 2**63 else None
+
+
+def real(value: bytes) -> float | None:
+    """Return a finite number; None of anything else."""
+    number = float(value) if _REAL.fullmatch(value) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def microseconds(value: bytes) -> int | None:
+    """Return the microseconds from 1970 to an ISO 8601 date or time, in UTC if it names no zone.
+
+    A month without a day, 2001-05, is its first day.
+    """
+    if _MONTH.fullmatch(value):
+        value += b"-01"
+    if not _TIME.fullmatch(value):
+        return None
+    try:
+        found = datetime.fromisoformat(value.decode())
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=UTC)
+        return (found - EPOCH) // MICROSECOND
+    except (ValueError, OverflowError):
+        return None
+
+
+def iso(value: int) -> str:
+    """Return microseconds since 1970 in ISO 8601: a date where it is midnight, else UTC without zone."""
+    found = (EPOCH + value * MICROSECOND).replace(tzinfo=None)
+    return found.date().isoformat() if found.time() == time() else found.isoformat()
+
+
+#: What reads a spelled value of a kind that is no text; None: it is none of the kind.
+PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
+    "integer": integer,
+    "real": real,
+    "time": microseconds,
+    "flag": lambda value: _FLAGS.get(value.lower()),
+}

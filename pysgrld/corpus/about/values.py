@@ -1,0 +1,416 @@
+"""Values of a column: which of them are missing, and which kind and notation the others agree on.
+
+The notation of numbers and dates is a property of a whole column: 1,234 is a thousand in one column
+and one and a quarter in another. So each value is put in the notations that it fits, and the column has
+the notation that fits all of its values, or 95 % of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pysgrld.corpus.about.dates import date_by_format, named_date, numeric_date, time_of
+from pysgrld.corpus.about.scalars import (
+    CELL,
+    FLAG,
+    INTEGER,
+    MISSING,
+    PARSERS,
+    REAL,
+    STRING,
+    TIME,
+    integer,
+    real,
+)
+from pysgrld.errors import CorpusError, plural
+
+#: Texts that stand for a missing value in a column, in these capitals or in small letters.
+MISSING_VALUES = (
+    "NA",
+    "NaN",
+    "NaT",
+    "null",
+    "None",
+    "nil",
+    "N/A",
+    "#N/A",
+    "<NA>",
+    ".",
+    "-",
+    "?",
+    "n.d.",
+)
+#: A column is of numbers, or of dates, if so great a share of its values are.
+SHARE = 0.95
+#: Values that a line of the log quotes, at most.
+QUOTED = 5
+
+_BLANKS = re.compile(rb"\xc2\xa0|\xe2\x80\xaf|\xe2\x80\x89")  # between digits
+_MINUS = "\u2212".encode()
+_DIGIT = re.compile(rb"[0-9]")
+#: Codes: numbers with zeros before them, or longer than 64 bits.
+_CODE = re.compile(rb"-?0[0-9]+|[-+]?[1-9][0-9]{19,}")
+_GROUPED = re.compile(rb"[-+]?[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]*)?")
+_COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
+
+# notations that a value fits, as bits; those of numbers have a second set for percent
+_PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
+_PERCENT = 3  # bits that these are shifted by
+_ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
+_WHOLE, _IS_CODE, _SAME_DAY = 1 << 12, 1 << 13, 1 << 14
+
+_NUMBERS = (_PLAIN, _THOUSANDS, _DECIMAL_COMMA)
+_DATES = (_FORMAT, _ISO, _YEAR_FIRST, _NAMED, _DAY_FIRST, _MONTH_FIRST)
+
+
+@dataclass(frozen=True)
+class ValueRules:
+    """How a person wants values of columns to be read.
+
+    Attributes
+    ----------
+    missing : str, optional
+        Further texts that stand for a missing value, joined by commas.
+    date_format : str, optional
+        Of dates, as ``strptime`` takes it.
+    share : float
+        Least share of the values that makes a column one of numbers, or of dates.
+    """
+
+    missing: str | None = None
+    date_format: str | None = None
+    share: float = SHARE
+    _missing: frozenset[bytes] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        texts = {b"", *(m.encode() for m in MISSING_VALUES)}
+        texts |= {text.lower() for text in texts} | {text.upper() for text in texts}
+        texts |= {text.strip().encode() for text in (self.missing or "").split(",")}
+        object.__setattr__(self, "_missing", frozenset(texts))
+
+    def is_missing(self, value: bytes) -> bool:
+        """Return True if the text stands for a missing value."""
+        return value.strip() in self._missing
+
+    def trimmed(self, values: Iterable[bytes]) -> list[bytes]:
+        """Return values without blanks around them; empty where a value is missing."""
+        return [b"" if (text := value.strip()) in self._missing else text for value in values]
+
+    def fits(self, kind: str, value: bytes) -> bool:
+        """Return True if a value may be of a kind, in some notation."""
+        text = value.strip()
+        if text in self._missing:
+            return True
+        bits = self._notations(text)
+        if kind == "integer":
+            return bool(bits & _WHOLE)
+        if kind == "real":
+            return any(bits & (number | number << _PERCENT) for number in _NUMBERS)
+        if kind == "time":
+            return any(bits & date for date in _DATES) or time_of(text) is not None
+        return kind not in PARSERS or PARSERS[kind](text) is not None
+
+    def _notations(self, text: bytes) -> int:
+        """Return the notations of numbers and dates that a text fits, as bits."""
+        if not _DIGIT.search(text):
+            return 0
+        bits = _number_bits(text)
+        if text.endswith(b"%"):
+            bits = _number_bits(text[:-1].rstrip())
+            bits = bits & _WHOLE | (bits & sum(_NUMBERS)) << _PERCENT
+        if bits and self.date_format is None:
+            return bits
+        if self.date_format is not None and date_by_format(text, self.date_format) is not None:
+            bits |= _FORMAT
+        if len(text) > 60:
+            return bits
+        if PARSERS["time"](text) is not None:
+            return bits | _ISO
+        day = numeric_date(text)
+        if day is not None:
+            bits |= _YEAR_FIRST if day.year_first is not None else 0
+            bits |= _DAY_FIRST if day.day_first is not None else 0
+            bits |= _MONTH_FIRST if day.month_first is not None else 0
+            bits |= _SAME_DAY if day.day_first == day.month_first else 0
+        elif named_date(text) is not None:
+            bits |= _NAMED
+        return bits
+
+
+def _number_bits(text: bytes) -> int:
+    if _CODE.fullmatch(text):
+        return _IS_CODE
+    if integer(text) is not None:
+        return _PLAIN | _THOUSANDS | _DECIMAL_COMMA | _WHOLE
+    bits = 0
+    if real(text) is not None:
+        bits |= _PLAIN | _THOUSANDS
+    spaced = _BLANKS.sub(b" ", text).replace(_MINUS, b"-")
+    if spaced != text and real(spaced) is not None:
+        bits |= _THOUSANDS | _DECIMAL_COMMA | (0 if integer(spaced) is None else _WHOLE)
+    if _GROUPED.fullmatch(spaced):
+        bits |= _THOUSANDS | (0 if b"." in spaced else _WHOLE)
+    if _COMMA.fullmatch(spaced) and real(_comma(spaced)) is not None:
+        bits |= _DECIMAL_COMMA
+    return bits
+
+
+def _thousands(text: bytes) -> bytes:
+    text = _BLANKS.sub(b"", text).replace(_MINUS, b"-")
+    return text.replace(b" ", b"").replace(b",", b"")
+
+
+def _comma(text: bytes) -> bytes:
+    text = _BLANKS.sub(b"", text).replace(_MINUS, b"-").replace(b" ", b"")
+    return text.replace(b".", b"").replace(b",", b".")
+
+
+#: How the text of a number is spelled plainly, by its notation.
+_PLAINLY: dict[int, Callable[[bytes], bytes]] = {
+    _PLAIN: lambda text: text,
+    _THOUSANDS: _thousands,
+    _DECIMAL_COMMA: _comma,
+}
+
+
+class ColumnReading(NamedTuple):
+    """How the values of a column are read.
+
+    Attributes
+    ----------
+    kind : str
+    parse : callable
+        Returns the number of a trimmed value; None: it is none of the kind.
+    is_strict : bool
+        Whether a value of another kind is an error, not a missing value.
+    notes : list of str
+        For the log, each about the column.
+    """
+
+    kind: str
+    parse: Callable[[bytes], int | float | None]
+    is_strict: bool
+    notes: list[str]
+
+
+class _Tally:
+    """Counts of the values of a column by the notations that they fit."""
+
+    def __init__(self, rules: ValueRules, levels: int) -> None:
+        self.rules, self.most_levels = rules, levels
+        self.rows = self.documents = 0
+        self.by_bits: Counter[int] = Counter()
+        self.examples: dict[int, Counter[bytes]] = {}
+        self.levels: set[bytes] = set()
+        self.missing: Counter[bytes] = Counter()
+        self.seen: set[int] = set()
+
+    def add(self, values: list[bytes], tags: list[int]) -> None:
+        self.documents += len(values)
+        for (value, tag), count in Counter(zip(values, tags, strict=True)).items():
+            text = value.strip()
+            if tag == MISSING or not text:
+                continue
+            if self.rules.is_missing(text):
+                self.missing[text] += count
+                continue
+            self.seen.add(tag)
+            self.rows += count
+            if len(self.levels) <= self.most_levels:
+                self.levels.add(text)
+            bits = self.rules._notations(text)
+            self.by_bits[bits] += count
+            examples = self.examples.setdefault(bits, Counter())
+            if text in examples or len(examples) < 4 * QUOTED:
+                examples[text] += count
+
+    def fitting(self, bit: int) -> int:
+        """Return how many rows have a value that fits a notation."""
+        return sum(count for bits, count in self.by_bits.items() if bits & bit)
+
+    def others(self, bit: int) -> str:
+        """Quote the values that do not fit a notation, with their counts."""
+        others: Counter[bytes] = Counter()
+        for bits, examples in self.examples.items():
+            if not bits & bit:
+                others.update(examples)
+        return _quoted(others)
+
+    def example(self, bit: int, without: int) -> str:
+        """Return a value that fits a notation and not the plain one, where there is one."""
+        for bits, examples in self.examples.items():
+            if bits & bit and not bits & without:
+                return next(iter(examples)).decode(errors="replace")[:40]
+        return ""
+
+    def best(self, candidates: Iterable[int]) -> tuple[int, int]:
+        """Return the notation that fits most rows, the first of several, and their number."""
+        best = max(candidates, key=self.fitting)
+        return best, self.fitting(best)
+
+
+def _quoted(values: Counter[bytes]) -> str:
+    shown = [
+        f"'{value[:40].decode(errors='replace')}'" + (f" ({count})" if count > 1 else "")
+        for value, count in values.most_common(QUOTED)
+    ]
+    return ", ".join(shown) + (", ..." if len(values) > QUOTED else "")
+
+
+def read_as(
+    name: str,
+    pieces: Iterator[tuple[list[bytes], list[int]]],
+    kind: str | None,
+    rules: ValueRules,
+    levels: int,
+) -> ColumnReading:
+    """Decide how the values of a column are read.
+
+    Parameters
+    ----------
+    name : str
+        Of the column, for messages.
+    pieces : iterator of (values, tags)
+        All values as they were spelled, and what each was in its file.
+    kind : str or None
+        The kind that a person wants; None: the kind that the values agree on.
+    rules : ValueRules
+    levels : int
+        Most different values of a category.
+
+    Raises
+    ------
+    CorpusError
+        If dates are wanted and days and months cannot be told apart.
+    """
+    tally = _Tally(rules, levels)
+    for values, tags in pieces:
+        tally.add(values, tags)
+    notes: list[str] = []
+    if tally.missing:
+        total = tally.missing.total()
+        notes.append(f"{plural(total, 'missing value')} ({_quoted(tally.missing)})")
+    if kind in ("string", "category", "flag"):
+        return ColumnReading(kind, PARSERS.get(kind, integer), True, notes)
+    if not tally.rows:
+        return ColumnReading(kind or "string", PARSERS.get(kind or "", integer), True, notes)
+    strict = kind is not None
+    if kind in ("integer", "real"):
+        return _as_number(tally, kind, notes)
+    if kind == "time":
+        reading = _as_dates(name, tally, strict, notes)
+        return reading or ColumnReading("time", time_of, strict, notes)
+    seen = tally.seen
+    if seen == {FLAG}:
+        return ColumnReading("flag", PARSERS["flag"], True, notes)
+    if rules.date_format is not None and (dates := _as_dates(name, tally, strict, notes)):
+        return dates
+    if (numbers := seen & {INTEGER, REAL, CELL}) and not tally.fitting(_IS_CODE):
+        plain = tuple(bit << shift for shift in (0, _PERCENT) for bit in _NUMBERS)
+        _, fitting = tally.best(plain)
+        whole = seen <= {INTEGER, REAL} or (numbers and fitting >= rules.share * tally.rows)
+        if fitting and whole:
+            return _as_number(tally, None, notes)
+    if seen <= {STRING, CELL, TIME} and (dates := _as_dates(name, tally, strict, notes)):
+        return dates
+    kinds = sorted({_KINDS.get(tag, "string") for tag in seen})
+    few = len(tally.levels) <= levels and 2 * len(tally.levels) <= tally.documents
+    if len(kinds) > 1:
+        as_what = "categories" if few else "text"
+        notes.append(f"values of several kinds ({', '.join(kinds)}): kept as {as_what}")
+    if few:
+        notes += _alike(tally.levels)
+    return ColumnReading("category" if few else "string", integer, True, notes)
+
+
+_KINDS = {INTEGER: "integer", REAL: "real", FLAG: "flag", TIME: "time"}
+
+
+def _alike(levels: set[bytes]) -> list[str]:
+    """Note the categories that differ in capitals alone."""
+    by_fold: dict[str, list[str]] = {}
+    for level in sorted(levels):
+        text = level.decode(errors="replace")
+        by_fold.setdefault(text.casefold(), []).append(text)
+    alike = [
+        " and ".join(repr(t[:40]) for t in texts) for texts in by_fold.values() if len(texts) > 1
+    ]
+    shown = "; ".join(alike[:QUOTED]) + ("; ..." if len(alike) > QUOTED else "")
+    return [f"categories that differ in capitals alone are kept apart: {shown}"] if alike else []
+
+
+def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReading:
+    """Return the reading of a column of numbers, by the notation that fits most of them."""
+    candidates = [bit << shift for shift in (0, _PERCENT) for bit in _NUMBERS]
+    bit, fitting = tally.best(candidates)
+    percent = bit >= 1 << _PERCENT
+    plainly = _PLAINLY[bit >> _PERCENT if percent else bit]
+
+    def spelled(text: bytes) -> bytes:
+        if percent:
+            text = text[:-1].rstrip() if text.endswith(b"%") else b""
+        return plainly(text)
+
+    whole = sum(count for bits, count in tally.by_bits.items() if bits & bit and bits & _WHOLE)
+    chosen = kind or ("integer" if whole == fitting and REAL not in tally.seen else "real")
+    parser = PARSERS[chosen]
+    if example := tally.example(bit, _PLAIN):
+        number = real(spelled(example.encode()))
+        if number is not None:
+            unit = ", in percent" if percent else ""
+            notes.append(f"'{example}' is read as {number:.10g}{unit}")
+    if kind is None and fitting < tally.rows:
+        notes.append(_left(tally, bit, fitting, "number"))
+    return ColumnReading(chosen, lambda text: parser(spelled(text)), kind is not None, notes)
+
+
+def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
+    others = tally.rows - fitting
+    is_no = f"is no {noun}" if others == 1 else f"are no {noun}s"
+    return f"{plural(others, 'value')} {is_no} and left out: {tally.others(bit)}"
+
+
+def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
+    """Return the reading of a column of dates; None if too few values are dates of one notation.
+
+    Raises
+    ------
+    CorpusError
+        If a person wants dates, and days and months cannot be told apart.
+    """
+    bit, fitting = tally.best(_DATES)
+    if not fitting or (fitting < tally.rules.share * tally.rows and not strict):
+        return None
+    if bit in (_DAY_FIRST, _MONTH_FIRST):
+        day, month = tally.fitting(_DAY_FIRST), tally.fitting(_MONTH_FIRST)
+        differ = tally.rows > tally.fitting(_SAME_DAY)
+        least = tally.rules.share * tally.rows
+        if differ and (day == month or (fitting < tally.rows and min(day, month) >= least)):
+            what = (
+                f"days and months cannot be told apart ({tally.example(bit, _SAME_DAY)!r}); give "
+                "--date-format %d/%m/%Y or %m/%d/%Y"
+            )
+            if strict:
+                raise CorpusError(f"column {name[:40]!r}: {what}")
+            notes.append(f"kept as text, as {what}")
+            return None
+    if not strict and fitting < tally.rows:
+        notes.append(_left(tally, bit, fitting, "date"))
+
+    def parse(text: bytes) -> int | None:
+        if bit == _FORMAT:
+            return date_by_format(text, tally.rules.date_format or "")
+        if bit == _ISO:
+            return PARSERS["time"](text)  # type: ignore[return-value]
+        if bit == _NAMED:
+            return named_date(text)
+        day = numeric_date(text)
+        if day is None:
+            return None
+        return {_YEAR_FIRST: day.year_first, _DAY_FIRST: day.day_first}.get(bit, day.month_first)
+
+    return ColumnReading("time", parse, strict, notes)
