@@ -171,7 +171,7 @@ def test_words_divided_at_line_ends_of_a_pdf_are_joined(text, words):
 def bomb() -> bytes:
     file = io.BytesIO(word_document("a text"))
     with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("word/media/x.png", bytes(2**20))
+        archive.writestr("word/x.xml", bytes(2**20))
     return file.getvalue()
 
 

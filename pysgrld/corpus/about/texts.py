@@ -32,6 +32,10 @@ from pysgrld.types import Int64s
 
 #: Text of a frame in bytes; a longer document is a frame of its own.
 FRAME = 2**18
+#: Most bytes of a text that is kept; a reader takes nothing longer, whatever a file claims.
+LONGEST = 2**26
+#: Bytes of the window of a frame that is no longer than that: more than any of level 1 has.
+WINDOW = 2**20
 #: Of Zstandard: level 3 takes 1.4 times as long for a twentieth less.
 LEVEL = 1
 #: Bytes of texts that may wait to be compressed.
@@ -106,14 +110,14 @@ class TextWriter:
         }
 
     def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
-        """Take the texts of documents that come after those before; an empty one is none."""
+        """Take the texts of documents that come after those before, except empty and too long ones."""
         chosen: Iterable[int] = range(len(rows))
         if self.halved:
             chosen = np.flatnonzero(keys(rows) < np.uint64(2 ** (64 - self.halved))).tolist()
         numbers = rows.tolist()
         for i in chosen:
             text = texts[i]
-            if text:
+            if text and len(text) <= LONGEST:
                 self._waiting.append(text)
                 self._rows.append(numbers[i])
                 self._size += len(text)
@@ -264,7 +268,6 @@ class StoredTexts:
         self.frames: Int64s = frames.read(0, frames.size).reshape(-1, 2)
         self._packed, self._plain = self.frames[:, 0], self.frames[:, 1]
         self._path = frames.path
-        self._engine = zstandard.ZstdDecompressor()
         self._sorted: Int64s | None = None
 
     def all(self) -> Iterator[tuple[Int64s, list[bytes | None]]]:
@@ -304,11 +307,21 @@ class StoredTexts:
         first = int(self._plain[frame - 1]) if frame else 0
         start = int(self._packed[frame - 1]) if frame else 0
         size = int(self._plain[frame]) - first
+        if not 0 < size <= FRAME + LONGEST:
+            raise changed(self._path)
         packed = self.text.read(start, int(self._packed[frame])).tobytes()
+        # A frame may state any size, which `decompress` would allocate: a stream gives what is asked for.
+        engine = zstandard.ZstdDecompressor(max_window_size=max(WINDOW, size))
         try:
-            whole = self._engine.decompress(packed, max_output_size=max(size, 1))
+            with engine.stream_reader(packed) as stream:
+                whole = stream.read(size)
+                if len(whole) != size or stream.read(1):
+                    raise changed(self.text.path)
         except zstandard.ZstdError:
             raise changed(self.text.path) from None
-        if len(whole) != size:
-            raise changed(self.text.path)
+        places = np.unique(edges - first, axis=0)
+        if len(places) and (
+            places[0, 0] < 0 or (np.diff(places.ravel()) < 0).any() or places[-1, 1] > size
+        ):
+            raise changed(self._path)
         return [whole[a:b] for a, b in (edges - first).tolist()]

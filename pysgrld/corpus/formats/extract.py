@@ -1,7 +1,7 @@
 """The text of pages of the web, Word documents and PDF, each file of which is a document.
 
-selectolax parses pages, python-docx Word documents and pypdf PDF; the last two are extras. A parser is
-imported when a file of its format is read.
+selectolax parses pages, lxml (which python-docx brings) Word documents and pypdf PDF; the last two are
+extras. A parser is imported when a file of its format is read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import re
 import zipfile
 from io import BytesIO
+from typing import Any
 
 from pysgrld.corpus.formats.protocol import BadDocument
 from pysgrld.corpus.lines import UTF8, undecodable
@@ -51,6 +52,8 @@ _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: More parts than a Word document has.
 _MOST_PARTS = 10_000
+#: Bytes that a stream of a PDF may unpack to: reading its text takes about fifteen times as much.
+_LARGEST_STREAM = 2**24
 #: Signs of division at the end of a line, with the characters before and after them.
 _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
 
@@ -132,41 +135,49 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         If python-docx is not installed.
     """
     try:
-        import docx as library
+        import docx.oxml.ns as names
+        from lxml import etree
     except ImportError:
         raise MissingInputError(
             "reading Word documents needs python-docx: pip install python-docx"
         ) from None
-    from docx.oxml.ns import qn
-    from lxml import etree
-
     if data.startswith(_COMPOUND):
         raise BadDocument(
             "protected by a password",
             "protected by a password, or an old .doc; save it as .docx without one",
         )
+    fallback = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+    paragraph, run, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
+    parts: list[str] = []
+    hidden = 0  # alternatives that are open: boxes that would be there twice
     try:
-        # a bomb is refused: what its parts say that they unpack to is the most that is read of them
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            parts = archive.infolist()
-        size = sum(part.file_size for part in parts)
-        if size > options.max_line or len(parts) > _MOST_PARTS:
-            raise BadDocument(
-                "line too long",
-                f"a document that unpacks to {size} bytes, more than {options.max_line} (--max-line)",
-            )
-        body = library.Document(BytesIO(data)).element.body
-        # paragraphs, tables and boxes; not what was deleted, nor boxes twice
-        fallback = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-        etree.strip_elements(body, fallback, with_tail=False)
-        paragraph, run = qn("w:p"), qn("w:t")
-        text = "".join(
-            "\n"
-            if element.tag == paragraph
-            else (element.text or "" if element.tag == run else " ")
-            for element in body.iter(paragraph, run, qn("w:tab"), qn("w:br"), qn("w:cr"))
-        )
-        return text.encode("utf-8", "surrogatepass"), None
+            part = _main_part(archive, options.max_line)
+            # read as a stream: the tree of a document takes twenty times its bytes
+            with archive.open(part) as file:
+                for event, element in etree.iterparse(
+                    file,
+                    events=("start", "end"),
+                    tag=(fallback, paragraph, run, *blanks),
+                    resolve_entities=False,
+                    load_dtd=False,
+                    no_network=True,
+                    huge_tree=False,
+                ):
+                    if element.tag == fallback:
+                        hidden += 1 if event == "start" else -1
+                    elif hidden:
+                        pass
+                    elif event == "start":
+                        if element.tag != run:
+                            parts.append("\n" if element.tag == paragraph else " ")
+                    elif element.tag == run:
+                        parts.append(element.text or "")
+                    if event == "end":
+                        element.clear(keep_tail=True)
+                        while element.getprevious() is not None:
+                            del element.getparent()[0]
+        return "".join(parts).encode("utf-8", "surrogatepass"), None
     except (BadDocument, MemoryError):
         raise
     except Exception as error:  # whatever its parsers make of damage
@@ -174,6 +185,36 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         raise BadDocument(
             "damaged file", f"no Word document, or damaged ({why[:120]}); save it again"
         ) from None
+
+
+def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:
+    """Return the part of a Word document that has its text, by the relationships of the package.
+
+    Raises
+    ------
+    BadDocument
+        If it has too many parts, or if one that is read unpacks to more than `limit` bytes.
+    KeyError
+        If it has no such part.
+    """
+    from lxml import etree
+
+    parts = {part.filename: part for part in archive.infolist()}
+    size = sum(
+        part.file_size for part in parts.values() if part.filename.endswith((".xml", ".rels"))
+    )
+    if size > limit or len(parts) > _MOST_PARTS:
+        raise BadDocument(
+            "line too long",
+            f"a document that unpacks to {size} bytes, more than {limit} (--max-line)",
+        )
+    target = "word/document.xml"
+    with archive.open(parts["_rels/.rels"]) as file:
+        for _, element in etree.iterparse(file, resolve_entities=False, no_network=True):
+            if element.get("Type", "").endswith("/officeDocument"):
+                target = element.get("Target", "").lstrip("/")
+            element.clear()
+    return parts[target]
 
 
 def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
@@ -194,6 +235,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
     pages: list[str] = []
     size = 0
     try:
+        _bound_streams(pypdf)
         file = pypdf.PdfReader(BytesIO(data))
         if file.is_encrypted and not file.decrypt(""):
             raise BadDocument(
@@ -228,3 +270,17 @@ def joined_lines(text: str) -> str:
         return before if is_word or sign[0] == "\u00ad" else match[0]
 
     return _DIVIDED.sub(join, text)
+
+
+def _bound_streams(library: Any) -> None:
+    """Let pypdf unpack no stream to more than `_LARGEST_STREAM` bytes, on the calling thread."""
+    names = ("zlib", "lzw", "run_length")
+    if hasattr(library, "overwrite_configuration"):
+        limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}
+        library.overwrite_configuration(**limits)
+        return
+    from pypdf import filters
+
+    for name in names:  # of a release before 7, as far as it has them
+        if hasattr(filters, limit := f"{name.upper()}_MAX_OUTPUT_LENGTH"):
+            setattr(filters, limit, _LARGEST_STREAM)

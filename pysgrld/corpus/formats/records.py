@@ -1,27 +1,49 @@
-"""Spreadsheets and lists of works, which are small enough to be held in memory.
+"""Spreadsheets, which are held in memory, and lists of works, which are read some works at a time.
 
-python-calamine reads spreadsheets, rispy RIS and bibtexparser BibTeX; they are extras.
+python-calamine reads spreadsheets, rispy RIS and bibtexparser BibTeX; they are extras. None of these
+libraries bounds its memory, so each is given a bounded part of a file: a chunk of whole works, or a
+workbook whose parts and cells were counted before.
 """
 
 from __future__ import annotations
 
 import io
 import logging
+import re
 import zipfile
 from collections.abc import Iterator
 from datetime import date
 from importlib import import_module
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
-#: Bytes that a file of these may unpack to, unless --max-input allows more.
-LARGEST = 2**30
+#: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its own size up to `LARGEST` bytes, unless
+#: --max-input allows more: ordinary workbooks unpack to ten times their size, and bombs to a thousand.
+SMALL, RATIO, LARGEST = 2**26, 50, 2**29
+#: A workbook may unpack to so many bytes for each cell of the rectangle that its cells span, at least:
+#: calamine allocates all of the rectangle, and a cell that is there takes more.
+PER_CELL = 16
+#: Bytes of a list of works that are parsed together, and most bytes of one work: a parser takes about a
+#: hundred times as much.
+CHUNK, LONGEST = 2**18, 2**21
+#: Bytes of a list of works by whose records it is decided which field is the text.
+LOOKED_AT = 2**22
 #: Records by number, with their fields by name; or what is wrong with one.
 _Records = list[Numbered]
+
+
+class _Chunk(NamedTuple):
+    """Whole works of a list, with the lines and the works of the file before them; or one too long."""
+
+    text: str | BadDocument
+    lines: int
+    size: int
+
 
 #: What a field of RIS is called here where rispy has another name, which some kinds of works have.
 _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors": "authors"}
@@ -30,17 +52,13 @@ _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors":
 def sheet(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document a row of the first sheet that has two rows; its first row has the names."""
     library = _library("python_calamine", "a spreadsheet", "python-calamine", source.label)
-    data, limit = b"".join(source.blocks()), context.options.max_input or LARGEST
+    limit = context.options.max_input or LARGEST
+    data = _whole(source, limit)
     try:
         if zipfile.is_zipfile(io.BytesIO(data)):
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                size = sum(part.file_size for part in archive.infolist())
-            if size > limit:
-                raise CorpusError(
-                    f"a workbook that unpacks to {size} bytes; allow more with --max-input if it is no "
-                    "bomb",
-                    source.label,
-                )
+            packed = max(SMALL, RATIO * len(data))
+            most = context.options.max_input or min(LARGEST, packed)
+            data = _unpacked_workbook(data, most, source.label)
         book = library.CalamineWorkbook.from_filelike(io.BytesIO(data))
         names, rows, title = book.sheet_names, [], ""
         for title in names:
@@ -71,6 +89,87 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
     yield from texts_of(records, source, context, "row")
 
 
+def _whole(source: Lines, limit: int) -> bytes:
+    """Return all bytes of a file.
+
+    Raises
+    ------
+    CorpusError
+        If there are more than `limit`.
+    """
+    parts: list[bytes] = []
+    size = 0
+    for block in source.blocks():
+        parts.append(block)
+        size += len(block)
+        if size > limit:
+            raise CorpusError(
+                f"a spreadsheet of more than {limit} bytes; allow more with --max-input if it is no bomb",
+                source.label,
+            )
+    return b"".join(parts)
+
+
+#: The reference of a cell, or of a row, in a sheet of a workbook of Excel.
+_CELL = re.compile(rb"""<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*["']([A-Za-z]{0,7})(\d{1,9})["']""")
+#: The beginning of a table, of a row or of a cell in a sheet of OpenDocument, and how often it is there.
+_OPEN_DOCUMENT = re.compile(
+    rb"<table:(table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*?)(/?)>"
+)
+_REPEATED = re.compile(rb"""-repeated\s*=\s*["'](\d{1,9})["']""")
+
+
+def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
+    """Return a workbook with the same parts, which are not compressed, and as large as they claim to be.
+
+    Raises
+    ------
+    CorpusError
+        If it unpacks to more than so many bytes, or its cells span a rectangle that is too large.
+    """
+    advice = "allow more with --max-input if it is no bomb"
+    stored = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        size = sum(part.file_size for part in archive.infolist())
+        if size > most:
+            raise CorpusError(f"a workbook that unpacks to {size} bytes; {advice}", label)
+        with zipfile.ZipFile(stored, "w") as copy:
+            for part in archive.infolist():
+                content = archive.read(part)  # its size and its checksum are compared
+                copy.writestr(part.filename, content)
+                rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
+                if rows * columns > most // PER_CELL:
+                    raise CorpusError(
+                        f"a workbook whose cells span {rows} rows and {columns} columns; delete the "
+                        f"cells far from the others, or {advice}",
+                        label,
+                    )
+    return stored.getvalue()
+
+
+def _extent(sheet: bytes) -> tuple[int, int]:
+    """Return the rows and columns that the cells of a sheet span, at most, as far as it names them."""
+    rows = columns = 0
+    for found in _CELL.finditer(sheet):
+        column = 0
+        for letter in found[1].upper():
+            column = 26 * column + letter - 64
+        rows, columns = max(rows, int(found[2])), max(columns, column)
+    # in OpenDocument rows and cells follow each other, and those that are empty at the end do not count
+    row = repeated = column = 0
+    for tag in _OPEN_DOCUMENT.finditer(sheet):
+        times = int(number[1]) if (number := _REPEATED.search(tag[2])) else 1
+        if tag[1] == b"table":
+            row = repeated = column = 0
+        elif tag[1] == b"table-row":
+            row, repeated, column = row + repeated, times, 0
+        else:
+            column += times
+            if not tag[3] or b"value-type" in tag[2]:
+                rows, columns = max(rows, row + repeated), max(columns, column)
+    return rows, columns
+
+
 def _cell(value: Any) -> Any:
     """Return the value of a cell as other formats have it; whole numbers are kept as reals there."""
     if isinstance(value, float) and value.is_integer():
@@ -78,27 +177,44 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, str | float | int | date) else str(value)
 
 
+#: The first line of a work in RIS, and in BibTeX, whose library begins a block at any such line.
+_RIS_BEGINS = re.compile(rb"^TY  -", re.M)
+_BIBTEX_BEGINS = re.compile(rb"^[^\S\n]*@\w*[ \t]*[{(]", re.M)
+
+
 def ris(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document a work of a list in RIS."""
     library = _library("rispy", "RIS", "rispy", source.label)
-    text = _text(context, source)
-    begun = [line for line in text.splitlines() if line.startswith("TY  -")]
-    try:
-        found = library.loads(text)
-    except Exception as error:  # its own, by kind of fault
-        why = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CorpusError(f"not RIS ({why[:120]}); export it again", source.label) from None
-    if len(found) != len(begun):
-        raise CorpusError(
-            f"{plural(len(begun), 'work')} begin (TY) and {len(found)} end (ER), so that some would be "
-            "lost; export it again",
-            source.label,
-        )
-    records: _Records = []
-    for number, work in enumerate(found, 1):
-        named = {_RIS[name]: value for name, value in work.items() if name in _RIS}
-        records.append((number, named | {n: v for n, v in work.items() if n not in _RIS}))
-    yield from texts_of(records, source, context, "work")
+    yield from _texts(_ris_records(library, source, context), source, context, "work")
+
+
+def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tuple[int, _Records]]:
+    """Yield the works of a list in RIS, a chunk of them at a time, with the bytes of each chunk."""
+    number = 0
+    for chunk in _chunks(source, context, _RIS_BEGINS, "work"):
+        if isinstance(chunk.text, BadDocument):
+            number += 1
+            yield chunk.size, [(number, chunk.text)]
+            continue
+        begun = [line for line in chunk.text.splitlines() if line.startswith("TY  -")]
+        try:
+            works = library.loads(chunk.text)
+        except Exception as error:  # its own, by kind of fault
+            why = (str(error).splitlines() or [type(error).__name__])[0]
+            raise CorpusError(f"not RIS ({why[:120]}); export it again", source.label) from None
+        if len(works) != len(begun):
+            raise CorpusError(
+                f"{plural(len(begun), 'work')} begin (TY) and {len(works)} end (ER), so that some would "
+                "be lost; export it again",
+                source.label,
+                chunk.lines + 1,
+            )
+        records: _Records = []
+        for work in works:
+            number += 1
+            named = {_RIS[name]: value for name, value in work.items() if name in _RIS}
+            records.append((number, named | {n: v for n, v in work.items() if n not in _RIS}))
+        yield chunk.size, records
 
 
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
@@ -106,20 +222,102 @@ def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
     for name in ("bibtexparser", "pylatexenc"):  # what is wrong is said here
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    yield from _texts(_bibtex_records(library, source, context), source, context, "entry")
+
+
+def _bibtex_records(
+    library: Any, source: Lines, context: Context
+) -> Iterator[tuple[int, _Records]]:
+    """Yield the entries of a list in BibTeX, a chunk of them at a time, with the bytes of each chunk."""
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
-    found = library.parse_string(_text(context, source), append_middleware=[latex])
-    records: _Records = []
-    for block in found.blocks:
-        entry = getattr(block, "ignore_error_block", None) or block  # of a key that comes twice
-        if hasattr(entry, "fields_dict"):
-            fields = {name.lower(): field.value for name, field in entry.fields_dict.items()}
-            own = {"id": entry.key, "type": entry.entry_type}
-            records.append((len(records) + 1, fields | own))
-        elif getattr(block, "error", None) is not None:
-            line = (block.start_line or 0) + 1
-            bad = BadDocument("not BibTeX", f"no entry of BibTeX, in line {line}")
-            records.append((len(records) + 1, bad))
-    yield from texts_of(records, source, context, "entry")
+    strings: list[Any] = []  # abbreviations that entries of later chunks may use
+    number, size = 0, 0
+    for chunk in _chunks(source, context, _BIBTEX_BEGINS, "entry"):
+        records: _Records = []
+        if isinstance(chunk.text, BadDocument):
+            number += 1
+            yield chunk.size, [(number, chunk.text)]
+            continue
+        parsed = library.parse_string(
+            chunk.text, append_middleware=[latex], library=library.Library(strings)
+        )
+        for block in parsed.blocks[len(strings) :]:
+            entry = getattr(block, "ignore_error_block", None) or block  # of a key that comes twice
+            if hasattr(entry, "fields_dict"):
+                number += 1
+                fields = {name.lower(): field.value for name, field in entry.fields_dict.items()}
+                records.append((number, fields | {"id": entry.key, "type": entry.entry_type}))
+            elif getattr(block, "error", None) is not None:
+                number += 1
+                line = chunk.lines + (block.start_line or 0) + 1
+                bad = BadDocument("not BibTeX", f"no entry of BibTeX, in line {line}")
+                records.append((number, bad))
+        new = [string for string in parsed.strings if string not in strings]
+        strings += new
+        size += sum(len(str(string.value)) for string in new)
+        if size > LONGEST:
+            raise CorpusError(
+                f"more than {LONGEST} bytes of abbreviations (@string); export it again",
+                source.label,
+            )
+        yield chunk.size, records
+
+
+def _chunks(
+    source: Lines, context: Context, begins: re.Pattern[bytes], noun: str
+) -> Iterator[_Chunk]:
+    """Yield a list of works in chunks of whole works, each of which begins at a line of its own.
+
+    Raises
+    ------
+    CorpusError
+        If it is not in its encoding, or if a work is too long and bad ones are not skipped.
+    """
+    waiting, lines, lost = b"", 0, False
+    for block in source.lines(context.bad):
+        if not waiting:
+            lines = source.line
+        if lost:
+            begin = begins.search(block)
+            if begin is None:
+                continue
+            lines += block.count(b"\n", 0, begin.start())
+            block, lost = block[begin.start() :], False
+        waiting += block
+        end = last = 0
+        for begin in begins.finditer(waiting, 1):
+            last = begin.start()
+            if last - end >= CHUNK:
+                yield _chunk(waiting[end:last], lines, source, context)
+                lines += waiting.count(b"\n", end, last)
+                end = last
+        if len(waiting) - last > LONGEST:
+            if last > end:
+                yield _chunk(waiting[end:last], lines, source, context)
+            bad = BadDocument(
+                "line too long", f"more than {LONGEST} bytes, and no {noun} has so many"
+            )
+            yield _Chunk(bad, lines, len(waiting) - last)
+            waiting, end, lost = b"", 0, True
+        waiting = waiting[end:]
+    if waiting:
+        yield _chunk(waiting, lines, source, context)
+
+
+def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
+    """Decode a chunk of a list of works.
+
+    Raises
+    ------
+    CorpusError
+        If it is not in its encoding.
+    """
+    try:
+        text = data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = lines + data[: error.start].count(b"\n") + 1
+        raise CorpusError(undecodable(context.options.encoding), source.label, line) from None
+    return _Chunk(text, lines, len(data))
 
 
 def _library(module: str, what: str, package: str, label: str) -> Any:
@@ -138,17 +336,25 @@ def _library(module: str, what: str, package: str, label: str) -> Any:
         ) from None
 
 
-def _text(context: Context, source: Lines) -> str:
-    """Return all of a file.
+def _texts(
+    chunks: Iterator[tuple[int, _Records]], source: Lines, context: Context, noun: str
+) -> Iterator[Texts]:
+    """Yield one document a work of a list, given chunks of works and the bytes that each was read from.
 
-    Raises
-    ------
-    CorpusError
-        If it is not in its encoding, or larger than --max-input.
+    The first `LOOKED_AT` bytes say which fields there are.
     """
-    data = b"".join(source.blocks())
-    try:
-        return data.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise CorpusError(undecodable(context.options.encoding), source.label, line) from None
+    first: list[_Records] = []
+    size = 0
+    for read, records in chunks:
+        first.append(records)
+        size += read
+        if size >= LOOKED_AT:
+            break
+    works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
+    names = list(dict.fromkeys(chain.from_iterable(works)))
+    if not names:  # what is wrong with all of them is the cause
+        for number, bad in chain.from_iterable(first):
+            if isinstance(bad, BadDocument):
+                context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)
+    later = chain.from_iterable(records for _, records in chunks)
+    yield from texts_of(chain(chain.from_iterable(first), later), source, context, noun, names)
