@@ -54,7 +54,7 @@ def build(
     threads: int,
     listener: Listener,
     *,
-    shard: bool = False,
+    among: Sequence[str] | None = None,
 ) -> Corpus:
     """Build a stored corpus; a signal ends it so that the same call goes on from there.
 
@@ -65,7 +65,7 @@ def build(
     place : Path
     threads : int
     listener : Listener
-    shard : bool
+    among : sequence of str, optional
         As for `open_corpus`.
 
     Raises
@@ -92,7 +92,7 @@ def build(
                 store=place,
                 threads=threads,
                 resumable=True,
-                shard=shard,
+                among=among,
                 notify=reading,
                 log=listener.note,
             )

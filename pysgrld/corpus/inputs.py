@@ -55,6 +55,29 @@ def corpus_name(inputs: Sequence[str]) -> str:
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip(".-") or "corpus"
 
 
+def input_names(inputs: Sequence[str]) -> dict[str, str]:
+    """Return a name for each input: the last part of its path, or as many as tell it from the others.
+
+    >>> input_names(["/2024/posts.csv", "/2025/posts.csv", "notes.txt"])
+    {'/2024/posts.csv': '2024/posts.csv', '/2025/posts.csv': '2025/posts.csv', 'notes.txt': 'notes.txt'}
+    """
+    parts = {
+        path: ("-",)
+        if path == "-"
+        else (Path(path).resolve() if Path(path).is_dir() else Path(path).absolute()).parts
+        for path in inputs
+    }
+    lengths = dict.fromkeys(parts, 1)
+    while True:
+        names = {path: parts[path][-length:] for path, length in lengths.items()}
+        # paths of one file have one name
+        counts = Counter(name for _, name in {(parts[path], names[path]) for path in parts})
+        longer = [p for p in parts if counts[names[p]] > 1 and lengths[p] < len(parts[p])]
+        if not longer:
+            return {path: "/".join(name) for path, name in names.items()}
+        lengths |= {path: lengths[path] + 1 for path in longer}
+
+
 def stem(path: str | Path) -> str:
     """Return a file's name without compression, format and ``docword.``: what the data is called.
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from pysgrld.corpus.about.columns import DetailsCollector, write_about
 from pysgrld.corpus.about.details import WantedFields, rules_of
+from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.build import TOGETHER
+from pysgrld.corpus.inputs import input_names
 from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import asked_fields, open_corpus
 from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress
@@ -36,6 +38,7 @@ def join(
     *,
     empty: bool = True,
     of_first: Int64s | None = None,
+    renamed: Mapping[str, str] | None = None,
 ) -> Corpus:
     """Write one corpus of several over the words of the last, their documents in order.
 
@@ -56,6 +59,9 @@ def join(
         Whether documents without a word stay.
     of_first : (n,) int64, optional
         The documents of the first part that stay, ascending; all of them where None.
+    renamed : mapping of str to str, optional
+        Names of files of later parts where files of the first have the same, if the parts are of
+        different inputs: ids then name the files.
 
     Raises
     ------
@@ -91,6 +97,10 @@ def join(
                 writer.append(documents)
                 known = part.about.details(some, number, texts=texts is None)
                 known.kinds = {}  # of one part alone
+                if renamed is not None:
+                    known.several_inputs = True
+                    if number:
+                        known.names = [renamed.get(name, name) for name in known.names]
                 collector.add(known, read)
                 placed = placed and bool((known.places >= 0).all())
                 listener.reading(ReadingProgress(done, total, done))
@@ -168,8 +178,9 @@ def grown(
         match=(*words, *new),
         **how,
     )
-    before, stays = "none of before", None
+    before, stays, renamed = "none of before", None, None
     if old is not None:
+        renamed = _renamed(list(input_names(inputs).values()), old.about)
         before = f"with {plural(old.documents, 'document')} of before"
         if forget is not None:
             many = round(old.documents * 0.5 ** (matched.documents / forget))
@@ -181,4 +192,15 @@ def grown(
     provenance = first.provenance | {"grown": None if old is None else old.fingerprint}
     provenance |= {"forget": forget} if forget is not None else {}
     parts = [matched] if old is None else [old, matched]
-    return join(parts, place, options, provenance, listener, empty=False, of_first=stays)
+    return join(
+        parts, place, options, provenance, listener, empty=False, of_first=stays, renamed=renamed
+    )
+
+
+def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
+    """Return names with a number behind them for files whose names files of stored documents have."""
+    renamed, number = {name: name for name in names}, 1
+    while taken := about.files_named(renamed.values()):
+        number += 1
+        renamed |= {name: f"{name} ({number})" for name in names if renamed[name] in taken}
+    return renamed

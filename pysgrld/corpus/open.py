@@ -48,7 +48,7 @@ def open_corpus(
     match: Sequence[str] | None = None,
     threads: int = 1,
     resumable: bool = False,
-    shard: bool = False,
+    among: Sequence[str] | None = None,
     notify: Callable[[ReadingProgress], None] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> Corpus:
@@ -73,8 +73,9 @@ def open_corpus(
     resumable : bool
         When `notify` raises `Interrupted`, or the process is killed, keep what was read beside
         ``store``: the same call goes on from there. Not where an input is a pipe.
-    shard : bool
-        Whether it is a part of a corpus, which alone may lack words, and fields that were asked for.
+    among : sequence of str, optional
+        All inputs of the corpus, if these are the inputs of one of its shards, which alone may lack
+        words, and fields that were asked for.
     notify : callable, optional
         Told now and then how far the reading is; may raise, to stop.
     log : callable, optional
@@ -129,6 +130,7 @@ def open_corpus(
             waiting=lambda: meter.show(lexicon),
             done=builder.done,
             scratch=work.folder,
+            among=among,
         )
         noted = time.monotonic()
         try:
@@ -143,7 +145,7 @@ def open_corpus(
         except Interrupted:
             builder.note()
             raise
-        builder.finish({"inputs": builder.sources} | read_by, whole=True, shard=shard)
+        builder.finish({"inputs": builder.sources} | read_by, whole=True, shard=among is not None)
     return Corpus.open(store)
 
 

@@ -124,7 +124,7 @@ def build_shard(
     first, last = cuts(sizes, of)[number - 1]
     # by all of them: a shard may have too few to tell
     options = resolve_document_is(inputs, options)
-    return build(inputs[first:last], options, own, threads, listener, shard=True)
+    return build(inputs[first:last], options, own, threads, listener, among=inputs)
 
 
 def _check(inputs: Sequence[str], options: CorpusOptions, of: int) -> None:

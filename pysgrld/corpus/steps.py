@@ -8,19 +8,18 @@ that are too long are cut into pieces here, which are documents from then on.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pysgrld.corpus._tokenize import Phrases, WordCounts, count_words
 from pysgrld.corpus.about.details import WHOLE, DocumentDetails, WantedFields
+from pysgrld.corpus.chunks import chunked
 from pysgrld.corpus.formats import (
     FILE_OF_TEXT,
     IN_FOLDERS,
@@ -34,8 +33,8 @@ from pysgrld.corpus.formats import (
     recognise,
 )
 from pysgrld.corpus.formats.plain_text import Extract, read_folder
-from pysgrld.corpus.formats.protocol import BadDocuments
-from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
+from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
+from pysgrld.corpus.inputs import input_names, texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import AUTO, NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
@@ -45,7 +44,7 @@ from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
 from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
 from pysgrld.errors import CorpusError
-from pysgrld.types import Documents, Int64s
+from pysgrld.types import Documents
 
 #: The column that says in which folder of an input a file is.
 FOLDER = "folder"
@@ -141,6 +140,7 @@ def read(
     scratch: Path | None = None,
     wanted: Wish | None = None,
     order: bool = False,
+    among: Sequence[str] | None = None,
 ) -> Generator[Step, None, None]:
     """Read inputs, one after the other.
 
@@ -167,6 +167,9 @@ def read(
         of others are not looked for.
     order : bool
         Whether words are kept in their order, too.
+    among : sequence of str, optional
+        All inputs of the corpus, if these are the inputs of one of its shards: their names tell
+        documents of different inputs apart.
 
     Raises
     ------
@@ -174,8 +177,11 @@ def read(
         After the steps before the fault.
     """
     noticed, last = Noticed(), len(inputs) - 1
+    names = input_names(inputs if among is None else among)
     files = (
-        _Input(path, number, options, keep_empty, threads, scratch, noticed, last=number == last)
+        _Input(
+            path, number, options, keep_empty, threads, scratch, noticed, names, last=number == last
+        )
         for number, path in enumerate(inputs)
         if number >= done[0]
     )
@@ -274,14 +280,16 @@ class _Input:
         threads: int,
         scratch: Path | None,
         noticed: Noticed,
+        names: Mapping[str, str],
         *,
         last: bool,
     ) -> None:
         self.path, self.number, self.options, self.threads = path, number, options, threads
+        self.input_name, self.several_inputs = names[path], len(names) > 1
         self.last = last
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
-        self.name = Path(path).name
+        self.name = self.input_name
         self.folder: Path | None = None  # of texts
         self.given = self.read = 0  # documents so far, and those of which nothing is given
         self.notes: list[str] = []
@@ -294,6 +302,7 @@ class _Input:
             self._absent,
             self.notes.append,
             noticed,
+            RecordCounter(),
             scratch,
         )
 
@@ -316,13 +325,21 @@ class _Input:
         names = [name]
         rows = np.full(number, WHOLE)
         if isinstance(texts.labels, list):
+            fields = texts.fields
             folder = Path(self.path)
-            name = folder.resolve().name  # of all of them
-            names = [f"{name}/{Path(p).relative_to(folder).as_posix()}" for p in texts.labels]
+            below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
+            name = self.input_name  # of all of them
+            names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
+            if fields is not None and self.several_inputs:  # files of two folders may be namesakes
+                ids = [
+                    name if key == path else key
+                    for key, path, name in zip(fields.ids, below, names, strict=True)
+                ]
+                texts = texts._replace(fields=fields._replace(ids=ids))
         elif self.folder is not None:
-            below = Path(texts.labels).relative_to(self.folder)
-            names = [f"{self.folder.resolve().name}/{below.as_posix()}"]
+            file = Path(texts.labels).relative_to(self.folder)
+            names = [f"{self.input_name}/{file.as_posix()}"]
         if isinstance(texts.lines, range):
             rows = np.arange(texts.lines.start, texts.lines.stop)
         elif texts.lines is not None:
@@ -330,7 +347,9 @@ class _Input:
         if self.folder is not None:
             texts = self._with_folder(texts, names)
         self.given += whole
-        about = DocumentDetails(self.number, names, files, rows, places, texts.fields)
+        records = rows if texts.records is None else np.array(texts.records, np.int64)
+        about = DocumentDetails(self.number, names, files, rows, records, places, texts.fields)
+        about.several_inputs = self.several_inputs
         if cut is None:
             return self._step(texts, about)
         about.pieces = cut.pieces
@@ -396,7 +415,9 @@ class _Input:
             for block in stored.blocks():
                 rows = self.given + np.arange(len(block))
                 self.given += len(block)
-                yield self._step(block, stored.about.details(rows, self.number, texts=keep))
+                about = stored.about.details(rows, self.number, texts=keep)
+                about.several_inputs |= self.several_inputs
+                yield self._step(block, about)
             self.read = stored.about.read - stored.documents
             digests += [digest(file) for file in files_of(path)]
             self.notes += self.context.noticed.twin(str(path), {stored.fingerprint: str(path)})
@@ -485,11 +506,14 @@ class _Input:
             if isinstance(found, CountedDocuments):
                 self._refuse_chunks()
                 yield self._step(Heading("counts", found.vocabulary, found.origin))
-                names = [Path(self.path).name]
                 for block, rows in found.blocks:
                     places = rows - 1 if found.numbered else self.given + np.arange(len(block))
                     self.given += len(block)
-                    yield self._step(block, DocumentDetails(self.number, names, None, rows, places))
+                    about = DocumentDetails(
+                        self.number, [self.name], None, rows, places + 1, places
+                    )
+                    about.several_inputs = self.several_inputs
+                    yield self._step(block, about)
                 add_vocabulary(self.source, context.beside)
             else:
                 yield self._step(Heading("text"))
@@ -526,85 +550,3 @@ class _Input:
             raise CorpusError(
                 "counts, whose documents have no order to be cut in: give --chunk none", self.label
             )
-
-
-# ---- long documents, cut into pieces that are documents of their own
-
-#: A word of text in UTF-8: of Chinese and Japanese, which have no blanks, a character.
-_WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
-#: What a piece had best end with: a paragraph, else a sentence, else a line.
-_ENDS = tuple(
-    re.compile(end)
-    for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
-)
-#: A fifth of a piece, to each side, is where such an end is looked for.
-_WINDOW = 5
-
-
-class Chunked(NamedTuple):
-    """Documents of which the long ones were cut.
-
-    Attributes
-    ----------
-    texts : Texts
-        Pieces in the place of documents, each with the line and the fields of its own.
-    of : (n,) int64
-        The document that each is a piece of, by its place.
-    pieces : (n,) int64
-        Which piece it is, from 1; 0: all of a document.
-    """
-
-    texts: Texts
-    of: Int64s
-    pieces: Int64s
-
-
-def chunked(texts: Texts, words: int) -> Chunked:
-    """Cut documents into pieces of about so many words; markup is taken out of them before."""
-    documents = texts.clean(texts.documents) if texts.clean else texts.documents
-    cut = [pieces(document, words) for document in documents]
-    lengths = np.array([len(some) for some in cut], np.int64)
-    of = np.repeat(np.arange(len(cut)), lengths)
-    number = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-    at = of.tolist()
-    lines, labels, fields = texts.lines, texts.labels, texts.fields
-    new = Texts(
-        [piece for some in cut for piece in some],
-        labels if isinstance(labels, str) else [labels[i] for i in at],
-        None if lines is None else [lines[i] for i in at],
-        None,
-        None if fields is None else fields.take(at),  # each piece has those of its document
-    )
-    return Chunked(new, of, np.where(np.repeat(lengths, lengths) > 1, number, 0))
-
-
-def pieces(text: bytes, words: int) -> list[bytes]:
-    """Cut a text into pieces of about so many words, as even as paragraphs and sentences allow.
-
-    A text of W words becomes W / words pieces, to the nearest whole number. Where a paragraph ends near
-    a cut, else a sentence, else a line, the cut is there; nothing is lost but blanks between pieces. Text
-    that is not UTF-8, or has a NUL, stays whole: it is no good document.
-    """
-    if len(text) < words:
-        return [text]
-    ends = [match.end() for match in _WORD.finditer(text)]
-    number = max(1, round(len(ends) / words))
-    if number == 1:
-        return [text]
-    try:
-        if "\0" in text.decode():
-            return [text]
-    except UnicodeDecodeError:
-        return [text]
-    cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
-    for i in range(1, number):
-        at = i * len(ends) // number - 1  # the word that a piece had best end with
-        cut, first, last = ends[at], ends[max(0, at - reach)], ends[min(len(ends) - 2, at + reach)]
-        for pattern in _ENDS:
-            found = [match.end() for match in pattern.finditer(text, first, last + 1)]
-            if found:
-                cut = min(found, key=lambda end: (abs(end - ends[at]), end))
-                break
-        cuts.append(cut)
-    cuts.append(len(text))
-    return [text[a:b].strip() for a, b in pairwise(cuts)]

@@ -275,7 +275,9 @@ def _corpus(
             had = corpus.provenance
             alike = ("grown" in had, had.get("grown"), had.get("forget")) == grown_by
             if request.as_stored or (
-                alike and stands_for(had, request.inputs, reading, listener.reading)
+                alike
+                and corpus.about.numbers_records
+                and stands_for(had, request.inputs, reading, listener.reading)
             ):
                 break
     else:

@@ -135,3 +135,35 @@ def test_documents_for_a_stored_corpus_are_cut_to_words_and_fields_as_it_was(sgm
     assert [(row["id"], row["tokens"]) for row in rows] == [("new.jsonl0", 2), ("new.jsonl1", 0)]
     said = sgmc("infer", "run", "new.jsonl", "--text-field", "text", "--id-field", "text").stdout
     assert [json.loads(row)["id"] for row in said.splitlines()] == ["red", "red"]
+
+
+def test_results_are_joined_to_the_table_by_the_id(sgmc, tmp_path):
+    """Exports, inferred rows, JSON and the page; held-out documents too, and quoted line breaks.
+
+    Red with: the line of a record for its id, by which `iloc` gives other rows without an error.
+    """
+    pd = pytest.importorskip("pandas")
+    rows = [f'"w{i}\n\nking ""lord"" god",{i % 2}' for i in range(30)]
+    rows[7] = '"",0'
+    (tmp_path / "posts.csv").write_text("text,group\n" + "\n".join(rows) + "\n")
+    table = pd.read_csv(tmp_path / "posts.csv")
+    whole = ("--min-df", 1, "--max-df", "1.0", "--numbers", "keep", "--meta-field", "group")
+    sgmc("train", "posts.csv", "-k", 2, *whole, "--holdout", 5, "--iterations", 3, "--out", "run")
+
+    sgmc("export", "run", "--to", "csv", "-o", "out")
+    documents = pd.read_csv(tmp_path / "out/documents.csv")
+    assert len(documents) == 29
+    assert documents["held_out"].sum() == 5
+    assert documents["id"].is_unique
+    joined = table.iloc[documents["id"] - 1]
+    assert joined["group"].tolist() == documents["group"].tolist()
+    assert (joined["text"].str.startswith("w")).all()
+
+    sgmc("infer", "run", "posts.csv", "--keep-field", "group", "-o", "theta.csv", "-q")
+    inferred = pd.read_csv(tmp_path / "theta.csv")
+    assert inferred["id"].tolist() == list(range(1, 31))
+    assert inferred["group"].tolist() == table["group"].tolist()
+
+    sgmc("report", "run", "-o", "page.html", "--json", "page.json")
+    shown = json.loads((tmp_path / "page.json").read_text())["docs"]
+    assert {documents["id"][row] for row in shown["row"]} == set(map(int, shown["id"]))

@@ -13,7 +13,7 @@ import pytest
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats import Context, Noticed, mediawiki
-from pysgrld.corpus.formats.protocol import BadDocuments
+from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
@@ -117,7 +117,14 @@ def test_entities_do_not_grow_while_their_document_type_is_refused(tmp_path, tri
     )
     chosen, bad = CorpusOptions(), BadDocuments(False)
     context = Context(
-        chosen, WantedFields.of(chosen), bad, False, lambda _: None, lambda _: None, Noticed()
+        chosen,
+        WantedFields.of(chosen),
+        bad,
+        False,
+        lambda _: None,
+        lambda _: None,
+        Noticed(),
+        RecordCounter(),
     )
     with Lines(path, MIB) as source, pytest.raises(CorpusError, match="document type"):
         list(mediawiki.read(source, context))

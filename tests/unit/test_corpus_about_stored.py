@@ -46,7 +46,7 @@ def test_a_stored_corpus_that_is_pruned_or_joined_to_another_keeps_names(stored,
     both = build(tmp_path, stored.path, more.path, name="both", min_df=2)
     assert both.about.ids(every(both)) == [f"d{i}" for i in range(1, 20)] + ["e"]
     assert both.about.values("g", [0, 18, 19]) == ["y", "y", None]
-    assert both.about.origins([0, 19]) == [("x.jsonl", 2), ("y.jsonl", 1)]
+    assert both.about.origins([0, 19]) == [("x.jsonl", 2, 2), ("y.jsonl", 1, 1)]
     assert both.about.texts([0, 19]) == ["both w1", "both"]
 
 

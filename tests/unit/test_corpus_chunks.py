@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
-from pysgrld.corpus.steps import pieces
+from pysgrld.corpus.chunks import pieces
 from pysgrld.corpus.streams import SinglePassCorpus, named_documents
 from pysgrld.errors import CorpusError
 

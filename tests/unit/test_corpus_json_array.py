@@ -11,7 +11,7 @@ from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats import Context, Noticed
 from pysgrld.corpus.formats.json import TOGETHER, read_array
-from pysgrld.corpus.formats.protocol import BadDocuments
+from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
 from pysgrld.errors import CorpusError
 
 ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
@@ -118,6 +118,7 @@ def test_an_array_is_read_block_by_block():
         lambda _: None,
         lambda _: None,
         Noticed(),
+        RecordCounter(),
     )
     texts = read_array(Endless(), context)
     assert [len(next(texts).documents) for _ in range(20)] == [TOGETHER] * 20

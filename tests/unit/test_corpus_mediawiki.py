@@ -11,7 +11,7 @@ from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats import Context, Noticed, mediawiki, recognise
 from pysgrld.corpus.formats.mediawiki import is_redirect
-from pysgrld.corpus.formats.protocol import BadDocuments
+from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
@@ -37,7 +37,14 @@ class Reading:
         chosen = CorpusOptions(**options)
         wanted = WantedFields.of(chosen)
         context = Context(
-            chosen, wanted, self.bad, keep_empty, lambda _: None, self.log.append, Noticed()
+            chosen,
+            wanted,
+            self.bad,
+            keep_empty,
+            lambda _: None,
+            self.log.append,
+            Noticed(),
+            RecordCounter(),
         )
         self.raw: list[str] = []
         self.prose: list[str] = []

@@ -134,7 +134,7 @@ def test_the_first_sheet_with_rows_is_read_and_named(tmp_path, read):
     )
     corpus, said = read(path)
     assert corpus.vocabulary == ("whales",)
-    assert corpus.about.ids([0]) == ["3"]
+    assert corpus.about.origins([0]) == [("x.xlsx", 3, 1)]
     assert said[0].endswith("of 3 sheets, 'sheet 1' is read")
 
 

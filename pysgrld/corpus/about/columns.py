@@ -32,6 +32,8 @@ from pysgrld.corpus.vectors import (
 from pysgrld.errors import CorpusError, NoFieldError, plural
 from pysgrld.types import Array, Int64s
 
+#: Members of the archive that say where documents came from, with the types of their values.
+_ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
 #: Bytes of values that are in memory at once, if there is more than one.
 BYTES = 2**25
 #: The roles of a column.
@@ -156,6 +158,8 @@ class DetailsCollector:
         So far.
     kinds : dict of str to str
         Kinds of columns that are known.
+    several_inputs : bool
+        Whether documents are of several inputs, so that ids name their files.
     """
 
     def __init__(
@@ -177,8 +181,9 @@ class DetailsCollector:
         self.kinds |= {name: kind for name, kind in (kinds or {}).items() if kind is not None}
         self.origin = {
             name: GrowingFile(folder / name, dtype, self.documents if record else None)
-            for name, dtype in (("file", "<i4"), ("row", "<i8"), ("place", "<i8"), ("piece", "<i4"))
+            for name, dtype in _ORIGIN.items()
         }
+        self.several_inputs: bool = had.get("several_inputs", False)
         self.names = GrowingColumn(folder, "names", had.get("names"))
         self._last: dict[tuple[int, str], int] = {
             (input, name): number for input, name, number in had.get("last", ())
@@ -208,6 +213,8 @@ class DetailsCollector:
             files = np.full(size, numbers[0] if len(numbers) else 0)
         self.origin["file"].append(files)
         self.origin["row"].append(found.rows)
+        self.origin["record"].append(found.records)
+        self.several_inputs |= found.several_inputs
         self.origin["place"].append(np.where(found.places < 0, -1, found.places + base))
         self.origin["piece"].append(np.zeros(size) if found.pieces is None else found.pieces)
         if found.fields is not None:
@@ -240,6 +247,10 @@ class DetailsCollector:
             for (role, name), column in self.columns.items()
         }
 
+    def file_names(self) -> SpelledColumn:
+        """Return the names of all files, by the numbers that documents have of them."""
+        return self.names.spelled(self.names.tags.size)
+
     def flush(self) -> dict[str, Any]:
         """Force all to disk, and return what is needed to go on from here."""
         for file in self.origin.values():
@@ -247,6 +258,7 @@ class DetailsCollector:
         return {
             "documents": self.documents,
             "kinds": self.kinds,
+            "several_inputs": self.several_inputs,
             "names": self.names.flush(),
             "last": [[input, name, number] for (input, name), number in self._last.items()],
             "columns": [
@@ -361,12 +373,15 @@ def write_about(
         del vectors["piece"]
     if read is None or (read == documents and firsts is None):
         del vectors["place"]
+    pairs = ((vectors["row"].gather(some), vectors["record"].gather(some)) for some in rows())
+    if all(np.array_equal(row, record) for row, record in pairs):
+        del vectors["record"]
     with new_archive(corpus / DOCUMENTS) as archive:
         for part, vector in vectors.items():
             found = map(vector.gather, rows())
             add_member(archive, f"origin-{part}.npy", found, vector.dtype.str, documents)
         files = collector.names.tags.size
-        names = collector.names.spelled(files)
+        names = collector.file_names()
         source = ColumnSource("", "", names, lambda: iter([np.arange(files)]), "string")
         write_column(archive, source, files, "files", log)
         sources = {
@@ -395,6 +410,7 @@ def write_about(
         if collector.texts is not None and not collector.texts.empty:
             texts = collector.texts.finish(corpus / TEXTS, stays)
         contents = {"columns": listed, "texts": texts, "read": read}
+        contents["several_inputs"] = collector.several_inputs
         add_member(archive, CONTENTS, [json.dumps(contents, indent=1).encode() + b"\n"])
     return {
         path.name: {"sha256": digest(path), "stamp": stamp_of(path.stat())}

@@ -222,6 +222,9 @@ class DocumentDetails:
         The file of each document, by its place in `names`; None: all are of the first.
     rows : (n,) int64
         Line, record or row of each document in its file, from 1; `WHOLE` where the file is the document.
+    records : (n,) int64
+        Number of each document's record in the input, from 1, as a program counts that reads the input
+        as a table; `WHOLE` where a file is the document.
     places : (n,) int64
         How many documents of the input come before each, left out or not; -1: it is not known.
     fields : Fields or None
@@ -231,17 +234,21 @@ class DocumentDetails:
         Kinds of columns, where they are known.
     pieces : (n,) int64 or None
         Which piece of a long document each is, from 1; 0, and None of all: it is whole.
+    several_inputs : bool
+        Whether there are further inputs, so that an id needs the name of its file.
     """
 
     input: int
     names: list[str]
     files: Int64s | None
     rows: Int64s
+    records: Int64s
     places: Int64s
     fields: Fields | None = None
     texts: list[bytes | None] | None = None
     kinds: dict[str, str] = field(default_factory=dict)
     pieces: Int64s | None = None
+    several_inputs: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -254,30 +261,53 @@ class DocumentDetails:
             self.names,
             None if self.files is None else self.files[positions],
             self.rows[positions],
+            self.records[positions],
             self.places[positions],
             None if self.fields is None else self.fields.take(chosen),
             None if self.texts is None else [self.texts[i] for i in chosen],
             self.kinds,
             None if self.pieces is None else self.pieces[positions],
+            self.several_inputs,
         )
 
     def ids(self) -> list[str]:
-        """Return what each document is called: its id, else its file, else its row."""
-        own = repeat(None) if self.fields is None else self.fields.ids
+        """Return the id of each document, as `document_id` makes it."""
+        keys = repeat(None) if self.fields is None else self.fields.ids
         files = repeat(0) if self.files is None else self.files.tolist()
         pieces = repeat(0) if self.pieces is None else self.pieces.tolist()
+        several = self.several_inputs
         return [
-            called(spelled(key, True)[1].decode(), self.names[at], row, piece)
-            for key, at, row, piece in zip(own, files, self.rows.tolist(), pieces, strict=False)
+            document_id(spelled(key, True)[1].decode(), self.names[file], record, several, piece)
+            for key, file, record, piece in zip(
+                keys, files, self.records.tolist(), pieces, strict=False
+            )
         ]
 
 
-def called(own: str | None, file: str, row: int, piece: int) -> str:
-    """Return what a document is called: its own id, else its file if it is all of it, else its row there.
+def document_id(
+    field: str | None, file: str, record: int, several_inputs: bool, piece: int = 0
+) -> str:
+    """Return the id of a document.
 
-    A piece of one has its number behind that, from 1; 0 is all of it.
+    Parameters
+    ----------
+    field : str or None
+        Value of the field that holds ids.
+    file : str
+        Name of the document's file: the id of a file that is one document.
+    record : int
+        Number of the document's record in the input, from 1, or `WHOLE`.
+    several_inputs : bool
+        Whether the number of a record needs the name of its file: ``posts.csv:17``.
+    piece : int, optional
+        Number of a piece of a long document, from 1, which follows the id; 0: all of the document.
+
+    Returns
+    -------
+    str
     """
-    name = own or (file if row == WHOLE else str(row))
+    default = file if record == WHOLE else f"{file}:{record}" if several_inputs else str(record)
+    name = field or default
     return f"{name}#{piece}" if piece else name
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus.about.columns import ID, ColumnSource, DetailsCollector, Rows, SpelledColumn
-from pysgrld.corpus.about.details import DocumentDetails, WantedFields
+from pysgrld.corpus.about.details import DocumentDetails, WantedFields, document_id
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
-from pysgrld.corpus.formats.protocol import BadDocuments
+from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile
@@ -56,7 +56,9 @@ class Metadata:
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
             # a bad row keeps its place, so that those after it belong to the same documents
-            context = Context(options, wanted, bad, True, lambda _: None, log, Noticed())
+            context = Context(
+                options, wanted, bad, True, lambda _: None, log, Noticed(), RecordCounter()
+            )
             found = format.read(source, context) if format.fields else None
             if found is None or isinstance(found, CountedDocuments):
                 raise CorpusError(
@@ -67,7 +69,7 @@ class Metadata:
             name = [Path(path).name]
             for texts in found:
                 rows = np.asarray(texts.lines, np.int64)
-                self.collector.add(DocumentDetails(0, name, None, rows, rows, texts.fields))
+                self.collector.add(DocumentDetails(0, name, None, rows, rows, rows, texts.fields))
         if bad.skipped:
             log(f"{path}: {plural(bad.skipped.total(), 'bad row')} left without values")
         if self.joined and (ID, "") not in self.collector.columns:
@@ -175,15 +177,28 @@ class Metadata:
             self.log(
                 f"warning: {self.path}: {plural(again, 'row')} with an id of one before, left out"
             )
-        lines = documents.origin["row"].vector()
+        file_names, several = documents.file_names(), documents.several_inputs
         for some in rows():
-            numbers = lines.gather(some).tolist()
-            own = [b""] * len(some)
-            if ids is not None:
-                own = [value for piece in ids.pieces(iter([some])) for value in piece.values()]
-            wanted = _hashes([key or b"%d" % row for key, row in zip(own, numbers, strict=True)])
+            records, files = (
+                documents.origin[part].vector().gather(some) for part in ("record", "file")
+            )
+            distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
+            names = _values(file_names, distinct)
+            keys = [b""] * len(some) if ids is None else _values(ids, some)
+            wanted = _hashes(
+                [
+                    document_id(key.decode(), names[file].decode(), record, several).encode()
+                    for key, file, record in zip(
+                        keys, inverse.tolist(), records.tolist(), strict=True
+                    )
+                ]
+            )
             at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
             yield np.where(known[at] == wanted, order[at], -1)
+
+
+def _values(column: SpelledColumn, rows: Int64s) -> list[bytes]:
+    return [value for piece in column.pieces(iter([rows])) for value in piece.values()]
 
 
 def _hashes(values: list[bytes]) -> Array:

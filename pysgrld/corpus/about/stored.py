@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.columns import COLUMN, CONTENTS, ID, NUMBERS, TITLE
-from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, called
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, document_id
 from pysgrld.corpus.about.scalars import iso
 from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts
 from pysgrld.corpus.stored_files import BESIDE, DOCUMENTS, TEXTS, damaged, digest, part_of
-from pysgrld.corpus.vectors import Vector, between, changed, members, stamp_of
+from pysgrld.corpus.vectors import TOGETHER, Vector, between, changed, members, stamp_of
 from pysgrld.types import Int64s
 
 
@@ -46,10 +46,13 @@ class Origin(NamedTuple):
         Empty where it is not known.
     row : int or None
         Line, record or row, from 1; None where the file is the document.
+    record : int or None
+        Number of the record in the input, from 1; None where the file is the document.
     """
 
     file: str
     row: int | None
+    record: int | None
 
 
 class About:
@@ -70,6 +73,10 @@ class About:
     columns : tuple of Column
     has_ids, has_titles, has_texts : bool
         Whether documents have ids and titles of their own, and texts.
+    several_inputs : bool
+        Whether documents are of several inputs, so that ids name their files.
+    numbers_records : bool
+        Whether it is known which record each document is; not of corpora of sgmc before 1.0.
     texts_kept, text_bytes : int
         Documents with a text, and bytes that texts take, compressed.
     read : int
@@ -99,6 +106,8 @@ class About:
                         raise ValueError("no members of a column")
         found = listed.get("read")
         self.read: int = found if isinstance(found, int) else read
+        self.several_inputs = listed.get("several_inputs") is True
+        self.numbers_records = DOCUMENTS not in parts or "several_inputs" in listed
         self._columns = {(c["role"], c["name"]): c for c in listed["columns"]}
         self.columns = tuple(
             Column(c["name"], c["kind"], c["missing"])
@@ -127,13 +136,13 @@ class About:
                 raise damaged(self.path, f"{name} was changed since it was written")
 
     def ids(self, rows: npt.ArrayLike) -> list[str]:
-        """Return the id of each document: its own, else its file's name, else its row there."""
+        """Return the id of each document: that of its field, else its file's name, else its record."""
         rows = self._rows(rows)
-        own = self._own(ID, rows)
+        keys, several = self._own(ID, rows), self.several_inputs
         return [
-            called(key, origin.file, origin.row or WHOLE, piece)
+            document_id(key, origin.file, origin.record or WHOLE, several, piece)
             for key, origin, piece in zip(
-                own, self.origins(rows), self.pieces(rows).tolist(), strict=True
+                keys, self.origins(rows), self.pieces(rows).tolist(), strict=True
             )
         ]
 
@@ -150,15 +159,34 @@ class About:
         """Return where each document came from."""
         rows = self._rows(rows)
         if DOCUMENTS not in self.parts:
-            return [Origin("", row + 1) for row in rows.tolist()]
+            return [Origin("", row + 1, row + 1) for row in rows.tolist()]
         numbers = self._vector("origin-file.npy", "<i4").gather(rows)
         distinct, inverse = np.unique(numbers, return_inverse=True)
         names = self._strings("files", distinct.astype(np.int64))
-        at = self._vector("origin-row.npy", "<i8").gather(rows)
+        lines = records = self._vector("origin-row.npy", "<i8").gather(rows)
+        if "origin-record.npy" in self._members[DOCUMENTS]:
+            records = self._vector("origin-record.npy", "<i8").gather(rows)
         return [
-            Origin(names[i] or "", None if row == WHOLE else row)
-            for i, row in zip(inverse.tolist(), at.tolist(), strict=True)
+            Origin(
+                names[i] or "", None if line == WHOLE else line, None if record == WHOLE else record
+            )
+            for i, line, record in zip(
+                inverse.tolist(), lines.tolist(), records.tolist(), strict=True
+            )
         ]
+
+    def files_named(self, names: Iterable[str]) -> set[str]:
+        """Return those of some names that files of the documents have."""
+        wanted = set(names)
+        if DOCUMENTS not in self.parts:
+            return set()
+        size = self._vector("files.ends.npy", "<i8").size
+        return {
+            name
+            for begin in range(0, size, TOGETHER)
+            for name in self._strings("files", np.arange(begin, min(begin + TOGETHER, size)))
+            if name in wanted
+        }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
         """Return which piece of its origin each document is, from 1; 0: all of it."""
@@ -228,6 +256,7 @@ class About:
             names,
             np.array([number[origin.file] for origin in origins], np.int64),
             np.array([WHOLE if o.row is None else o.row for o in origins], np.int64),
+            np.array([WHOLE if o.record is None else o.record for o in origins], np.int64),
             self.places(rows),
             Fields(
                 self._own(ID, rows),
@@ -237,6 +266,7 @@ class About:
             self._bytes(rows) if texts and self.has_texts else None,
             {column.name: column.kind for column in self.columns},
             self.pieces(rows),
+            self.several_inputs,
         )
 
     def stored_texts(self) -> StoredTexts | None:

@@ -147,7 +147,8 @@ def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | 
             found = (why for piece, why in _REASONS.items() if piece in str(error))
             yield BadDocument("not CSV", f"not CSV: {next(found, error)}"), first
         else:
-            if record:
+            # a line of blanks is nothing, as for other readers of tables
+            if len(record) > 1 or (record and "".join(lines.record).strip(" \r\n")):
                 yield record, first
 
 

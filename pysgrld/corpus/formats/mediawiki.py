@@ -133,8 +133,9 @@ class _Dump:
     ----------
     begun : bool
         Whether the root element was seen.
-    documents, lines : list
-        Articles of the batch under way and the lines where their pages begin; ``size`` in bytes.
+    documents, lines, page_numbers : list
+        Articles of the batch under way, the lines at which their pages begin, and the numbers of these
+        pages, from 1; ``size`` in bytes.
     pages, articles, redirects, others, empty : int
         Pages so far, and what they were.
     """
@@ -144,6 +145,7 @@ class _Dump:
         self.begun = self.local = False
         self.documents: list[bytes] = []
         self.lines: list[int] = []
+        self.page_numbers: list[int] = []
         self.fields = FieldReader(context.wanted)
         self.size = self.pages = self.articles = self.redirects = self.others = self.empty = 0
         self.named: dict[int, str] = {}
@@ -181,8 +183,9 @@ class _Dump:
 
     def batch(self) -> Texts:
         """Hand the waiting articles on."""
-        texts = Texts(self.documents, self.label, self.lines, self.clean, self.fields.fields())
-        self.documents, self.lines, self.size = [], [], 0
+        fields = self.fields.fields()
+        texts = Texts(self.documents, self.label, self.lines, self.clean, fields, self.page_numbers)
+        self.documents, self.lines, self.page_numbers, self.size = [], [], [], 0
         return texts
 
     def error(self, message: str) -> CorpusError:
@@ -270,6 +273,7 @@ class _Dump:
 
     def _end_page(self) -> None:
         self.pages += 1
+        self.context.counter.last += 1
         limit = self.context.options.max_line
         if self.namespace != 0 or self.model not in (b"", b"wikitext"):
             self.others += 1
@@ -295,6 +299,7 @@ class _Dump:
         self.documents.append(text)
         self.fields.add({"id": self.id, "title": self.title})
         self.lines.append(self.page_line)
+        self.page_numbers.append(self.context.counter.last)
         self.size += len(text)
 
 

@@ -31,6 +31,8 @@ class Texts(NamedTuple):
         thread may call it.
     fields : Fields, optional
         Other fields of each document.
+    records : sequence of int, optional
+        Number of each document's record in the input, from 1; by default its line.
     """
 
     documents: list[bytes]
@@ -38,6 +40,7 @@ class Texts(NamedTuple):
     lines: range | list[int] | None
     clean: Callable[[list[bytes]], list[bytes]] | None = None
     fields: Fields | None = None
+    records: list[int] | None = None
 
     def where(self, position: int) -> tuple[str, int | None]:
         """Return file and line of a document, for messages."""
@@ -49,7 +52,8 @@ class Texts(NamedTuple):
         labels = self.labels if isinstance(self.labels, str) else self.labels[start:stop]
         lines = None if self.lines is None else self.lines[start:stop]
         fields = None if self.fields is None else self.fields.take(range(start, stop))
-        return Texts(self.documents[start:stop], labels, lines, self.clean, fields)
+        records = None if self.records is None else self.records[start:stop]
+        return Texts(self.documents[start:stop], labels, lines, self.clean, fields, records)
 
 
 class BadDocument(Exception):
@@ -185,6 +189,19 @@ class Noticed:
             )
 
 
+@dataclass
+class RecordCounter:
+    """Numbers the records of an input, those of all tables in a folder one after the other.
+
+    Attributes
+    ----------
+    last : int
+        Number of the last record, bad ones counted; 0 before the first.
+    """
+
+    last: int = 0
+
+
 class Context(NamedTuple):
     """Options, policies and places that the reader of a format works with.
 
@@ -202,6 +219,8 @@ class Context(NamedTuple):
     log : callable (str) -> None
     noticed : Noticed
         To be added to.
+    counter : RecordCounter
+        Of the input; readers of tables advance it.
     scratch : Path, optional
         Folder where much may be written for a while; by default that of temporary files.
     beside : Path, optional
@@ -215,6 +234,7 @@ class Context(NamedTuple):
     absent: Callable[[int], None]
     log: Callable[[str], None]
     noticed: Noticed
+    counter: RecordCounter
     scratch: Path | None = None
     beside: Path | None = None
 
@@ -233,6 +253,8 @@ class Batch:
         Whether text in fields is text; else it may mean a number, as in CSV.
     noun : str
         What messages call a record by its number; empty: numbers are those of lines.
+    header : int, optional
+        Records follow the row of this number, and rows between them count; else records are counted.
     """
 
     def __init__(
@@ -244,12 +266,17 @@ class Batch:
         *,
         typed: bool = True,
         noun: str = "",
+        header: int | None = None,
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
+        self._counter = context.counter
+        # what a row's number lacks of its record's number
+        self._shift = None if header is None else context.counter.last - header
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)
         self._documents: list[bytes] = []
         self._numbers: list[int] = []
+        self._records: list[int] = []
         self._size = 0
 
     def __len__(self) -> int:
@@ -272,8 +299,17 @@ class Batch:
             self._fields.add(fields)
         except FieldError as error:
             raise BadDocument("field not plain", str(error)) from None
+        self._count(number)
+        self._keep(text, number)
+
+    def _count(self, number: int) -> None:
+        last = self._counter.last
+        self._counter.last = last + 1 if self._shift is None else number + self._shift
+
+    def _keep(self, text: bytes, number: int) -> None:
         self._documents.append(text)
         self._numbers.append(number)
+        self._records.append(self._counter.last)
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
@@ -284,18 +320,22 @@ class Batch:
         CorpusError
             If bad ones are not skipped.
         """
+        self._count(number)
         if bad.reason:
             said, line = (f"{self.noun} {number}: {bad}", None) if self.noun else (str(bad), number)
             self.context.bad(bad.reason, said, self.label, line)
         if self.context.keep_empty:
-            self.add(b"", {}, number)
+            self._fields.add({})
+            self._keep(b"", number)
 
     def texts(self) -> Texts:
         """Hand on what was taken, and begin anew."""
         fields = self._fields.fields()
-        found = Texts(self._documents, self.label, self._numbers, fields=fields)
-        self._documents, self._numbers, self._size = [], [], 0
-        return found
+        texts = Texts(
+            self._documents, self.label, self._numbers, fields=fields, records=self._records
+        )
+        self._documents, self._numbers, self._records, self._size = [], [], [], 0
+        return texts
 
 
 def field_names(names: Iterable[str]) -> str:

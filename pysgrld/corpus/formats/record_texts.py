@@ -21,6 +21,7 @@ def texts_of(
     context: Context,
     noun: str,
     known: Sequence[str] = (),
+    header: int | None = None,
 ) -> Iterator[Texts]:
     """Yield one document a record; a record without the fields of the text has no words.
 
@@ -34,6 +35,8 @@ def texts_of(
         The name of a record in messages; empty: numbers are those of lines.
     known : sequence of str
         Fields that the format has whether or not the first records have them.
+    header : int, optional
+        As `Batch` has it.
 
     Raises
     ------
@@ -52,7 +55,8 @@ def texts_of(
                 source.label,
             )
     aliases = called_otherwise(context.wanted, names)
-    batch, limit = Batch(source.label, context, noun=noun, typed=False), context.options.max_line
+    batch = Batch(source.label, context, noun=noun, typed=False, header=header)
+    limit = context.options.max_line
     for number, record in chain(first, records):
         try:
             if isinstance(record, BadDocument):

@@ -86,7 +86,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
         (i, {name: _cell(cell) for name, cell in zip(heads, row, strict=False) if name})
         for i, row in rows[1:]
     ]
-    yield from texts_of(records, source, context, "row")
+    yield from texts_of(records, source, context, "row", header=rows[0][0])
 
 
 def _whole(source: Lines, limit: int) -> bytes:

@@ -1,0 +1,92 @@
+"""Long documents, cut into pieces that are documents of their own."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus.formats import Texts
+from pysgrld.types import Int64s
+
+#: A word of text in UTF-8: of Chinese and Japanese, which have no blanks, a character.
+_WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
+#: What a piece had best end with: a paragraph, else a sentence, else a line.
+_ENDS = tuple(
+    re.compile(end)
+    for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
+)
+#: A fifth of a piece, to each side, is where such an end is looked for.
+_WINDOW = 5
+
+
+class Chunked(NamedTuple):
+    """Documents of which the long ones were cut.
+
+    Attributes
+    ----------
+    texts : Texts
+        Pieces in the place of documents, each with the line and the fields of its own.
+    of : (n,) int64
+        The document that each is a piece of, by its place.
+    pieces : (n,) int64
+        Which piece it is, from 1; 0: all of a document.
+    """
+
+    texts: Texts
+    of: Int64s
+    pieces: Int64s
+
+
+def chunked(texts: Texts, words: int) -> Chunked:
+    """Cut documents into pieces of about so many words; markup is taken out of them before."""
+    documents = texts.clean(texts.documents) if texts.clean else texts.documents
+    cut = [pieces(document, words) for document in documents]
+    lengths = np.array([len(some) for some in cut], np.int64)
+    of = np.repeat(np.arange(len(cut)), lengths)
+    number = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    at = of.tolist()
+    lines, labels, fields = texts.lines, texts.labels, texts.fields
+    new = Texts(
+        [piece for some in cut for piece in some],
+        labels if isinstance(labels, str) else [labels[i] for i in at],
+        None if lines is None else [lines[i] for i in at],
+        None,
+        None if fields is None else fields.take(at),  # each piece has those of its document
+        None if texts.records is None else [texts.records[i] for i in at],
+    )
+    return Chunked(new, of, np.where(np.repeat(lengths, lengths) > 1, number, 0))
+
+
+def pieces(text: bytes, words: int) -> list[bytes]:
+    """Cut a text into pieces of about so many words, as even as paragraphs and sentences allow.
+
+    A text of W words becomes W / words pieces, to the nearest whole number. Where a paragraph ends near
+    a cut, else a sentence, else a line, the cut is there; nothing is lost but blanks between pieces. Text
+    that is not UTF-8, or has a NUL, stays whole: it is no good document.
+    """
+    if len(text) < words:
+        return [text]
+    ends = [match.end() for match in _WORD.finditer(text)]
+    number = max(1, round(len(ends) / words))
+    if number == 1:
+        return [text]
+    try:
+        if "\0" in text.decode():
+            return [text]
+    except UnicodeDecodeError:
+        return [text]
+    cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
+    for i in range(1, number):
+        at = i * len(ends) // number - 1  # the word that a piece had best end with
+        cut, first, last = ends[at], ends[max(0, at - reach)], ends[min(len(ends) - 2, at + reach)]
+        for pattern in _ENDS:
+            found = [match.end() for match in pattern.finditer(text, first, last + 1)]
+            if found:
+                cut = min(found, key=lambda end: (abs(end - ends[at]), end))
+                break
+        cuts.append(cut)
+    cuts.append(len(text))
+    return [text[a:b].strip() for a, b in pairwise(cuts)]
