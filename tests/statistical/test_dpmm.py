@@ -215,6 +215,42 @@ def test_escobar_and_west_keep_the_prior_of_the_concentration():
     assert after.mean() == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_escobar_and_west_keep_the_exact_law_of_the_concentration_given_few_documents(k):
+    """c from its law given k components of four documents, integrated on a grid; c is of it again.
+
+    The law is prior times c^k Gamma(c) / Gamma(c + D) (Escobar and West 1995, section 6, eq. 14). With
+    few documents the choice between the two gammas weighs most.
+
+    Red with: A0 + k for A0 + k - 1 in the odds; c for c + 1 in the Beta. (D + 1 for D stays green.)
+    """
+    n, draws, shape, rate = 4, 12_000, 0.5, 1.0
+    log_c = np.linspace(-30.0, 5.0, 400_001)
+    c = np.exp(log_c)
+    log_p = (shape + k) * log_c - rate * c - sum(np.log(c + i) for i in range(n))
+    cdf = np.cumsum(np.exp(log_p - log_p.max()))
+    cdf /= cdf[-1]
+    before = np.exp(np.interp(np.random.default_rng(k).random(draws), cdf, log_c))
+    chain = Held(
+        documents(np.ones((n, 2), int)),
+        2,
+        Settings(shape=shape, rate=rate, concentration="escobar-west"),
+        lambda t: np.arange(n),
+        1,
+    )
+    chain.z = np.minimum(np.arange(n), k - 1).astype(np.int32)
+    after = np.empty(draws)
+    for i, start in enumerate(before.tolist()):
+        chain.concentration, chain.step = start, i
+        chain._draw_concentration()
+        after[i] = chain.concentration
+    for sample in (before, after):
+        at = np.interp(np.log(np.sort(sample)), log_c, cdf)
+        steps = np.arange(draws + 1) / draws
+        gap = max(np.abs(at - steps[1:]).max(), np.abs(at - steps[:-1]).max())
+        assert np.sqrt(draws) * gap < 2.2
+
+
 def test_allocations_follow_likelihoods_within_the_slice(isa):
     """Frequencies of one document's components. Red with: a component below the slice; counts of 1."""
     n, k = 60_000, 20
