@@ -135,15 +135,9 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
 def _labels(d: Diagnosis) -> dict[int, str]:
     """Return the names of the first chain's topics, where somebody named them, or their seeds."""
-    from pysgrld.models.seeds import seed_names
-    from pysgrld.reading.labels import labels_of
-    from pysgrld.run import RunDirectory
+    from pysgrld.reading.find_runs import open_run
 
-    if not d.topics or d.layer != 1:
-        return {}
-    names = seed_names(RunDirectory.open(d.runs[0]).config["options"])
-    found = labels_of(d.runs[0], len(d.topics))
-    return names | {k: label.name for k, label in found.items()}
+    return open_run(d.runs[0], 1).given_names() if d.topics and d.layer == 1 else {}
 
 
 def _plain(measure: Measure | None) -> dict[str, float] | None:

@@ -1,6 +1,7 @@
 """Names of topics: ``labels.json`` in the folder of a run, ``{"4": "sacrifice"}``.
 
 A name that a command gave is written with it: ``{"4": {"name": "sacrifice", "by": "llm -m small"}}``.
+One that was carried from a former run (``train --from``) has ``"carried": true``.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ class Label(NamedTuple):
     name : str
     by : str or None
         The command that gave it; None: a person.
+    carried : bool
+        Whether it is the name of the topic that this one went on from (``train --from``).
     """
 
     name: str
     by: str | None = None
+    carried: bool = False
 
 
 def labels_of(run: Path, topics: int) -> dict[int, Label]:
@@ -85,21 +89,22 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
         raise _wrong(path, "is no object of names by number")
     labels = {}
     for number, value in found.items():
-        name, by = value, None
-        if isinstance(value, dict) and value.keys() == {"name", "by"}:
-            name, by = value["name"], value["by"]
+        name, by, carried = value, None, False
+        if isinstance(value, dict) and {"name"} < value.keys() <= {"name", "by", "carried"}:
+            name, by, carried = value["name"], value.get("by"), value.get("carried", False)
         shown = number if len(number) <= 20 else f"{number[:20]}..."
         if not (number.isascii() and number.isdigit() and str(int(number[:9])) == number):
             raise _wrong(path, f"{shown!r} is no number of a topic")
         if int(number) >= topics:
             raise _wrong(path, f"there is no topic {number}: they are 0 to {topics - 1}")
-        if not isinstance(name, str) or not tidy(name) or not isinstance(by, str | None):
+        is_label = isinstance(by, str | None) and isinstance(carried, bool)
+        if not isinstance(name, str) or not tidy(name) or not is_label:
             raise _wrong(path, f"the name of topic {number} is no text")
         if len(name) > LONGEST:
             raise _wrong(
                 path, f"the name of topic {number} has {len(name):,} letters: {LONGEST} at most"
             )
-        labels[int(number)] = Label(tidy(name), None if by is None else tidy(by))
+        labels[int(number)] = Label(tidy(name), None if by is None else tidy(by), carried)
     return labels
 
 
@@ -111,10 +116,10 @@ def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
     WriteError
         If the file cannot be written.
     """
-    found: dict[str, Any] = {
-        str(k): label.name if label.by is None else label._asdict()
-        for k, label in sorted(labels.items())
-    }
+    found: dict[str, Any] = {}
+    for k, label in sorted(labels.items()):
+        marks = {name: mark for name, mark in label._asdict().items() if mark}
+        found[str(k)] = label.name if len(marks) == 1 else marks
     with whole_file(path) as file:
         file.write(jsonio.pretty(found))
 

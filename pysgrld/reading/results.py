@@ -7,7 +7,6 @@ documents of a run. What depends on the model is asked of its `pysgrld.models.fi
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,16 +35,12 @@ from pysgrld.models.fitted import Fitted, Samples, evenly_spaced, top_words
 from pysgrld.models.samples import TOP_WORDS, looked_up, width
 from pysgrld.models.seeds import seed_names
 from pysgrld.reading import run_record
+from pysgrld.reading.former_topics import FormerTopics, read_former_topics
 from pysgrld.reading.intervals import Interval, Spread, effective_sizes, interval
 from pysgrld.reading.labels import Label, labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.layout import read_word_counts
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, wider
-
-logger = logging.getLogger(__name__)
-
-#: Warnings that were given: a command may open a run more than once.
-_warned: set[str] = set()
 
 #: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
@@ -109,13 +104,10 @@ class Results:
         self.seed: int = self.options.seed
         self.chain = self.options.chain
         if gone := self.run.samples.gone():
-            line = (
+            run_record.warn_once(
                 f"{path}: {len(gone)} of {len(self.run.samples.listed())} kept samples that the newest "
                 "checkpoint lists are gone; figures are of those that are left"
             )
-            if line not in _warned:
-                _warned.add(line)
-                logger.warning("%s", line)
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
@@ -256,20 +248,25 @@ class Results:
         return self.fitted.weights(some_documents, at)
 
     @cached_property
-    def named(self) -> dict[int, Label]:
-        """Names of topics of the lowest layer in ``labels.json``, and who gave them.
+    def former(self) -> FormerTopics | None:
+        """Its topics compared with those that it began with; None if it began with none."""
+        return read_former_topics(self.path, self.run.config, self.phi, self.fitted.layers[0])
 
-        Raises
-        ------
-        CorpusError
-            If the file is not what it must be.
-        """
-        return labels_of(self.path, self.fitted.layers[0])
+    @cached_property
+    def named(self) -> dict[int, Label]:
+        """Names of topics of the lowest layer in ``labels.json``, and who gave them (`labels_of`)."""
+        labels = labels_of(self.path, self.fitted.layers[0])
+        return labels if self.former is None else self.former.names_that_stay(labels)
 
     @property
     def labels(self) -> dict[int, str]:
         """The names alone."""
         return {k: label.name for k, label in self.named.items()}
+
+    def replaced_topics(self) -> list[int]:
+        """Return the topics that took the place of a former one; a warning tells of lost names."""
+        self.named  # noqa: B018
+        return [] if self.former is None else self.former.replaced
 
     def seed_names(self, at: int = 0) -> dict[int, str]:
         """Return the names of the topics of a layer that were trained with seed words, by number."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 _NEEDED = frozenset({"algo", "topics", "seed"})
 #: Numbers of the corpus in the record that reading needs, each with its value where it is not there.
 _NUMBERS = {"training_documents": None, "training_tokens": None, "held_out": 0}
+
+logger = logging.getLogger(__name__)
+
+#: Warnings that were given: a command may open a run more than once.
+_warned: set[str] = set()
+
+
+def warn_once(line: str) -> None:
+    """Log a warning, unless this process has logged it before."""
+    if line not in _warned:
+        _warned.add(line)
+        logger.warning("%s", line)
 
 
 def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:

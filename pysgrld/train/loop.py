@@ -20,6 +20,7 @@ from pysgrld.errors import (
     Interrupted,
     MismatchError,
     NumericalError,
+    SgmcError,
     WriteError,
     plural,
 )
@@ -29,6 +30,7 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import look_spacing
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import duration
+from pysgrld.reading.find_runs import open_run
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
@@ -193,8 +195,11 @@ class Training:
         line = stopped or (f"nothing to do: {before}" if done else line)
         if self.stage and not stopped and not done:
             line = f"{keeper.said_exactly()}; training: {line}"
+        replaced = self._replaced_topics()
         state, backlog = "interrupted" if stopped else "finished", keeper.backlog
         backlog.set_status(state, step=keeper.step, reason=line)
+        if replaced:
+            backlog.log_event("replaced", step=keeper.step, topics=replaced)
         backlog.log_event(state, step=keeper.step, reason=line)
         backlog.finish()  # with all that the disk has refused so far
         self.comm.share(stopped)
@@ -212,6 +217,14 @@ class Training:
             self.once.say_left_out(self.tally.tokens)
         self.reporter.finished(self.run, line)
         return self.run
+
+    def _replaced_topics(self) -> list[int]:
+        """Return the topics that took the place of a topic of the former run, and warn of lost names."""
+        if self.parent is None:
+            return []
+        with contextlib.suppress(SgmcError):  # no checkpoint, as the disk is full
+            return open_run(self.run.path, 1).replaced_topics()
+        return []
 
     def _said_settled(self, settled: Settled) -> str:
         """Say that the score has settled, and how sure it is."""

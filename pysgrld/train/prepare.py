@@ -14,9 +14,10 @@ from pysgrld.corpus.stored_files import FILES
 from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
 from pysgrld.options.option import Resolved
-from pysgrld.reading.labels import LABELS
+from pysgrld.reading.former_topics import FORMER, write_former_topics
+from pysgrld.reading.labels import LABELS, write_labels
 from pysgrld.run import RunDirectory, chains_of, claim
-from pysgrld.run.files import read_small, rename, whole_file, writing
+from pysgrld.run.files import rename, writing
 from pysgrld.run.layout import is_run, store_word_counts
 from pysgrld.run.ownership import foreign
 from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
@@ -97,7 +98,7 @@ def prepare(
             listener.note(note)
         stored = move_corpus(plan, run.path)
         if request.parent and decision.action == "new":
-            _take_labels(Path(request.parent.run), run.path)
+            _take_former_topics(request.parent, run.path)
         if plan.held_out is not None:
             parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
             for name, part in parts.items():
@@ -181,9 +182,11 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
     )
 
 
-def _take_labels(parent: Path, folder: Path) -> None:
-    """Copy the names that a person gave to topics of a run to the one that goes on with them."""
-    with contextlib.suppress(FileNotFoundError):
-        text = read_small(parent / LABELS)
-        with whole_file(folder / LABELS) as file:
-            file.write(text)
+def _take_former_topics(parent: Parent, folder: Path) -> None:
+    """Store the topics of a run, and their names, in the run that goes on with them."""
+    results = parent.results()
+    with writing(folder / FORMER):
+        write_former_topics(folder, results.phi())
+    if results.named:
+        carried = {k: label._replace(carried=True) for k, label in results.named.items()}
+        write_labels(folder / LABELS, carried)

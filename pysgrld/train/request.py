@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.inputs import corpus_name
@@ -16,6 +13,7 @@ from pysgrld.models.options import OPTIONS, check_usage, kind_of, preset_of
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.reading.find_runs import find_folder, open_run
+from pysgrld.reading.former_topics import digest_of_topics
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import corpus_gone, model_and_options, training_corpus
 from pysgrld.run import RunDirectory, chain_number, chains_of
@@ -60,7 +58,7 @@ class Parent(NamedTuple):
             If it cannot be read.
         """
         found = open_run(self.run, 1)
-        if digest_of_topics(found) != self.digest:
+        if digest_of_topics(found.phi()) != self.digest:
             raise MismatchError(
                 f"{self.run}: has other topics than those that were gone on with; begin a new run with "
                 "--from, in another folder (--out)"
@@ -270,10 +268,6 @@ def growing(
             f"{results.gone}: put it back, or leave its documents out: --only-new"
         )
     corpus = results.run.config["corpus"].get("fingerprint") or ""
-    parent = Parent(str(folder.resolve()), digest_of_topics(results), corpus, only_new, forget)
+    digest = digest_of_topics(results.phi())
+    parent = Parent(str(folder.resolve()), digest, corpus, only_new, forget)
     return request._replace(given=both, parent=parent)
-
-
-def digest_of_topics(results: Results) -> str:
-    """Return the SHA-256 (hex) of the mean topics of a run."""
-    return hashlib.sha256(np.ascontiguousarray(results.phi()).tobytes()).hexdigest()

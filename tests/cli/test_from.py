@@ -76,7 +76,7 @@ def test_topics_go_on_with_their_numbers_and_new_words_get_theirs(parent, tmp_pa
     record = found.run.config["parent"]
     assert record["run"] == str(parent / "a")
     assert record["corpus"] == before.run.config["corpus"]["fingerprint"]
-    assert corpus.about.ids(np.array([0, 240])) == ["1", "1"]
+    assert corpus.about.ids(np.array([0, 240])) == ["old.txt:1", "new.txt:1"]
 
 
 def test_only_new_documents_count_if_asked(parent, tmp_path):
@@ -101,7 +101,7 @@ def test_old_documents_fade_by_halves(parent, tmp_path, half_life, stay):
     places = [old.index(text) for text in texts[:stay]]
     assert places == sorted(set(places))
     assert abs(np.mean(places) - 119.5) < 4 * 69 / np.sqrt(stay)
-    assert corpus.about.ids(np.arange(stay)) == [str(place + 1) for place in places]
+    assert corpus.about.ids(np.arange(stay)) == [f"old.txt:{place + 1}" for place in places]
     assert found.run.config["parent"]["forget"] == half_life
 
 
@@ -204,3 +204,84 @@ def test_a_parent_that_was_trained_on_is_another_one(parent, tmp_path, capsys):
     assert "--from" in capsys.readouterr().err
     run("train", "--resume", tmp_path / "b", "--iterations", 80, "-q")
     assert json.loads((tmp_path / "b" / "config.json").read_text())["parent"]["only_new"] is False
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory):
+    """Documents of three themes, all with words of a fourth, and then some in which one is another.
+
+    The last theme of the second part keeps a share of its former words: few, or most of them.
+    """
+    folder = tmp_path_factory.mktemp("stream")
+    rng = np.random.default_rng(11)
+    themes = [[f"w{20 * k + i}" for i in range(20)] for k in range(K)]
+    other = [f"neu{i}" for i in range(20)]
+
+    def document(k, share):
+        words = [w if rng.random() < share else o for w, o in zip(themes[k], other, strict=True)]
+        return " ".join(rng.choice(words if k == 2 else themes[k], 25))
+
+    for name, share in {"old": 1.0, "few": 0.2, "most": 0.8}.items():
+        lines = [document(n % K, share) for n in range(300)]
+        (folder / f"{name}.txt").write_text("\n".join(lines))
+    run("train", folder / "old.txt", "-k", K, "--iterations", 400, *FAST, "--out", folder / "a")
+    names = {str(k): f"name {k}" for k in range(K)}
+    (folder / "a/labels.json").write_text(json.dumps(names))
+    return folder
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", ["few", "most"])
+def test_a_topic_that_is_replaced_loses_its_name_and_is_new(stream, tmp_path, capsys, seed, name):
+    """One theme of three keeps a fifth of its words, or four fifths.
+
+    Red with: names that are copied whatever becomes of topics; an overlap of 0.1 or 0.9 for 0.5, below
+    which a topic is another one; partners by the numbers of topics alone.
+    """
+    out = tmp_path / "b"
+    run(
+        *("train", "--from", stream / "a", stream / f"{name}.txt", "--only-new", "--seed", seed),
+        *("--iterations", 400, *FAST, "--out", out),
+    )
+    said = capsys.readouterr().err
+    before, after = open_run(stream / "a", 1), open_run(out, 1)
+    words = [before.vocabulary[w] for w in before.phi()[:, :K].argmax(axis=0)]
+    (theme,) = (k for k, word in enumerate(words) if int(word[1:]) >= 40)
+    replaced = [theme] if name == "few" else []
+    assert after.former.replaced == replaced
+    share = 0.2 if name == "few" else 0.8
+    assert abs(after.former.overlaps[theme] - share) < 0.2
+    assert np.delete(after.former.overlaps, theme).min() > 0.85
+    assert after.labels == {k: f"name {k}" for k in range(K) if k not in replaced}
+    assert (f"topic {theme} " in said or f"{theme} 'name {theme}'" in said) == bool(replaced)
+
+    run("topics", out, "--json")
+    shown = json.loads(capsys.readouterr().out)["topics"]
+    assert [t["id"] for t in shown if t["label"] is None] == replaced
+    run("compare", stream / "a", out, "--json")
+    kinds = {
+        (t["kind"], *t["left"], *t["right"]) for t in json.loads(capsys.readouterr().out)["topics"]
+    }
+    pairs = {("one to one", k, k) for k in range(K) if k not in replaced}
+    assert kinds == pairs | {(kind, k) for kind in ("gone", "new") for k in replaced}
+
+    # a name that a person gives to the new topic stays
+    (out / "labels.json").write_text(json.dumps({str(theme): "another"}))
+    assert open_run(out, 1).labels == {theme: "another"}
+
+
+def test_former_topics_that_were_changed_are_refused_by_name(stream, tmp_path, capsys):
+    """Red with: names by topics that nobody has trained."""
+    out = tmp_path / "b"
+    run(
+        *("train", "--from", stream / "a", stream / "most.txt", "--only-new"),
+        *("--iterations", 10, *FAST, "--out", out),
+    )
+    path = out / "former-topics.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    run("topics", out, code=76)
+    assert "former-topics.safetensors: was changed" in capsys.readouterr().err
+    path.unlink()
+    run("topics", out)

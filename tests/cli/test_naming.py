@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.reading.labels import labels_of
+from pysgrld.reading.labels import Label, labels_of
 from pysgrld.report import naming
 
 pytestmark = pytest.mark.cli
@@ -46,12 +46,12 @@ def test_names_that_a_person_gave_stay_unless_forced(run):
     (run / "labels.json").write_text('{"3": "sacrifice"}')
     done = name(run, "echo machine")
     assert "1 name stays as it was" in done.stderr
-    assert labels_of(run, 8)[3] == ("sacrifice", None)
-    assert labels_of(run, 8)[4] == ("machine", "echo machine")
+    assert labels_of(run, 8)[3] == Label("sacrifice")
+    assert labels_of(run, 8)[4] == Label("machine", "echo machine")
     name(run, "echo other")  # its own are replaced
-    assert labels_of(run, 8)[4] == ("other", "echo other")
+    assert labels_of(run, 8)[4] == Label("other", "echo other")
     name(run, "echo other", "--force")
-    assert labels_of(run, 8)[3] == ("other", "echo other")
+    assert labels_of(run, 8)[3] == Label("other", "echo other")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from pysgrld.corpus import Corpus
 from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS, SAME
 from pysgrld.reading.find_runs import open_run
+from pysgrld.reading.former_topics import digest_of_topics
 from pysgrld.reading.labels import LABELS, write_labels
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
@@ -97,7 +98,7 @@ def compare(
         compared.append(_ComparedRun(run, layer, shared, how))
         tell(done, STEPS)
     first, second = compared
-    groups = group(first.topics, second.topics, how)
+    groups = group(first.topics, second.topics, how, _replaced(first, second))
     tell(3, STEPS)
     rows = tuple(_row(found, first, second, top) for found in groups)
     score = paired_score(*runs)
@@ -127,6 +128,21 @@ def compare(
         notes=tuple(notes),
         signed=how.signed,
     )
+
+
+def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
+    """Return the rows of topics that took each other's place, if one run went on from the other."""
+    pairs = []
+    for before, after in ((left, right), (right, left)):
+        former = after.results.former
+        if before.at or after.at or former is None or not former.replaced:
+            continue
+        if former.parent["digest"] == digest_of_topics(before.phi):
+            rows = [{int(k): row for row, k in enumerate(side.ids)} for side in (left, right)]
+            pairs += [
+                (rows[0][k], rows[1][k]) for k in former.replaced if all(k in r for r in rows)
+            ]
+    return pairs
 
 
 class _ComparedRun:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -79,7 +79,9 @@ class Likening(NamedTuple):
         return scaled
 
 
-def group(left: Topics, right: Topics, how: Likening) -> list[Group]:
+def group(
+    left: Topics, right: Topics, how: Likening, apart: Collection[tuple[int, int]] = ()
+) -> list[Group]:
     """Group the topics of two models by their best partners, the greatest overlap first.
 
     Where both models have as many topics, a topic's best partner is that of the assignment of the
@@ -92,8 +94,13 @@ def group(left: Topics, right: Topics, how: Likening) -> list[Group]:
     left, right : Topics
     how : Likening
         Topics are matched by its similarity, and told by its overlap.
+    apart : collection of (int, int)
+        Rows on the left and on the right that are not partners, whatever they have in common.
     """
-    similarity = how.likeness.similarity(left.phi, right.phi)
+    every = how.likeness.similarity(left.phi, right.phi)
+    similarity = every.copy()
+    for i, j in apart:
+        similarity[i, j] = 0.0
     if len(left.phi) == len(right.phi):  # one to one, such that the sum of similarities is greatest
         to_right = assign(similarity)
         to_left = np.empty_like(to_right)
@@ -110,7 +117,7 @@ def group(left: Topics, right: Topics, how: Likening) -> list[Group]:
             for one, found in _divided(right, left, to_left, to_right, how)
         ),
     ]
-    told = {(i, j) for found in groups for i in found.left for j in found.right}
+    told = {(i, j) for found in groups for i in found.left for j in found.right} | set(apart)
     mutual = np.flatnonzero(to_left[to_right] == np.arange(len(to_right)))
     overlaps = how.likeness.overlap(left.phi[mutual], right.phi[to_right[mutual]])
     for i, overlap in zip(mutual.tolist(), overlaps.tolist(), strict=True):
@@ -121,11 +128,11 @@ def group(left: Topics, right: Topics, how: Likening) -> list[Group]:
     in_right = {j for found in groups for j in found.right}
     groups += [
         Group("gone", (i,), (), overlap, nearest=near)
-        for i, near, overlap in _alone(left, right, similarity, in_left, how)
+        for i, near, overlap in _alone(left, right, every, in_left, how)
     ]
     groups += [
         Group("new", (), (j,), overlap, nearest=near)
-        for j, near, overlap in _alone(right, left, similarity.T, in_right, how)
+        for j, near, overlap in _alone(right, left, every.T, in_right, how)
     ]
     return sorted(groups, key=lambda g: (_LAST.get(g.kind, 0), -g.overlap, g.left, g.right))
 

@@ -1,0 +1,135 @@
+"""Topics that a run began with (``--from``), by which names stay with topics that are still the same.
+
+A topic that has less than half of its probability in common with its former self is a new topic in the
+place of the old one: it loses the name that was carried, and `compare` calls it new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import CheckpointError, plural
+from pysgrld.reading.labels import LABELS, Label
+from pysgrld.reading.run_record import warn_once
+from pysgrld.run.files import replace_file
+from pysgrld.run.tensors import DamagedError, encode, view
+from pysgrld.types import Doubles, Floats
+
+#: The file in a run's folder: ``phi``, (V, K or more), over the words of the former run.
+FORMER = "former-topics.safetensors"
+#: Overlap with its former self below which a topic is another one.
+STILL_THE_SAME = 0.5
+#: Words that are compared together.
+_WORDS = 8192
+
+
+def digest_of_topics(phi: Floats) -> str:
+    """Return the SHA-256 (hex) of the mean topics of a run."""
+    return hashlib.sha256(np.ascontiguousarray(phi).tobytes()).hexdigest()
+
+
+def write_former_topics(run: Path, phi: Floats) -> None:
+    """Store the topics that a run begins with.
+
+    Parameters
+    ----------
+    run : Path
+    phi : (V, K or more) float32
+        Mean topics of the former run.
+
+    Raises
+    ------
+    OSError
+    """
+    replace_file(run / FORMER, encode({"phi": np.ascontiguousarray(phi)}), "former-topics")
+
+
+class FormerTopics(NamedTuple):
+    """Overlaps of the topics of a run with the topics that it began with.
+
+    Attributes
+    ----------
+    run : Path
+    parent : mapping
+        The record of the former run in ``config.json``.
+    overlaps : (K,) float64
+        Probability that each topic has in common with its former self. What it has on words that the
+        former run lacked is not in common.
+    """
+
+    run: Path
+    parent: Mapping[str, Any]
+    overlaps: Doubles
+
+    @property
+    def replaced(self) -> list[int]:
+        """Numbers of the topics that took the place of another one."""
+        numbers: list[int] = np.flatnonzero(self.overlaps < STILL_THE_SAME).tolist()
+        return numbers
+
+    def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
+        """Return the names without those that were carried to topics which were replaced since.
+
+        A warning names these topics.
+        """
+        lost = {k: labels[k] for k in self.replaced if k in labels and labels[k].carried}
+        if lost:
+            topics = ", ".join(
+                f"{k} {label.name!r} ({self.overlaps[k]:.2f})" for k, label in lost.items()
+            )
+            warn_once(
+                f"{self.run / LABELS}: {plural(len(lost), 'topic')} replaced, names lost: {topics}; "
+                f"in brackets the overlap with the former topic in {self.parent.get('run')}"
+            )
+        return {k: label for k, label in labels.items() if k not in lost}
+
+
+def read_former_topics(
+    run: Path, config: Mapping[str, Any], phi: Callable[[], Floats], topics: int
+) -> FormerTopics | None:
+    """Compare the topics of a run with those that it began with.
+
+    Parameters
+    ----------
+    run : Path
+    config : mapping
+        ``config.json``, whose ``parent`` is the record of the former run.
+    phi : callable
+        Returns the topics of the run, (V, K or more); its first words are those of the former run.
+    topics : int
+        K.
+
+    Returns
+    -------
+    FormerTopics or None
+        None if the run did not begin with topics of another one, or their file is gone.
+
+    Raises
+    ------
+    CheckpointError
+        If the file was changed.
+    """
+    parent = config.get("parent")
+    if not parent or not (run / FORMER).exists():
+        return None
+    try:
+        former = view(run / FORMER)["phi"]
+    except (DamagedError, KeyError, OSError):
+        former = np.zeros((0, 0), np.float32)
+    now = phi()
+    if digest_of_topics(former) != parent.get("digest") or len(former) > len(now):
+        raise CheckpointError(
+            f"{run / FORMER}: was changed since it was written; remove it, and names stay with the "
+            "numbers of topics"
+        )
+    overlaps = np.zeros(topics)
+    for begin in range(0, len(former), _WORDS):
+        words = slice(begin, min(begin + _WORDS, len(former)))
+        common = np.minimum(former[words, :topics], now[words, :topics])
+        overlaps += common.sum(axis=0, dtype=np.float64)
+    return FormerTopics(run, parent, overlaps)
