@@ -149,6 +149,11 @@ class Grouped(click.Option):
 def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:
     """Make one option of the table a click option; its value is None where it was not given."""
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
+    if entry.flag:
+        how = {"group": entry.group, "shown": entry.shown, "first": entry.first}
+        return click.option(
+            *names, is_flag=True, default=None, cls=Grouped, help=entry.help, **how, **kwargs
+        )
     metavar = entry.metavar or "VALUE"
     value = Value(entry.parse, metavar)
     if entry.joins:
@@ -205,6 +210,10 @@ READING = (
     "document-is",
     "chunk",
     "encoding",
+    "header-line",
+    "no-header",
+    "quote",
+    "sheet",
     "on-bad-document",
     "vocab",
     "max-line",

@@ -34,8 +34,10 @@ OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
 NUMBERS = "numbers"
 #: How text became documents, beside the pattern of tokens, for the record.
 OF_TEXT = ("document-is", "chunk", "encoding")
+#: How tables became documents, for the record.
+OF_TABLES = ("text-field", "id-field", "header-line", "no-header", "quote", "sheet")
 #: What other documents of text are read by as those of a corpus were, by its record.
-_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", "text-field", "id-field")
+_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", *OF_TABLES)
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,14 @@ class CorpusOptions:
         Texts that stand for a missing value of a column, joined by commas, in addition to the usual ones.
     date_format : str, optional
         Of dates in columns, as ``strptime`` takes it.
+    header_line : int, optional
+        Line of a table that has the names of its columns.
+    no_header : bool, optional
+        Whether a table has no line of names.
+    quote : {"auto", "none"}
+        Whether quotes in a table are letters ("none").
+    sheet : str, optional
+        Name of the sheet of a workbook.
     keep_text : int or str
         Most bytes of texts that are kept, compressed; or "auto", "all", "none".
     document_is : {"auto", "line", "file"}
@@ -117,6 +127,10 @@ class CorpusOptions:
     metadata: str | None = None
     missing: str | None = None
     date_format: str | None = None
+    header_line: int | None = None
+    no_header: bool | None = None
+    quote: str = "auto"
+    sheet: str | None = None
     keep_text: int | str = "auto"
     document_is: str = "auto"
     chunk: int | None = None
@@ -149,6 +163,10 @@ class CorpusOptions:
             raise UsageError(f"--chunk {self.chunk}: give a number of words, or 0 for none")
         if not 16 <= self.max_line < 2**31:
             raise UsageError(f"--max-line {self.max_line}: give 16 bytes to 2 GiB")
+        if self.no_header and self.header_line is not None:
+            raise UsageError(
+                "--no-header and --header-line contradict each other: give one of them"
+            )
         parse.encoding(self.encoding)
         if self.stop_words is not None:
             parse.lists(self.stop_words)

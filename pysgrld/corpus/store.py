@@ -18,7 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.stored import About
-from pysgrld.corpus.reading import AUTO, NAMED_WORDS, NUMBERED, NUMBERS, OF_WORDS, USUAL_TEXT_FIELD
+from pysgrld.corpus.reading import (
+    AUTO,
+    NAMED_WORDS,
+    NUMBERED,
+    NUMBERS,
+    OF_TABLES,
+    OF_WORDS,
+    USUAL_TEXT_FIELD,
+)
 from pysgrld.corpus.slices import slices_of
 from pysgrld.corpus.sources import text_field_of
 from pysgrld.corpus.stored_files import (
@@ -189,7 +197,7 @@ class Corpus:
         options = dict(record.get("options", {}))
         if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
             options["text_field"] = text_field_of(record)
-        fields = {name: options.get(name.replace("-", "_")) for name in ("text-field", "id-field")}
+        fields = {name: options.get(name.replace("-", "_")) for name in OF_TABLES}
         return found | {name: field for name, field in fields.items() if field is not None}
 
     @cached_property

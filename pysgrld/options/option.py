@@ -38,6 +38,8 @@ class Option(NamedTuple):
         Given several times it means all of its values, joined by commas; else the last one.
     read : callable, optional
         Reads the file that a value names: what it holds is then the value, which a run keeps.
+    flag : bool
+        It has no value: if it is typed it is True.
     spell : callable, optional
         Writes a value that is a list as a person reads it, in a line; raises `UsageError` if it cannot
         be one. Of options in `pysgrld.options` alone, where `spelled` looks.
@@ -54,6 +56,7 @@ class Option(NamedTuple):
     joins: bool = False
     read: Callable[[str], Any] | None = None
     spell: Callable[[Any], str] | None = None
+    flag: bool = False
 
 
 class Facts(NamedTuple):
@@ -152,6 +155,10 @@ class Resolved:
     metadata: str | None = None
     missing: str | None = None
     date_format: str | None = None
+    header_line: int | None = None
+    no_header: bool | None = None
+    quote: str = "auto"
+    sheet: str | None = None
     keep_text: int | str = "auto"
     document_is: str = "auto"
     chunk: int | None = None

@@ -135,7 +135,7 @@ def test_the_first_sheet_with_rows_is_read_and_named(tmp_path, read):
     corpus, said = read(path)
     assert corpus.vocabulary == ("whales",)
     assert corpus.about.origins([0]) == [("x.xlsx", 3, 1)]
-    assert said[0].endswith("of 3 sheets, 'sheet 1' is read")
+    assert said[0].endswith("the sheet 'sheet 1' is read, not 'sheet 0', 'sheet 2' (--sheet NAME)")
 
 
 def test_a_sheet_of_libreoffice_is_read(tmp_path, read):

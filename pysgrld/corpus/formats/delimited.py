@@ -1,16 +1,20 @@
 """CSV and TSV: a header that names the fields, and one field of every record is the text.
 
 A record that cannot be understood, because a quote in it is never closed or something follows a
-closing quote, is bad; if such are skipped, reading goes on at the line after its first one.
+closing quote, is bad; if such are skipped, reading goes on at the line after its first one. In a table
+with tabs, a line with as many fields as the header is a record whatever its quotes: cells that are
+not quoted as a whole keep them.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pysgrld.corpus.about.details import WantedFields
+from pysgrld.corpus.formats.headers import is_row, lines_above, numbered_names
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.formats.table_head import delimiter_of
 from pysgrld.corpus.formats.text_fields import (
@@ -24,6 +28,8 @@ from pysgrld.corpus.formats.text_fields import (
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
+#: A cell that is quoted as a whole.
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _REASONS = {
     "expected after": "something stands after a closing quote",
     "unexpected end": "a quote is never closed",
@@ -38,25 +44,29 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         max(csv.field_size_limit(), limit + 1)
     )  # `_RecordLines` is the stricter one
     lines = _RecordLines(source, context)
-    delimiter, names = _header(lines, context.wanted, source)
+    quoted = context.options.quote != "none"
+    delimiter, names = _names(lines, context, source, quoted=quoted)
     context = chosen(context, source.label, names, of_delimited(source.head, delimiter, names))
     wanted = context.wanted
     for name in wanted.text or ():
         if name not in names:
             raise CorpusError(
                 f"no field {name!r} in the header (it has {field_names(names)}; "
-                "choose one with --text-field)",
+                "choose one with --text-field, or --header-line N if it is not the header)",
                 source.label,
-                1,
+                lines.header,
             )
     for name in wanted.among(names):
         if names.count(name) > 1:
-            raise CorpusError(f"more than one field {name[:40]!r} in the header", source.label, 1)
+            raise CorpusError(
+                f"more than one field {name[:40]!r} in the header", source.label, lines.header
+            )
     places = {name: names.index(name) for name in wanted.among(names)}
     places |= {n: names.index(same[0]) for n, same in called_otherwise(wanted, names).items()}
     columns = [names.index(name) for name in wanted.text or ()]
+    lines.fields = len(names)
     batch = Batch(source.label, context, typed=False)
-    for record, number in _records(lines, delimiter):
+    for record, number in _records(lines, delimiter, quoted=quoted):
         try:
             if isinstance(record, BadDocument):
                 raise record
@@ -71,6 +81,10 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             batch.refuse(bad, number)
         if batch.full:
             yield batch.texts()
+    if lines.broken:
+        context.log(
+            f"{source.label}: {plural(lines.broken, 'record')} with line breaks in a quoted field"
+        )
     if batch:
         yield batch.texts()
 
@@ -82,12 +96,19 @@ class _RecordLines:
     ----------
     number : int
         Of the next line.
+    header : int
+        Line of the header; 0: there is none.
+    fields : int or None
+        Fields of the header, when it is known.
+    broken : int
+        Records with line breaks in a quoted field.
     """
 
     def __init__(self, source: Lines, context: Context) -> None:
         self.blocks = source.lines(context.bad)
         self.limit = context.options.max_line
-        self.number = 1
+        self.number, self.header, self.broken = 1, 1, 0
+        self.fields: int | None = None
         self.ready: deque[str] = deque()
         self.record: list[str] = []
         self.size = 0
@@ -130,9 +151,12 @@ class _RecordLines:
         return line
 
 
-def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | BadDocument, int]]:
+def _records(
+    lines: _RecordLines, delimiter: str, *, quoted: bool
+) -> Iterator[tuple[list[str] | BadDocument, int]]:
     """Yield records, good and bad, each with the number of its first line."""
-    parser = csv.reader(lines, delimiter=delimiter, strict=True)
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    parser = csv.reader(lines, delimiter=delimiter, strict=True, quoting=quoting)
     while True:
         lines.record, lines.size = [], 0
         first = lines.number
@@ -143,22 +167,127 @@ def _records(lines: _RecordLines, delimiter: str) -> Iterator[tuple[list[str] | 
         except BadDocument as bad:
             yield bad, first
         except csv.Error as error:
+            cells = _cells(lines, delimiter) if delimiter == "\t" else None
             lines.back(1)
-            found = (why for piece, why in _REASONS.items() if piece in str(error))
-            yield BadDocument("not CSV", f"not CSV: {next(found, error)}"), first
+            if cells:
+                yield cells, first
+                continue
+            why = next((why for piece, why in _REASONS.items() if piece in str(error)), error)
+            advice = " (--quote none reads quotes as letters)" if "quote" in str(why) else ""
+            yield BadDocument("not CSV", f"not CSV: {why}{advice}"), first
         else:
+            if len(lines.record) > 1 and lines.fields:
+                last = lines.number - 1
+                swallows = any(line.count("\t") == lines.fields - 1 for line in lines.record[1:])
+                cells = None
+                if delimiter == "\t" and (swallows or len(record) != lines.fields):
+                    cells = _cells(lines, delimiter)
+                if cells:
+                    lines.back(1)
+                    record = cells
+                elif _swallows(lines.record, delimiter):
+                    lines.back(1)
+                    why = (
+                        f"a quote opens a field here that ends in line {last}, and each line between "
+                        f"has the {lines.fields} fields of a record (--quote none reads quotes as "
+                        "letters)"
+                    )
+                    yield BadDocument("open quote", why), first
+                    continue
+                else:
+                    lines.broken += 1
+            elif delimiter == "\t" and lines.fields and len(record) != lines.fields:
+                record = _cells(lines, delimiter) or record
             # a line of blanks is nothing, as for other readers of tables
             if len(record) > 1 or (record and "".join(lines.record).strip(" \r\n")):
                 yield record, first
 
 
-def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[str, list[str]]:
-    """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
+def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
+    """Split the first line of the record at tabs; None if it has not the fields of the header."""
+    cells = lines.record[0].rstrip("\r\n").split(delimiter)
+    if len(cells) != lines.fields:
+        return None
+    return [_unquoted(cell) if cell.startswith('"') else cell for cell in cells]
+
+
+def _unquoted(cell: str) -> str:
+    """Return a cell without its quotes if all of it is quoted."""
+    return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
+
+
+def _swallows(record: list[str], delimiter: str) -> bool:
+    """Return True if each line of a record has the fields of one, and numbers where the first has.
+
+    Two fields are not enough evidence: a text with line breaks may have a comma in each line.
+    """
+    rows = [line.rstrip("\r\n").split(delimiter) for line in record]
+    width = len(rows[0])
+    if width < 2 or any(len(row) != width for row in rows):
+        return False
+    numbers = [i for i, cell in enumerate(rows[0]) if cell.strip().isdigit()]
+    if any(not row[i].strip().isdigit() for row in rows for i in numbers):
+        return False
+    return width > 2 or bool(numbers)
+
+
+def _names(
+    lines: _RecordLines, context: Context, source: Lines, *, quoted: bool
+) -> tuple[str, list[str]]:
+    """Pass over what is above the table, and return the delimiter and the names of the fields."""
+    options, wanted = context.options, context.wanted
+    of_texts = wanted.text is not None  # else of --metadata, another file than options are about
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
+    separators = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
+    above = lines_above(source.head, separators)
+    if of_texts and options.header_line is not None:
+        above = above._replace(lines=options.header_line - 1)
+    elif above.lines and above.separator is None:
+        skipped = source.head.split(b"\n")[: above.lines]
+        if any(line.strip() for line in skipped):
+            context.log(
+                f"{source.label}: {plural(above.lines, 'line')} above the header left out "
+                "(--header-line N names the line of the header)"
+            )
+    for _ in range(above.lines):
+        next(lines, None)
+    if above.separator is not None:
+        separators = (above.separator,)
+    delimiter, names = _header(lines, wanted, source, separators, quoted=quoted)
+    lines.header = lines.number - len(lines.record)
+    if of_texts and not options.no_header and options.header_line is None:
+        head = b"\n".join(source.head.split(b"\n")[lines.number - 1 :])
+        rows = [
+            list(row.values()) for row in of_delimited(head, delimiter, numbered_names(len(names)))
+        ]
+        known = wanted.text and all(name in names for name in wanted.text)
+        if not known and is_row(names, rows):
+            context.log(
+                f"{source.label}: no header, as the first row looks like the others: fields are "
+                "called column1, column2, ... (--header-line 1 takes it for the header)"
+            )
+            lines.back(0)
+            return delimiter, numbered_names(len(names))
+    if of_texts and options.no_header:
+        lines.back(0)
+        lines.header = 0
+        return delimiter, numbered_names(len(names))
+    return delimiter, names
+
+
+def _header(
+    lines: _RecordLines,
+    wanted: WantedFields,
+    source: Lines,
+    separators: Sequence[str],
+    *,
+    quoted: bool,
+) -> tuple[str, list[str]]:
+    """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
     most: list[str] = []
-    found, wrong = ",", ""  # what is wrong with it by a delimiter that may be none of it
-    for delimiter in ("\t", ",", ";") if tabs else (",", ";", "\t"):
-        record, number = next(_records(lines, delimiter), ([], 1))
+    found, wrong = separators[0], ""  # what is wrong with it by a delimiter that may be none of it
+    for delimiter in separators:
+        record, number = next(_records(lines, delimiter, quoted=quoted), ([], 1))
         if isinstance(record, BadDocument):
             if not record.reason:
                 raise CorpusError("no header: a line too long", source.label, number)
@@ -174,5 +303,5 @@ def _header(lines: _RecordLines, wanted: WantedFields, source: Lines) -> tuple[s
         lines.back(0)
     if wrong and len(most) < 2:
         raise CorpusError(wrong, source.label, 1)
-    next(_records(lines, found), None)
+    next(_records(lines, found, quoted=quoted), None)
     return found, most

@@ -17,8 +17,10 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
+from pysgrld.corpus.formats.headers import header_row, is_row, numbered_names
+from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts, field_names
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
+from pysgrld.corpus.formats.text_fields import SAMPLED
 from pysgrld.corpus.lines import Lines, undecodable
 from pysgrld.errors import CorpusError, MissingInputError, plural
 
@@ -50,7 +52,7 @@ _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors":
 
 
 def sheet(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a row of the first sheet that has two rows; its first row has the names."""
+    """Yield one document a row of a sheet: the one that a person names, or the first of two rows."""
     library = _library("python_calamine", "a spreadsheet", "python-calamine", source.label)
     limit = context.options.max_input or LARGEST
     data = _whole(source, limit)
@@ -60,8 +62,8 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
             most = context.options.max_input or min(LARGEST, packed)
             data = _unpacked_workbook(data, most, source.label)
         book = library.CalamineWorkbook.from_filelike(io.BytesIO(data))
-        names, rows, title = book.sheet_names, [], ""
-        for title in names:
+        names, rows, title, chosen_sheet = book.sheet_names, [], "", context.options.sheet
+        for title in names if chosen_sheet is None else [n for n in names if n == chosen_sheet]:
             cells = book.get_sheet_by_name(title).to_python(skip_empty_area=False)
             rows = [(i, row) for i, row in enumerate(cells, 1) if any(cell != "" for cell in row)]
             if len(rows) > 1:
@@ -74,17 +76,26 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
             f"no spreadsheet, or damaged ({why[:120]}); save it again, without a password",
             source.label,
         ) from None
-    if len(names) > 1:
-        context.log(f"{source.label}: of {len(names)} sheets, {title!r} is read")
+    if chosen_sheet is not None and chosen_sheet not in names:
+        raise CorpusError(
+            f"no sheet {chosen_sheet[:40]!r} (it has {field_names(names)}; choose one with --sheet)",
+            source.label,
+        )
+    if len(names) > 1 and chosen_sheet is None:
+        others = field_names([name for name in names if name != title])
+        context.log(f"{source.label}: the sheet {title!r} is read, not {others} (--sheet NAME)")
     if not rows:
         raise CorpusError("a spreadsheet without rows", source.label)
+    rows, has_header = _below_titles(rows, context, source.label)
     heads = [str(cell).strip() for cell in rows[0][1]]
+    if not has_header:
+        heads = numbered_names(len(heads))
     for name in heads:
         if name and heads.count(name) > 1:
             raise CorpusError(f"more than one column {name[:40]!r}", source.label, rows[0][0])
     records: _Records = [
         (i, {name: _cell(cell) for name, cell in zip(heads, row, strict=False) if name})
-        for i, row in rows[1:]
+        for i, row in rows[1 if has_header else 0 :]
     ]
     yield from texts_of(records, source, context, "row", header=rows[0][0])
 
@@ -168,6 +179,44 @@ def _extent(sheet: bytes) -> tuple[int, int]:
             if not tag[3] or b"value-type" in tag[2]:
                 rows, columns = max(rows, row + repeated), max(columns, column)
     return rows, columns
+
+
+def _below_titles(
+    rows: list[tuple[int, list[Any]]], context: Context, label: str
+) -> tuple[list[tuple[int, list[Any]]], bool]:
+    """Return the rows of a sheet from its header on, and whether it has a header.
+
+    Raises
+    ------
+    CorpusError
+        If the row that a person names as the header is empty.
+    """
+    options = context.options
+    if context.wanted.text is None:  # of --metadata, another file than these options are about
+        return rows, True
+    if options.header_line is not None:
+        below = [(i, row) for i, row in rows if i >= options.header_line]
+        if not below or below[0][0] != options.header_line:
+            raise CorpusError(
+                "an empty row, and so no header (--header-line)", label, options.header_line
+            )
+        return below, True
+    if options.no_header:
+        return rows, False
+    texts = [[str(cell) for cell in row] for _, row in rows[:SAMPLED]]
+    place = header_row(texts)
+    if place:
+        context.log(
+            f"{label}: {plural(place, 'row')} above the header left out (--header-line N names the "
+            "row of the header)"
+        )
+    if is_row(texts[place], texts[place + 1 :]):
+        context.log(
+            f"{label}: no header, as the first row looks like the others: columns are called "
+            "column1, column2, ... (--header-line takes it for the header)"
+        )
+        return rows[place:], False
+    return rows[place:], True
 
 
 def _cell(value: Any) -> Any:

@@ -9,7 +9,7 @@ from itertools import islice
 from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
 
 #: Separators of fields, the surest first.
-DELIMITERS = ("\t", ";", ",")
+DELIMITERS = ("\t", ";", "|", ",")
 #: Records that are looked at; the longest name of a field.
 _RECORDS, _LONGEST = 50, 40
 #: Records by which one usual name is no chance, the header counted.

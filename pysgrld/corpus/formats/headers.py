@@ -1,0 +1,114 @@
+"""Where the table of a file begins, and whether its first row has the names of the columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from pysgrld.corpus.about.scalars import integer, real
+from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
+
+#: Rows above the names of the columns, at most.
+_ABOVE = 40
+#: Excel's line that names the separator.
+_SEPARATOR = re.compile(rb"\xef?\xbb?\xbf?\"?sep=(.)\"?\r?\n", re.I)
+
+
+class Above(NamedTuple):
+    """Lines above the header of a table, and the separator that one of them names."""
+
+    lines: int
+    separator: str | None = None
+
+
+def lines_above(head: bytes, separators: Sequence[str]) -> Above:
+    """Return the lines above the header of a table of text.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the file.
+    separators : sequence of str
+        Between fields, the likeliest first.
+    """
+    if match := _SEPARATOR.match(head):
+        return Above(1, match[1].decode("latin-1"))
+    lines = head.decode("utf-8", "replace").splitlines(keepends=True)
+    best: tuple[int, int] | None = None
+    for separator in separators:
+        reader = csv.reader(lines, delimiter=separator)
+        rows: list[list[str]] = []
+        ends = [0]
+        try:
+            for row in islice(reader, SAMPLED):
+                rows.append(row)
+                ends.append(reader.line_num)
+        except csv.Error:
+            continue
+        if len(ends) < SAMPLED and len(lines) == ends[-1] and len(rows) > 3:
+            rows.pop()  # which the end of the head may have cut
+        place = header_row(rows)
+        width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+        if width > 1 and (best is None or width > best[0]):
+            best = width, ends[place]
+    return Above(best[1] if best else 0)
+
+
+def header_row(rows: Sequence[Sequence[str]]) -> int:
+    """Return the place of the row that names the columns: the first that is as wide as most rows.
+
+    A title above a table has fewer cells than its rows, or has text in one cell alone.
+    """
+    there = [(place, row) for place, row in enumerate(rows) if any(map(str.strip, row))]
+    if len(there) < 3:
+        return 0
+    widths = Counter(len(row) for _, row in there)
+    width, number = widths.most_common(1)[0]
+    if width < 2 or 2 * number < len(there):
+        return 0
+    filled = sorted(sum(map(bool, map(str.strip, row))) for _, row in there)[len(there) // 2]
+    for place, row in there[:_ABOVE]:
+        if len(row) == width and (
+            filled < 3 or sum(map(bool, map(str.strip, row))) > 1 or width == 1
+        ):
+            first = there[0][0]
+            return 0 if place == first else place
+    return 0
+
+
+def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return True if a first row looks like the others, so that it does not name the columns.
+
+    It has no usual name of a text, and a number in a column of numbers or a long text in a column of
+    long texts.
+    """
+    rows = [row for row in rows if len(row) == len(names)]
+    if usual(list(names), NAMES) or len(rows) < 2:
+        return False
+    for place, name in enumerate(names):
+        cells = [row[place].strip() for row in rows if row[place].strip()]
+        if not cells:
+            continue
+        if _is_number(name) and all(map(_is_number, cells)):
+            return True
+        if _is_long(name) and sum(map(_is_long, cells)) * 2 > len(cells):
+            return True
+    return False
+
+
+def numbered_names(columns: int) -> list[str]:
+    """Return names for the columns of a table without any."""
+    return [f"column{i}" for i in range(1, columns + 1)]
+
+
+def _is_number(cell: str) -> bool:
+    text = cell.strip().encode(errors="replace")
+    return integer(text) is not None or real(text) is not None
+
+
+def _is_long(cell: str) -> bool:
+    return len(cell) >= CHARACTERS and len(cell.split()) >= WORDS
