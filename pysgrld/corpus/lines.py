@@ -13,6 +13,7 @@ import hashlib
 import io
 import lzma
 import os
+import re
 import stat
 import zlib
 from collections.abc import Callable, Generator, Iterator
@@ -303,14 +304,22 @@ def undecodable(encoding: str) -> str:
 #: Most bytes that one step may give, however much a bomb would.
 STEP = 2**20
 
-#: A dictionary or window of more than this is refused, because it would be allocated as claimed.
-WINDOW = 2**27
+#: A dictionary of more than this is refused, because xz would allocate it as claimed.
+DICTIONARY = 2**27
+#: The largest window of zstd's format. Dumps of Reddit have one of 2^31; memory is taken as it fills.
+WINDOW = 2**31
 
 
 class DamagedStreamError(Exception):
     """A compressed stream that is damaged; the message says how, `advice` what to do."""
 
     advice = "fetch or write it again"
+
+
+class NeedsDictionaryError(DamagedStreamError):
+    """A stream of zstd that was made with a dictionary, which is not in it."""
+
+    advice = "decompress it with zstd -d -D DICTIONARY, and give what comes out"
 
 
 class StreamTooLargeError(DamagedStreamError):
@@ -322,7 +331,7 @@ class StreamTooLargeError(DamagedStreamError):
 _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
     b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
     b"BZh": ("bzip2", bz2.BZ2Decompressor),
-    b"\xfd7zXZ": ("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=2 * WINDOW)),
+    b"\xfd7zXZ": ("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=2 * DICTIONARY)),
     b"\x28\xb5\x2f\xfd": (
         "zstd",
         lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj(),
@@ -330,6 +339,8 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 }
 
 _LONGEST_MAGIC = max(map(len, _KINDS))
+#: A frame of zstd without data: its magic number, and the size of what follows in four bytes.
+_SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 
 
 def blocks(
@@ -372,6 +383,7 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (more := raw(STEP)):
         head += more  # a pipe gives what it has
+    head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):
             continue
@@ -386,6 +398,28 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     while head:
         yield head
         head = raw(STEP)
+
+
+def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
+    """Return what comes after frames of zstd that hold no data, such as pzstd and seekable files have.
+
+    Raises
+    ------
+    DamagedStreamError
+        If such a frame ends early.
+    """
+    while _SKIPPABLE.match(data):
+        while len(data) < _SKIPPABLE_HEAD and (more := raw(STEP)):
+            data += more
+        left = _SKIPPABLE_HEAD + int.from_bytes(data[4:_SKIPPABLE_HEAD], "little")
+        while left > len(data):
+            left -= len(data)
+            if not (data := raw(STEP)):
+                raise DamagedStreamError("the zstd data ends early; the file was cut off")
+        data = data[left:] or raw(STEP)
+        while data and len(data) < _LONGEST_MAGIC and (more := raw(STEP)):
+            data += more
+    return data
 
 
 def _members(
@@ -403,11 +437,15 @@ def _members(
             raise  # of the file itself, not of what is in it
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
+            if kind == "zstd" and "dictionary" in why.lower():
+                raise NeedsDictionaryError("the zstd data was made with a dictionary") from None
             raise DamagedStreamError(f"the {kind} data is damaged ({why})") from None
         while not (data := rest.lstrip(b"\0")):  # padding with zeros is legal
             rest = raw(STEP)
             if not rest:
                 return
+        if kind == "zstd" and not (data := _after_skippable(data, raw).lstrip(b"\0")):
+            return
         while len(data) < len(magic) and (more := raw(STEP)):
             data += more
         if not data.startswith(magic):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import bz2
 import gzip
 import lzma
@@ -137,10 +138,55 @@ def test_a_bomb_of_one_line_is_stopped_by_max_line_in_bounded_memory(kind, tmp_p
         tracemalloc.stop()
 
 
-def test_a_window_that_a_file_only_claims_is_not_allocated(tmp_path):
-    parameters = zstandard.ZstdCompressionParameters(window_log=31, compression_level=1)
-    path = tmp_path / "x.txt.zst"
+def framed(window: int | None = None, **how) -> bytes:
+    """Return TEXT as a frame of zstd, which says its size only if all of it is compressed at once."""
+    if window is None:
+        return zstandard.ZstdCompressor(**how).compress(TEXT)
+    parameters = zstandard.ZstdCompressionParameters(window_log=window, compression_level=1)
     engine = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-    path.write_bytes(engine.compress(TEXT) + engine.flush())
-    with pytest.raises(CorpusError, match="damaged"):
+    return engine.compress(TEXT) + engine.flush()
+
+
+def skippable(size: int, kind: int = 0) -> bytes:
+    return bytes([0x50 + kind]) + b"\x2a\x4d\x18" + size.to_bytes(4, "little") + bytes(size)
+
+
+@pytest.mark.parametrize("window", [28, 29, 30, 31])
+def test_a_window_of_any_size_is_read_and_what_is_only_claimed_is_not_allocated(tmp_path, window):
+    """Red with: windows of 2^28 and more that are damaged, which those of Reddit's dumps are not."""
+    path = tmp_path / "x.txt.zst"
+    path.write_bytes(framed(window))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    corpus = read(path, tmp_path / "s")
+    assert corpus.documents == (TEXT.count(b"\n") - 1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**19  # KiB
+
+
+FRAMES = {
+    "several": lambda: framed() + framed(20),
+    "skippable first": lambda: skippable(7) + framed(),
+    "skippable between, and last": lambda: framed() + skippable(3 * 2**20, 15) + framed() + skippable(0),
+    "only skippable, then text": lambda: skippable(0) * 3 + framed(write_checksum=True),
+    "empty": lambda: zstandard.ZstdCompressor().compress(b"") + framed(),
+    "without its size": lambda: framed(write_content_size=False),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_all_kinds_of_frames_of_zstd_are_read(tmp_path, name):
+    """Red with: a skippable frame, as pzstd writes it, that makes the file text or damaged."""
+    path, data = tmp_path / "x.txt.zst", FRAMES[name]()
+    path.write_bytes(data)
+    times = 2 if name in ("several", "skippable between, and last") else 1
+    assert read(path, tmp_path / "s").documents == times * (TEXT.count(b"\n") - 1)
+
+
+def test_a_frame_that_ends_early_or_needs_a_dictionary_is_said(tmp_path):
+    path = tmp_path / "x.txt.zst"
+    path.write_bytes(framed() + skippable(100)[:50])
+    with pytest.raises(CorpusError, match="ends early"):
+        read(path, tmp_path / "s")
+    dictionary = zstandard.train_dictionary(1000, [b"mice %d sleep in winter" % i for i in range(2000)])
+    path.write_bytes(framed(dict_data=dictionary))
+    with pytest.raises(CorpusError, match="made with a dictionary; decompress it with zstd -d -D"):
         read(path, tmp_path / "s")

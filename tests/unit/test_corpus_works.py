@@ -212,3 +212,27 @@ def test_a_field_of_plain_text_is_refused(read):
         assert caught.value.exit_code == 65
     with pytest.raises(CorpusError, match="has no fields"):
         read('{"AB": "mice"}\n', "mice sleep\n", text_field="AB")
+
+
+BIB = r"""@string{early = "19"}
+@article{a, title = "T " # "0", abstract = {Caf{\'e} M{\"u}ller}, year = {2001}}
+@article{a, title = early # {99}, abstract = "Caf{\'e} M{\"u}ller", year = 2001, month = jan # " 5"}
+@article{b, title = {T}, title = {U}, abstract = {Caf\'e M\"uller}, year = {2003}}
+"""
+
+
+def test_every_entry_of_bibtex_is_decoded(read):
+    """Red with: a key or a field that comes twice, whose entry keeps its TeX and its braces."""
+    corpus = read(BIB, meta_field="year,month")
+    assert texts(corpus) == ["Café Müller"] * 3
+    assert corpus.about.values("year", range(3)) == [2001, 2001, 2003]
+    assert corpus.about.values("month", range(3)) == [None, "Jan 5", None]
+    assert corpus.about.titles(range(3)) == ["T 0", "1999", "T"]
+    assert corpus.about.ids(range(3)) == ["a", "a", "b"]
+
+
+def test_a_comma_that_is_missing_is_said_and_costs_one_entry(read):
+    bad = "@article{a, title = {T} year = 2001}\n@article{b, abstract = {mice}}\n"
+    with pytest.raises(CorpusError, match=r"entry 1: a comma is missing before 'year = 2001'"):
+        read(bad)
+    assert texts(read(bad, on_bad_document="skip")) == ["mice"]

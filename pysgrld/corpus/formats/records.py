@@ -11,7 +11,7 @@ import io
 import logging
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from importlib import import_module
 from itertools import chain
@@ -367,6 +367,46 @@ def _chunk(data: bytes, lines: int, source: Lines, context: Context) -> _Chunk:
         line = lines + data[: error.start].count(b"\n") + 1
         raise CorpusError(undecodable(context.options.encoding), source.label, line) from None
     return _Chunk(text, lines, len(data))
+
+
+#: What BibTeX calls the months.
+_MONTHS = {
+    name.lower(): name
+    for name in ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+}
+_PART = re.compile(r'\s*(?:(?P<bare>[^\s{}"#,]+)|(?P<open>[{"]))')
+
+
+def _value(text: str, strings: Mapping[str, str]) -> str:
+    """Return the value of a field of BibTeX: parts in braces or quotes, numbers and names, joined by #.
+
+    Raises
+    ------
+    ValueError
+        If something stands after the value, such as the next field where a comma is missing.
+    """
+    parts: list[str] = []
+    at = 0
+    while match := _PART.match(text, at):
+        at = match.end()
+        if name := match["bare"]:
+            parts.append(strings.get(name.lower(), name))
+        else:
+            begin, depth = at, int(match["open"] == "{")
+            while at < len(text) and (depth or text[at] != '"'):
+                depth += {"{": 1, "}": -1}.get(text[at], 0) if text[at - 1] != "\\" else 0
+                at += 1
+                if match["open"] == "{" and not depth:
+                    break
+            parts.append(text[begin : at - 1] if match["open"] == "{" else text[begin:at])
+            at += match["open"] == '"'
+        rest = text[at:].lstrip()
+        if not rest:
+            break
+        if not rest.startswith("#"):
+            raise ValueError(f"a comma is missing before {rest[:40]!r}")
+        at = len(text) - len(rest) + 1
+    return "".join(parts)
 
 
 def _library(module: str, what: str, package: str, label: str) -> Any:
