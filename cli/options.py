@@ -162,10 +162,13 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
             return value.convert(",".join(typed), param, ctx) if typed else None
 
         kwargs |= {"multiple": True, "callback": joined}
+    if entry.alone:
+        kwargs |= {"is_flag": True, "flag_value": entry.alone}
+    else:
+        kwargs |= {"metavar": metavar}
     return click.option(
         *names,
-        type=str if entry.joins else value,
-        metavar=metavar,
+        type=str if entry.joins or entry.alone else value,
         cls=Grouped,
         group=entry.group,
         shown=entry.shown,
@@ -218,6 +221,7 @@ READING = (
     "vocab",
     "max-line",
     "max-input",
+    "transpose",
 )
 _READING = {
     name: OPTIONS[name]._replace(group=READ_GROUP, shown="as in training", first=True)

@@ -17,6 +17,7 @@ from pysgrld.corpus.formats import (
     TEXT,
     recognise,
 )
+from pysgrld.corpus.formats.protocol import SingleCells
 from pysgrld.corpus.lines import COMPRESSED, Lines, plain_name, size_of, without_suffix
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stored_files import is_stored
@@ -37,6 +38,8 @@ _OURS = (
 LOOKED_INTO, PARAGRAPH = 64, 20
 #: What names of files begin with that Hugging Face's datasets keep beside their own.
 _CACHED = "cache-"
+#: The name of a matrix of single cells.
+_MATRIX = "matrix.mtx"
 #: Fewer files are no corpus of files.
 SEVERAL = 3
 
@@ -90,13 +93,42 @@ def stem(path: str | Path) -> str:
     return name
 
 
+def single_cells(path: Path) -> SingleCells | None:
+    """Find the genes and barcodes of a matrix of 10x: ``features.tsv`` or ``genes.tsv``, ``barcodes.tsv``.
+
+    Parameters
+    ----------
+    path : Path
+        ``matrix.mtx``, with the same prefix as the others or none; any of them may be compressed.
+    """
+    prefix, found, _ = plain_name(path).partition(_MATRIX)
+    if not found or not path.is_file():
+        return None
+
+    def beside(*names: str) -> Path | None:
+        every = (path.parent / f"{prefix}{n}.tsv{s}" for n in names for s in ("", *COMPRESSED))
+        return next((file for file in every if file.is_file()), None)
+
+    genes, barcodes = beside("features", "genes"), beside("barcodes")
+    return SingleCells(genes, barcodes) if genes and barcodes else None
+
+
+def matrix_in(folder: Path) -> Path | None:
+    """Find the matrix of single cells in a folder of 10x, with its genes and barcodes."""
+    every = (folder / f"{_MATRIX}{suffix}" for suffix in ("", *COMPRESSED))
+    return next((path for path in every if single_cells(path)), None)
+
+
 def vocabulary_beside(path: Path) -> Path | None:
     """Find the vocabulary of a file of counts.
 
+    Of a matrix of 10x the list of genes. Else
     ``vocab.NAME.txt`` beside ``docword.NAME.txt`` or ``NAME.mtx``; else that file with the last
     dotted parts of NAME left out one by one; else the only ``vocab.*.txt`` there. Any of them may
     be compressed.
     """
+    if (cells := single_cells(path)) is not None:
+        return cells.genes
     parts = stem(path).split(".")
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
@@ -256,8 +288,8 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
 
 
 def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:
-    folders = [path for path in inputs if path != "-" and Path(path).is_dir()]
-    if any(not is_stored(Path(path)) for path in folders):
+    folders = [Path(path) for path in inputs if path != "-" and Path(path).is_dir()]
+    if not all(is_stored(path) or matrix_in(path) for path in folders):
         return True
     files = [path for path in inputs if size_of(path) is not None]
     step = max(1, len(files) // LOOKED_INTO)

@@ -19,12 +19,12 @@ from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.about.columns import COLUMN, ID, TITLE, DetailsCollector, Stays, write_about
 from pysgrld.corpus.about.details import WantedFields, rules_of
 from pysgrld.corpus.about.metadata import Metadata
-from pysgrld.corpus.inputs import resolve_document_is, texts_of_folder
+from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import missing, size_of
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
-from pysgrld.corpus.sources import look, recipe
+from pysgrld.corpus.sources import files_of, look, recipe
 from pysgrld.corpus.steps import Step, Wish, read
 from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_letters, warned_of_script
 from pysgrld.corpus.store import Corpus
@@ -192,7 +192,7 @@ class Meter:
                 if path != "-" and Path(path).is_dir():
                     if is_stored(Path(path)):
                         continue
-                    files = [str(file) for file in texts_of_folder(Path(path)).files]
+                    files = [str(file) for file in files_of(Path(path))]
                 for file in files:
                     size = size_of(file)
                     self.total = None if size is None or self.total is None else self.total + size

@@ -102,6 +102,8 @@ class CorpusOptions:
     numbered : bool, optional
         Whether words that are given beforehand are numbers of columns, by the record of their corpus
         (`over`); None: it has no record of that.
+    transpose : {"on", "off"}, optional
+        Whether rows of counts are words, and columns documents.
     as_recorded : bool
         Whether the text field is from the record of a corpus (`over`): files without fields are read too.
 
@@ -140,6 +142,7 @@ class CorpusOptions:
     max_input: int | None = None
     numbered: bool | None = None
     as_recorded: bool = False
+    transpose: str | None = None
 
     def __post_init__(self) -> None:
         if self.max_vocab is not None and self.max_vocab < 1:

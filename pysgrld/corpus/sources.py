@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.corpus.formats import named_as_counts
-from pysgrld.corpus.inputs import texts_of_folder, vocabulary_beside
+from pysgrld.corpus.inputs import matrix_in, single_cells, texts_of_folder, vocabulary_beside
 from pysgrld.corpus.lines import missing, plain_name
 from pysgrld.corpus.reading import AUTO, USUAL_TEXT_FIELD, CorpusOptions, ReadingProgress
 from pysgrld.corpus.stopwords import NAMED
@@ -65,7 +65,7 @@ def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """List the files of a folder that are read: texts, or the parts of a stored corpus.
+    """List the files of a folder that are read: texts, the parts of a stored corpus, or single cells.
 
     Raises
     ------
@@ -74,6 +74,8 @@ def files_of(folder: Path) -> list[Path]:
     """
     if is_stored(folder):
         return [folder / name for name in (*PARTS, PACKED) if (folder / name).is_file()]
+    if (matrix := matrix_in(folder)) and (cells := single_cells(matrix)):
+        return [matrix, *cells]
     return texts_of_folder(folder).files
 
 
@@ -112,8 +114,8 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     recorded = asdict(options)
     if recorded["text_field"] == AUTO:  # older corpora had no choice
         recorded["text_field"] = USUAL_TEXT_FIELD
-    for name in ("numbers", "segment"):
-        if recorded[name] in (None, "none"):
+    for name in ("numbers", "segment", "transpose"):
+        if recorded[name] in (None, "none", "off"):
             del recorded[name]
     for name in _LATER:
         if recorded[name] == getattr(_USUAL, name):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import Phrases, WordCounts, count_words
-from pysgrld.corpus.about.details import WHOLE, DocumentDetails, WantedFields
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, WantedFields
 from pysgrld.corpus.chunks import chunked
 from pysgrld.corpus.formats import (
     FILE_OF_TEXT,
@@ -34,7 +34,13 @@ from pysgrld.corpus.formats import (
 )
 from pysgrld.corpus.formats.plain_text import Extract, read_folder
 from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
-from pysgrld.corpus.inputs import input_names, texts_of_folder, vocabulary_beside
+from pysgrld.corpus.inputs import (
+    input_names,
+    matrix_in,
+    single_cells,
+    texts_of_folder,
+    vocabulary_beside,
+)
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import AUTO, NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
@@ -396,7 +402,7 @@ class _Input:
         if self.path != "-" and Path(self.path).is_dir():
             yield from self._folder(Path(self.path))
         else:
-            yield from self._file()
+            yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
         last = self._step(None)  # what was noticed after the last document
@@ -421,6 +427,9 @@ class _Input:
             self.read = stored.about.read - stored.documents
             digests += [digest(file) for file in files_of(path)]
             self.notes += self.context.noticed.twin(str(path), {stored.fingerprint: str(path)})
+        elif matrix := matrix_in(path):
+            yield from self._file(str(matrix))
+            digests += [digest(file) for file in files_of(path)]
         else:
             files, remarks = texts_of_folder(path)
             if any(named_as_counts(plain_name(file)) for file in files):
@@ -474,15 +483,10 @@ class _Input:
         assert not isinstance(found, CountedDocuments)
         return found
 
-    def _file(self) -> Iterator[Step]:
+    def _file(self, path: str) -> Iterator[Step]:
         options = self.options
         with Lines(
-            self.path,
-            options.max_line,
-            self._size,
-            self.threads,
-            options.max_input,
-            options.encoding,
+            path, options.max_line, self._size, self.threads, options.max_input, options.encoding
         ) as source:
             self.label = source.label
             by_file = options.document_is == "file"
@@ -501,20 +505,27 @@ class _Input:
             self._check_fields(format, source.label)
             context = self.context
             if format.kind == "counts" and source.path is not None:
-                context = context._replace(beside=vocabulary_beside(source.path))
+                beside, cells = vocabulary_beside(source.path), single_cells(source.path)
+                context = context._replace(beside=beside, single_cells=cells)
             found = format.read(source, context)
             if isinstance(found, CountedDocuments):
                 self._refuse_chunks()
                 yield self._step(Heading("counts", found.vocabulary, found.origin))
+                names = [self.name if path == self.path else Path(path).name]
                 for block, rows in found.blocks:
                     places = rows - 1 if found.numbered else self.given + np.arange(len(block))
                     self.given += len(block)
+                    fields = None
+                    if found.ids is not None:
+                        ids = [found.ids[row - 1] for row in rows.tolist()]
+                        fields = Fields(ids, [None] * len(ids), {})
                     about = DocumentDetails(
-                        self.number, [self.name], None, rows, places + 1, places
+                        self.number, names, None, rows, places + 1, places, fields
                     )
                     about.several_inputs = self.several_inputs
                     yield self._step(block, about)
-                add_vocabulary(self.source, context.beside)
+                if path == self.path:
+                    add_vocabulary(self.source, context.beside)
             else:
                 yield self._step(Heading("text"))
                 for texts in found:

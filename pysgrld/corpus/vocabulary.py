@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from pysgrld.corpus.reading import (
 )
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.stopwords import NAMED, named
+from pysgrld.corpus.word_lists import genes_in, words_in
 from pysgrld.errors import CorpusError, MissingInputError
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
@@ -33,7 +34,7 @@ _LONGEST = 2**20
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
-    """Read a vocabulary file: one word a line.
+    """Read a vocabulary file: one word a line, or what R and gensim write (`pysgrld.corpus.word_lists`).
 
     Parameters
     ----------
@@ -50,7 +51,10 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
         If a line is blank, a word comes twice, or a line is not UTF-8; says which.
     """
     lines: dict[str, int] = {}
-    for number, line in _lines_of(path, "a vocabulary", 2**31 if exact else _LONGEST):
+    every: Iterable[tuple[int, str]] = _lines_of(path, "a vocabulary", 2**31 if exact else _LONGEST)
+    if not exact:
+        every = words_in(list(every), path)
+    for number, line in every:
         word = line if exact else line.strip()
         if not word:
             raise CorpusError("a blank line in a vocabulary; give one word a line", path, number)
@@ -65,6 +69,19 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
     if not lines:
         raise CorpusError("an empty vocabulary; give one word a line", path)
     return tuple(lines)
+
+
+def read_genes(path: str | Path) -> tuple[str, ...]:
+    """Read the names of the genes of a matrix of 10x, each made another one if it comes twice.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such file.
+    CorpusError
+        If it is no text.
+    """
+    return tuple(genes_in(list(_lines_of(path, "a list of genes", _LONGEST))))
 
 
 def _lines_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, str]]:

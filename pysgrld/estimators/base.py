@@ -19,7 +19,7 @@ import numpy as np
 
 from pysgrld.errors import NotFittedError, SgmcError, UsageError
 from pysgrld.estimators.fitting import jobs
-from pysgrld.estimators.inputs import as_documents, column_names
+from pysgrld.estimators.inputs import as_documents, column_names, counts_in
 from pysgrld.estimators.words import known_documents
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import SMALLEST
@@ -190,10 +190,11 @@ class Estimator(ABC):
         how = {name: getattr(read, name, None) for name in ("token_pattern", "phrases", "segment")}
         words = None if known is None else known.tolist()
         threads = jobs(self.n_jobs)
+        found = column_names(X)
+        X = counts_in(X)
         documents = known_documents(X, words, self.n_features_in_, how, threads, log)
         if documents is not None:
             return documents
-        found = column_names(X)
         if known is not None and found is not None and len(known) == len(found):
             for at, (name, other) in enumerate(zip(known, found, strict=True)):
                 if name != other:

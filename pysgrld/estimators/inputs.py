@@ -49,6 +49,7 @@ def as_documents(
     UsageError
         A `ValueError`: says which entry is wrong, or which shape was found and wanted.
     """
+    x = counts_in(x)
     if isinstance(x, Documents):
         words = words if words is not None else int(x.indices.max(initial=-1)) + 1
         _check_words(x.indptr, x.indices, words)
@@ -183,15 +184,37 @@ def content_keys(documents: Documents) -> Int64s:
     return keys.astype(np.int64)
 
 
+def counts_in(x: Any) -> Any:
+    """Return the matrix of counts of an AnnData object: X, or else the layer "counts"; others as they are.
+
+    Parameters
+    ----------
+    x : object
+        Anything.
+    """
+    if not is_annotated(x):
+        return x
+    layers = getattr(x, "layers", {})
+    values = getattr(x.X, "data", x.X) if hasattr(x.X, "tocsr") else np.asarray(x.X)
+    if "counts" in layers and not (np.floor(values) == values).all():
+        return layers["counts"]
+    return x.X
+
+
+def is_annotated(x: Any) -> bool:
+    """Return whether it is an AnnData object, whose rows and columns have names."""
+    return all(hasattr(x, name) for name in ("X", "var_names", "obs_names"))
+
+
 def column_names(x: Any) -> np.ndarray | None:
-    """Return the names of the columns of a DataFrame, (V,) of str objects; None where there are none.
+    """Return the names of the columns of a DataFrame or AnnData, (V,) of str objects; None where there are none.
 
     Parameters
     ----------
     x : object
         Anything. Names are text, or they are no names.
     """
-    columns = getattr(x, "columns", None)
+    columns = x.var_names if is_annotated(x) else getattr(x, "columns", None)
     if columns is None:
         return None
     names = [name for name in columns if isinstance(name, str)]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CorpusError, UsageError, plural
-from pysgrld.estimators.inputs import MOST_WORDS, column_names
+from pysgrld.estimators.inputs import MOST_WORDS, column_names, counts_in, is_annotated
 from pysgrld.types import Array, Documents
 
 #: Bytes that a text may have.
@@ -50,6 +50,8 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
         A `ValueError`: a text or a count that is none, or no word is left.
     """
     names = None if vocabulary is None else names_in(vocabulary)
+    if is_annotated(x):
+        return counts_in(x), column_names(x) if names is None else names
     if (texts := texts_in(x)) is not None:
         if names is None:
             from pysgrld.corpus import CorpusOptions

@@ -36,6 +36,8 @@ class Option(NamedTuple):
         Among the dozen that ``sgmc train --help`` shows; ``--help-all`` shows every option.
     joins : bool
         Given several times it means all of its values, joined by commas; else the last one.
+    alone : str
+        The value of an option that is typed without one; empty: it takes a value.
     read : callable, optional
         Reads the file that a value names: what it holds is then the value, which a run keeps.
     flag : bool
@@ -54,6 +56,7 @@ class Option(NamedTuple):
     default: Any = None
     first: bool = False
     joins: bool = False
+    alone: str = ""
     read: Callable[[str], Any] | None = None
     spell: Callable[[Any], str] | None = None
     flag: bool = False
@@ -166,6 +169,7 @@ class Resolved:
     on_bad_document: Literal["stop", "skip"]
     max_line: int
     max_input: int | None
+    transpose: Literal["on", "off"] | None = None
     corpus_size: int | None
     shuffle_buffer: int | None
     holdout: int | float | None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import resource
 import bz2
 import gzip
 import lzma
+import resource
 import tracemalloc
 from pathlib import Path
 
@@ -165,7 +165,9 @@ def test_a_window_of_any_size_is_read_and_what_is_only_claimed_is_not_allocated(
 FRAMES = {
     "several": lambda: framed() + framed(20),
     "skippable first": lambda: skippable(7) + framed(),
-    "skippable between, and last": lambda: framed() + skippable(3 * 2**20, 15) + framed() + skippable(0),
+    "skippable between, and last": lambda: (
+        framed() + skippable(3 * 2**20, 15) + framed() + skippable(0)
+    ),
     "only skippable, then text": lambda: skippable(0) * 3 + framed(write_checksum=True),
     "empty": lambda: zstandard.ZstdCompressor().compress(b"") + framed(),
     "without its size": lambda: framed(write_content_size=False),
@@ -186,7 +188,9 @@ def test_a_frame_that_ends_early_or_needs_a_dictionary_is_said(tmp_path):
     path.write_bytes(framed() + skippable(100)[:50])
     with pytest.raises(CorpusError, match="ends early"):
         read(path, tmp_path / "s")
-    dictionary = zstandard.train_dictionary(1000, [b"mice %d sleep in winter" % i for i in range(2000)])
+    dictionary = zstandard.train_dictionary(
+        1000, [b"mice %d sleep in winter" % i for i in range(2000)]
+    )
     path.write_bytes(framed(dict_data=dictionary))
     with pytest.raises(CorpusError, match="made with a dictionary; decompress it with zstd -d -D"):
         read(path, tmp_path / "s")

@@ -207,7 +207,6 @@ _REFUSED = (
         "text as JSON lines",
     ),
     (rb"\xff\xfe|\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it to UTF-8"),
-    (rb"\x89HDF\r\n", "an HDF5 file", "save counts with scipy.sparse.save_npz"),
 )
 
 #: What any file may be: a document a line.
@@ -241,6 +240,14 @@ FORMATS = (
     ),
     Format("MediaWiki XML", "text", "mediawiki.read", _XML, shared=(".xml",), check=_is_xml),
     Format("SciPy .npz", "counts", "npz.read", _NPZ, (".npz",), sure=True),
+    Format(
+        "AnnData or 10x (HDF5)",
+        "counts",
+        "hdf5.read",
+        re.compile(rb"\x89HDF\r\n"),
+        (".h5ad", ".h5"),
+        sure=True,
+    ),
     Format(
         "Parquet",
         "text",

@@ -18,7 +18,7 @@ import numpy as np
 from pysgrld.corpus.formats.protocol import Context
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import NUMBERS
-from pysgrld.corpus.vocabulary import read_vocabulary
+from pysgrld.corpus.vocabulary import read_genes, read_vocabulary
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Array, Documents, Int32s, Int64s
 
@@ -62,7 +62,7 @@ def find_words(
     Raises
     ------
     CorpusError
-        If there are fewer than the file says, or the vocabulary itself is bad.
+        If there are not as many as the file says, or the vocabulary itself is bad.
     """
     given = context.options.vocab
     found: str | Path | None = context.beside if given is None else given
@@ -73,19 +73,68 @@ def find_words(
         )
         return None, NUMBERS
     vocabulary = read_vocabulary(found)
-    if words is not None and len(vocabulary) < words:
-        turned = documents == len(vocabulary)
+    if words is not None and len(vocabulary) != words:
+        only = "only " if len(vocabulary) < words else ""
+        turned = "without it" if context.options.transpose == "on" else "--transpose"
         raise CorpusError(
-            f"it counts {plural(words, 'word')}, but the vocabulary {found} has only {len(vocabulary)}; "
+            f"it counts {plural(words, 'word')}, but the vocabulary {found} has {only}{len(vocabulary):,}; "
             + (
-                "that is its number of documents: transpose it, so that documents are rows"
-                if turned
+                f"that is its number of documents: transposed? ({turned})"
+                if documents == len(vocabulary)
                 else "give the right one with --vocab"
             ),
             source.label,
             line,
         )
     return vocabulary, str(found) if given is not None else Path(found).name
+
+
+def words_of_counts(
+    source: Lines, context: Context, words: int, documents: int, line: int | None = None
+) -> tuple[tuple[str, ...] | None, str, tuple[str, ...] | None]:
+    """Return the words of a matrix, where they were found, and the ids of its documents.
+
+    See `find_words`. Single cells have their genes and barcodes in files of their own.
+
+    Raises
+    ------
+    CorpusError
+        If there are not as many as the file says.
+    """
+    cells = context.single_cells
+    if cells is None:
+        return *find_words(source, context, words, documents, line), None
+    if context.options.vocab is not None:
+        context = context._replace(beside=cells.genes)
+        vocabulary, origin = find_words(source, context, words, documents, line)
+    else:
+        vocabulary, origin = read_genes(cells.genes), cells.genes.name
+    ids = read_vocabulary(cells.barcodes)
+    for name, path, values, number in (
+        ("row", cells.genes, vocabulary or (), words),
+        ("column", cells.barcodes, ids, documents),
+    ):
+        if len(values) != number:
+            raise CorpusError(
+                f"it has {plural(number, name)}, but {path} {plural(len(values), 'line')}; fetch all "
+                "three files again",
+                source.label,
+                line,
+            )
+    return vocabulary, origin, ids
+
+
+def not_transposed(source: Lines, context: Context) -> None:
+    """Refuse --transpose for a format that has a document a line.
+
+    Raises
+    ------
+    CorpusError
+    """
+    if context.options.transpose == "on":
+        raise CorpusError(
+            "each line of this format is a document: leave --transpose out", source.label
+        )
 
 
 def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
@@ -204,6 +253,13 @@ def canonical(
         counts = np.add.reduceat(counts, ones).astype(np.int32)
         rows, words = rows[ones], words[ones]
     return rows, words, counts
+
+
+def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
+    """Yield entries whose rows are documents of those whose rows are words; lines stay as they are."""
+    for part in parts:
+        words = (part.rows - 1).astype(np.int32)
+        yield Entries(part.words.astype(np.int64) + 1, words, part.counts, part.line)
 
 
 class Grouping:

@@ -30,8 +30,11 @@ from pysgrld.corpus.formats.counts import (
     canonical,
     find_words,
     in_order,
+    not_transposed,
     quoted,
     refuse_line,
+    transposed,
+    words_of_counts,
     wrong_count,
 )
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments
@@ -64,9 +67,12 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
     first, second, third, rest = (head.split(b"\n", 3) + [b""] * 4)[:4]
     fields = [field.strip() for field in (first, second, third)]
     header = _header_of(fields, (1, 2, 3), 4, source.label, _UCI)
-    vocabulary, origin = find_words(source, context, header.words, header.documents, line=2)
-    grouping = Grouping(source.label, context, header.documents, header.words, line=1)
     entries = _entries(source.label, header, COUNT, True, chain([rest], lines))
+    if context.options.transpose == "on":
+        header, entries = header.transposed(), in_order(transposed(entries), context.scratch)
+    of_documents, of_words, _ = header.lines
+    vocabulary, origin = find_words(source, context, header.words, header.documents, of_words)
+    grouping = Grouping(source.label, context, header.documents, header.words, of_documents)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
 
 
@@ -98,12 +104,15 @@ def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
             f"{quoted(size or b'')} where the size should be; {_MARKET}", source.label, number
         )
     header = _header_of(fields, (number,) * 3, number + 1, source.label, _MARKET)
-    vocabulary, origin = find_words(source, context, header.words, header.documents, number)
     entries = _entries(source.label, header, form, False, chain([rest] if rest else [], lines))
-    grouping = Grouping(source.label, context, header.documents, header.words, number)
-    return CountedDocuments(
-        vocabulary, origin, grouping.blocks(_by_document(entries, source, context)), numbered=True
+    if context.options.transpose == "on" or context.single_cells is not None:
+        header, entries = header.transposed(), transposed(entries)
+    vocabulary, origin, ids = words_of_counts(
+        source, context, header.words, header.documents, number
     )
+    grouping = Grouping(source.label, context, header.documents, header.words, number)
+    blocks = grouping.blocks(_by_document(entries, source, context))
+    return CountedDocuments(vocabulary, origin, blocks, True, ids)
 
 
 def _banner(line: bytes, label: str) -> int:
@@ -192,6 +201,12 @@ class _Header(NamedTuple):
     entries: int
     lines: tuple[int, int, int]
     first: int
+
+    def transposed(self) -> _Header:
+        """Return the header with words in the place of documents."""
+        documents, words, entries = self.lines
+        lines = words, documents, entries
+        return self._replace(documents=self.words, words=self.documents, lines=lines)
 
 
 def _header_of(
@@ -319,6 +334,7 @@ _COMMENT = "# Column indices are zero-based"
 
 def read_ldac(source: Lines, context: Context) -> CountedDocuments:
     """Find the words, and leave the documents to be iterated."""
+    not_transposed(source, context)
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
     found = _documents(source, 0, words, False, _explain_ldac)
@@ -327,6 +343,7 @@ def read_ldac(source: Lines, context: Context) -> CountedDocuments:
 
 def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     """Find the words and the id of the first, and leave the documents to be iterated."""
+    not_transposed(source, context)
     vocabulary, origin = find_words(source, context)
     said = _SAID.match(source.head)
     if said:

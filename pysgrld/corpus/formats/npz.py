@@ -23,6 +23,7 @@ from pysgrld.corpus.formats.counts import (
     Grouping,
     find_words,
     in_order,
+    transposed,
 )
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.lines import Lines, missing
@@ -55,12 +56,15 @@ def read(source: Lines, context: Context) -> CountedDocuments:
             raise _WrongError(
                 f"it unpacks to {size} bytes, more than --max-input {limit}; allow more if it is no bomb"
             )
-    vocabulary, origin = find_words(source, context, words, documents)
     entries = _entries(source, form, documents, words)
-    if form != "csr":
+    sorted_by = "csr"
+    if context.options.transpose == "on":
+        documents, words, entries, sorted_by = words, documents, transposed(entries), "csc"
+    vocabulary, origin = find_words(source, context, words, documents)
+    if form != sorted_by:
         entries = in_order(entries, context.scratch)
     # only where rows are pointed to, their number cannot be a wrong one that fills the disk
-    sure = form == "csr" or not context.keep_empty
+    sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -115,12 +115,27 @@ class CountedDocuments(NamedTuple):
         Ids strictly increasing within each document; and the row of each: its line, or its number.
     numbered : bool
         Whether rows are numbers of documents, those without words counted.
+    ids : sequence of str, optional
+        The id of each row.
     """
 
     vocabulary: tuple[str, ...] | None
     origin: str
     blocks: Iterator[tuple[Documents, Int64s]]
     numbered: bool
+    ids: Sequence[str] | None = None
+
+
+class SingleCells(NamedTuple):
+    """The files next to a matrix of single cells, whose rows are genes and whose columns are cells.
+
+    Attributes
+    ----------
+    genes, barcodes : Path
+    """
+
+    genes: Path
+    barcodes: Path
 
 
 @dataclass
@@ -225,6 +240,8 @@ class Context(NamedTuple):
         Folder where much may be written for a while; by default that of temporary files.
     beside : Path, optional
         The vocabulary that lies beside a file of counts.
+    single_cells : SingleCells, optional
+        The genes and cells of a matrix of 10x.
     """
 
     options: CorpusOptions
@@ -237,6 +254,7 @@ class Context(NamedTuple):
     counter: RecordCounter
     scratch: Path | None = None
     beside: Path | None = None
+    single_cells: SingleCells | None = None
 
 
 class Batch:

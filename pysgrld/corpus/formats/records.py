@@ -278,38 +278,48 @@ def _bibtex_records(
     library: Any, source: Lines, context: Context
 ) -> Iterator[tuple[int, _Records]]:
     """Yield the entries of a list in BibTeX, a chunk of them at a time, with the bytes of each chunk."""
+    splitter = import_module("bibtexparser.splitter")
     latex = import_module("bibtexparser.middlewares").LatexDecodingMiddleware()
-    strings: list[Any] = []  # abbreviations that entries of later chunks may use
-    number, size = 0, 0
+    strings = dict(_MONTHS)  # abbreviations that entries of later chunks may use
+    number = size = 0
     for chunk in _chunks(source, context, _BIBTEX_BEGINS, "entry"):
-        records: _Records = []
+        records: dict[int, Mapping[str, Any] | BadDocument] = {}
         if isinstance(chunk.text, BadDocument):
             number += 1
             yield chunk.size, [(number, chunk.text)]
             continue
-        parsed = library.parse_string(
-            chunk.text, append_middleware=[latex], library=library.Library(strings)
-        )
-        for block in parsed.blocks[len(strings) :]:
-            entry = getattr(block, "ignore_error_block", None) or block  # of a key that comes twice
-            if hasattr(entry, "fields_dict"):
-                number += 1
-                fields = {name.lower(): field.value for name, field in entry.fields_dict.items()}
-                records.append((number, fields | {"id": entry.key, "type": entry.entry_type}))
-            elif getattr(block, "error", None) is not None:
-                number += 1
+        entries: list[tuple[int, Any, str]] = []
+        for block in splitter.Splitter(chunk.text).split().blocks:
+            # an entry whose key or field comes twice is an entry too
+            entry = getattr(block, "ignore_error_block", None) or block
+            try:
+                if type(entry).__name__ == "String":
+                    strings[entry.key.lower()] = _value(entry.value, strings)
+                    size += len(entry.value)
+                elif hasattr(entry, "fields_dict"):
+                    number += 1
+                    for field in entry.fields:
+                        field.value = _value(field.value, strings)
+                    entries.append((number, entry, entry.key))
+                    entry.key = str(number)  # each must have another one
+                elif getattr(block, "error", None) is not None:
+                    number += 1
+                    raise ValueError("no entry of BibTeX")
+            except ValueError as error:
                 line = chunk.lines + (block.start_line or 0) + 1
-                bad = BadDocument("not BibTeX", f"no entry of BibTeX, in line {line}")
-                records.append((number, bad))
-        new = [string for string in parsed.strings if string not in strings]
-        strings += new
-        size += sum(len(str(string.value)) for string in new)
+                records[number] = BadDocument("not BibTeX", f"{error}, in line {line}")
         if size > LONGEST:
             raise CorpusError(
                 f"more than {LONGEST} bytes of abbreviations (@string); export it again",
                 source.label,
             )
-        yield chunk.size, records
+        decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
+        for (at, _, key), entry in zip(entries, decoded, strict=True):
+            fields: dict[str, Any] = {}
+            for field in entry.fields:  # the first of those that come twice
+                fields.setdefault(field.key.lower(), field.value)
+            records[at] = fields | {"id": key, "type": entry.entry_type}
+        yield chunk.size, sorted(records.items())
 
 
 def _chunks(

@@ -13,7 +13,7 @@ from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.names_of_fields import other_names
-from pysgrld.corpus.formats.protocol import Context
+from pysgrld.corpus.formats.protocol import Context, field_names
 from pysgrld.corpus.reading import USUAL_TEXT_FIELD
 from pysgrld.errors import CorpusError
 
@@ -23,6 +23,8 @@ NAMES = (USUAL_TEXT_FIELD, "abstract", "abstractnote", "ab", "body", "content", 
 _IDS, _TITLES = ("id", "key"), ("title", "ti", "subject", "headline")
 #: Names that are an id where each of the first records has one of its own.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
+#: Columns of a table of counts, at least, and the names of the last one if it holds them.
+_COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
 #: Records that are looked at.
 SAMPLED = 200
 #: A long text has so many characters and words on average, and is so many times as long as any other.
@@ -66,6 +68,13 @@ def chosen(
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
         found = usual(words, NAMES) or long_text(words, rows)
+        if found is None and _are_counts(names, words, rows):
+            raise CorpusError(
+                f"no column is text: it looks like a table of counts ({field_names(names)}); write the "
+                "counts as a sparse matrix, documents in rows, with scipy.sparse.save_npz (.npz) or as "
+                "Matrix Market (.mtx), and give the words by --vocab",
+                label,
+            )
         text = (found or USUAL_TEXT_FIELD,)
         if found not in (None, USUAL_TEXT_FIELD) and found not in noticed.text_fields.values():
             said = f"{label}: the text is the field {found!r}"
@@ -97,6 +106,26 @@ def _name_here(name: str, names: Sequence[str]) -> str:
     """Return the name of a field here, which may have other letters, or be that of another format."""
     known = (name, *other_names(name))
     return next((n for n in known if n in names), "") or usual(names, [*map(_plain, known)]) or name
+
+
+def _are_counts(
+    names: Sequence[str], words: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Return whether records are counts: a column for each word, or one for words and one for counts.
+
+    Parameters
+    ----------
+    names : sequence of str
+    words : sequence of str
+        Those of them that hold anything but numbers.
+    rows : sequence of mapping
+    """
+    if not rows or len(names) < _COLUMNS:
+        return False
+    last = plain_names(names[-1:])[0]
+    return len(words) <= 1 or (
+        len(names) == _COLUMNS and last in _COUNTS and names[-1] not in words
+    )
 
 
 def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:

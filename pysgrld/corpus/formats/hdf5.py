@@ -1,0 +1,210 @@
+"""Counts in HDF5: AnnData (.h5ad) and the matrices of 10x (.h5), cells as documents and genes as words.
+
+h5py, an extra, reads a part of the matrix after the other, so that memory is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus.formats.counts import (
+    LARGEST,
+    Entries,
+    Grouping,
+    find_words,
+    in_order,
+    not_transposed,
+)
+from pysgrld.corpus.formats.protocol import Context, CountedDocuments
+from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.word_lists import distinct
+from pysgrld.errors import CorpusError, MissingInputError, plural
+
+#: Entries that are read at once.
+PORTION = 2**18
+
+
+class _Matrix(NamedTuple):
+    """A matrix in a file.
+
+    Attributes
+    ----------
+    name : str
+        Its path in the file.
+    data : h5py.Group or h5py.Dataset
+        Compressed rows or columns, or all values.
+    by_rows : bool
+        Whether rows are compressed.
+    documents, words : int
+    names, ids : list of str
+        Of words and documents.
+    """
+
+    name: str
+    data: Any
+    by_rows: bool
+    documents: int
+    words: int
+    names: list[str]
+    ids: list[str]
+
+
+def read(source: Lines, context: Context) -> CountedDocuments:
+    """Find the matrix of counts, and leave its entries to be iterated."""
+    not_transposed(source, context)
+    if source.path is None or not source.path.is_file():
+        raise CorpusError(
+            "HDF5 is read here and there, which a pipe cannot do; name the file", source.label
+        )
+    try:
+        h5py = import_module("h5py")
+    except ImportError:
+        raise MissingInputError(
+            f"{source.label}: reading HDF5 needs h5py: pip install h5py"
+        ) from None
+    try:
+        file = source.enter_context(h5py.File(source.path, "r"))
+        matrix = _matrix(file, source.label)
+    except CorpusError:
+        raise
+    except Exception as error:  # whatever the library makes of damage
+        raise _damaged(error, source.label) from None
+    if context.options.vocab is not None:
+        vocabulary, origin = find_words(source, context, matrix.words, matrix.documents)
+    else:
+        vocabulary, origin = tuple(distinct(matrix.names)), source.name
+    context.log(
+        f"{source.label}: {plural(matrix.documents, 'cell')} as documents, "
+        f"{plural(matrix.words, 'gene')} as words, counts of {matrix.name}"
+    )
+    entries = _entries(matrix, source.label)
+    if not matrix.by_rows:
+        entries = in_order(entries, context.scratch)
+    grouping = Grouping(
+        source.label, context, matrix.documents, matrix.words, sure=True, add_up=True
+    )
+    return CountedDocuments(vocabulary, origin, grouping.blocks(entries), True, matrix.ids)
+
+
+def _damaged(error: Exception, label: str) -> CorpusError:
+    why = (str(error).splitlines() or [type(error).__name__])[0]
+    return CorpusError(
+        f"no AnnData or 10x file, or a damaged one ({why[:100]}); write it again", label
+    )
+
+
+def _matrix(file: Any, label: str) -> _Matrix:
+    """Return the first matrix of whole numbers: X, the layer "counts", or raw; of 10x the only one.
+
+    Raises
+    ------
+    CorpusError
+        If there is none.
+    """
+    if "matrix" in file and "barcodes" in file["matrix"]:
+        group = file["matrix"]
+        words, documents = map(int, group["shape"][:])
+        genes = group["features/name"] if "features" in group else group["gene_names"]
+        ids = _strings(group["barcodes"])
+        return _Matrix("matrix", group, True, documents, words, _strings(genes), ids)
+    if not {"X", "obs", "var"} <= set(file):
+        raise CorpusError(
+            "HDF5 that is no AnnData (.h5ad) and no matrix of 10x (.h5); save counts with "
+            "scipy.sparse.save_npz",
+            label,
+        )
+    ids = _index(file["obs"])
+    places = (("X", "var"), ("layers/counts", "var"), ("raw/X", "raw/var"))
+    there = [(name, var) for name, var in places if name in file]
+    for name, var in there:
+        data = file[name]
+        values = data["data"] if hasattr(data, "keys") else data
+        if not _whole(values[: min(len(values), PORTION // _width(values))]):
+            continue
+        names = _index(file[var])
+        form = data.attrs.get("encoding-type", "csr_matrix")
+        form = form.decode() if isinstance(form, bytes) else str(form)
+        return _Matrix(name, data, not form.startswith("csc"), len(ids), len(names), names, ids)
+    raise CorpusError(
+        f"{' and '.join(name for name, _ in there)} hold no counts (whole numbers of at least 0); save "
+        'them as the layer "counts"',
+        label,
+    )
+
+
+def _width(values: Any) -> int:
+    return max(1, int(np.prod(values.shape[1:])))
+
+
+def _whole(values: Any) -> bool:
+    found = np.asarray(values)
+    return bool(found.dtype.kind in "biuf" and ((found >= 0) & (found == np.floor(found))).all())
+
+
+def _index(group: Any) -> list[str]:
+    """Return the names of rows of a table of AnnData."""
+    name = group.attrs.get("_index", "_index")
+    return _strings(group[name.decode() if isinstance(name, bytes) else name])
+
+
+def _strings(dataset: Any) -> list[str]:
+    return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in dataset[:]]
+
+
+def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
+    """Yield the entries of a matrix as they are stored.
+
+    Raises
+    ------
+    CorpusError
+        If one is no count, or the file is damaged.
+    """
+    try:
+        pieces = _compressed(matrix) if hasattr(matrix.data, "keys") else _dense(matrix)
+        for rows, columns, values in pieces:
+            bad = ~((values >= 0) & (values <= LARGEST) & (values == np.floor(values)))
+            if bad.any():
+                at = int(np.argmax(bad))
+                raise CorpusError(
+                    f"{matrix.name}[{rows[at]}, {columns[at]}] is {values[at]}, which is no count",
+                    label,
+                )
+            if len(columns) and not 0 <= columns.min() <= columns.max() < matrix.words:
+                raise CorpusError("a gene that is none of the file; it is damaged", label)
+            yield Entries(
+                rows.astype(np.int64) + 1, columns.astype(np.int32), values.astype(np.int32), None
+            )
+    except CorpusError:
+        raise
+    except Exception as error:
+        raise _damaged(error, label) from None
+
+
+def _compressed(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield rows, columns and values of a matrix of compressed rows or columns."""
+    indptr = matrix.data["indptr"][:].astype(np.int64)
+    indices, data = matrix.data["indices"], matrix.data["data"]
+    major = matrix.documents if matrix.by_rows else matrix.words
+    if len(indptr) != major + 1 or (np.diff(indptr) < 0).any() or indptr[-1] != len(indices):
+        raise ValueError("indptr does not fit")
+    for start in range(0, len(indices), PORTION):
+        end = min(start + PORTION, len(indices))
+        first = np.searchsorted(indptr, np.arange(start, end), side="right") - 1
+        second, values = indices[start:end], data[start:end]
+        rows, columns = (first, second) if matrix.by_rows else (second, first)
+        if len(rows) and not 0 <= rows.min() <= rows.max() < matrix.documents:
+            raise ValueError("a cell that is none of the file")
+        yield rows, columns, values
+
+
+def _dense(matrix: _Matrix) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield rows, columns and values, but for zeros, of a matrix that is stored whole."""
+    step = max(1, PORTION // max(1, matrix.words))
+    for start in range(0, matrix.documents, step):
+        block = np.asarray(matrix.data[start : start + step])
+        rows, columns = np.nonzero(block)
+        yield rows + start, columns, block[rows, columns]

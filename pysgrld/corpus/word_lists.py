@@ -1,0 +1,100 @@
+"""Vocabularies that other programs write: words in quotes, or in one of several columns."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from pysgrld.errors import CorpusError
+
+#: A line by its number.
+Line = tuple[int, str]
+#: The names that R gives to a column which has none.
+_HEADERS = ("x", "V1", "")
+
+
+def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
+    """Return the word of each line of a vocabulary, in the order of the ids that it gives, if any.
+
+    A line is a word, or has tabs: gensim's dictionaries are ``id word documents``, others ``word count``.
+    Or it is in quotes, as R writes it, with the number of the row or without.
+
+    Raises
+    ------
+    CorpusError
+        If ids are not 0, 1, ... or 1, 2, ...
+    """
+    first = lines[1:] if len(lines) > 1 and lines[0][1].strip().isdigit() else lines
+    if first and all("\t" in line for _, line in first):
+        return _by_id(_column([(n, line.split("\t")) for n, line in first]), path)
+    quoted = [line.strip().startswith('"') and line.strip().endswith('"') for _, line in lines]
+    if all(quoted):
+        rows = _quoted(lines)
+        return _column(rows)[0] if rows else list(lines)
+    return list(lines)
+
+
+def genes_in(lines: Sequence[Line]) -> list[str]:
+    """Return the names of genes of 10x, ``id name kind``, each another one (`distinct`)."""
+    rows = [line.split("\t") for _, line in lines]
+    return distinct([(row[1] if len(row) > 1 else row[0]).strip() for row in rows])
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names of which each is another one: those that come again have -1, -2, ... after them."""
+    there, again = set(names), Counter[str]()
+    found: list[str] = []
+    once: set[str] = set()
+    for name in names:
+        new = name
+        while new in once or (new != name and new in there):
+            again[name] += 1
+            new = f"{name}-{again[name]}"
+        once.add(new)
+        found.append(new)
+    return found
+
+
+def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
+    """Return the fields of lines in quotes, without a header of R; none if they do not agree."""
+    single: list[tuple[int, list[str]]] = []
+    for delimiter in " ,\t;":
+        try:
+            rows = [(n, next(csv.reader([line.strip()], delimiter=delimiter))) for n, line in lines]
+        except csv.Error:
+            continue
+        header, *others = rows
+        if others and header[1][-1] in _HEADERS:
+            rows = others
+        widths = {len(row) for _, row in rows}
+        if widths == {2}:
+            return rows
+        single = single or (rows if widths == {1} else [])
+    return single
+
+
+def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int]]:
+    """Return the words of rows, the first column that holds no numbers, and the ids before them."""
+    width = min(len(row) for _, row in rows)
+    numbers = [all(row[at].strip().isdigit() for _, row in rows) for at in range(width)]
+    at = numbers.index(False) if False in numbers else 0
+    ids = [int(row[0]) for _, row in rows] if at and numbers[0] else []
+    return [(n, row[at].strip()) for n, row in rows], ids
+
+
+def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
+    """Return words in the order of their ids."""
+    lines, ids = words
+    if not ids:
+        return lines
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    least = ids[order[0]]
+    if least > 1 or any(ids[at] != least + i for i, at in enumerate(order)):
+        raise CorpusError(
+            f"the ids of its words are not {least} to {least + len(ids) - 1}: some are missing, or come "
+            "twice; give one word a line",
+            path,
+        )
+    return [lines[at] for at in order]
