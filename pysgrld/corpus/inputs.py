@@ -94,7 +94,7 @@ def stem(path: str | Path) -> str:
 
 
 def single_cells(path: Path) -> SingleCells | None:
-    """Find the genes and barcodes of a matrix of 10x: ``features.tsv`` or ``genes.tsv``, ``barcodes.tsv``.
+    """Find ``features.tsv`` or ``genes.tsv``, and ``barcodes.tsv``, next to a matrix of 10x.
 
     Parameters
     ----------

@@ -185,7 +185,7 @@ def content_keys(documents: Documents) -> Int64s:
 
 
 def counts_in(x: Any) -> Any:
-    """Return the matrix of counts of an AnnData object: X, or else the layer "counts"; others as they are.
+    """Return the counts of an AnnData object, X or the layer "counts"; any other object as it is.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def is_annotated(x: Any) -> bool:
 
 
 def column_names(x: Any) -> np.ndarray | None:
-    """Return the names of the columns of a DataFrame or AnnData, (V,) of str objects; None where there are none.
+    """Return the names of the columns of a DataFrame or AnnData, (V,) of str objects, or None.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Counts with the words and documents of others: transposed matrices, vocabularies of R and gensim, cells."""
+"""Counts that other programs write: transposed matrices, vocabularies of R and gensim, single cells."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_single_cells_of_10x_are_read_whole(tmp_path, prefix, genes):
         assert dense(corpus) == COUNTS.tolist()
         assert corpus.about.ids([0, 1]) == ["AAA-1", "CCC-1"]
     (folder / f"{prefix}barcodes.tsv").write_text("AAA-1\n")
-    with pytest.raises(CorpusError, match="it has 2 columns, but .*barcodes.tsv 1 line"):
+    with pytest.raises(CorpusError, match=r"it has 2 columns, but .*barcodes\.tsv 1 line"):
         read(tmp_path, paths[0])
 
 

@@ -50,7 +50,7 @@ REFUSED = {
     "x.pkl": (pickle.dumps({"text": "a"}), "pickle, which is not read; one is never", "save_npz"),
     "x.xml": (b'<?xml version="1.0"?>\n<rss><item>a text</item></rss>\n', "XML", "plain text"),
     "utf16.txt": ("a text".encode("utf-16"), "UTF-16", "UTF-8"),
-    "x.h5": (b"\x89HDF\r\n\x1a\n", "HDF5", "save_npz"),
+    "x.h5": (b"\x89HDF\r\n\x1a\n", "no AnnData or 10x file, or a damaged one", "write it again"),
     "talk.pptx": (zipped("[Content_Types].xml", "ppt/slides.xml"), "a PowerPoint file", "save its"),
     "essay.odt": (opened("vnd.oasis.opendocument.text"), "an OpenDocument text", "save it"),
     "book.epub": (opened("epub+zip"), "a book (.epub)", "take the text out"),

@@ -77,7 +77,8 @@ def find_words(
         only = "only " if len(vocabulary) < words else ""
         turned = "without it" if context.options.transpose == "on" else "--transpose"
         raise CorpusError(
-            f"it counts {plural(words, 'word')}, but the vocabulary {found} has {only}{len(vocabulary):,}; "
+            f"it counts {plural(words, 'word')}, but the vocabulary {found} has {only}"
+            f"{len(vocabulary):,}; "
             + (
                 f"that is its number of documents: transposed? ({turned})"
                 if documents == len(vocabulary)
@@ -124,7 +125,7 @@ def words_of_counts(
     return vocabulary, origin, ids
 
 
-def not_transposed(source: Lines, context: Context) -> None:
+def not_transposed(context: Context, source: Lines) -> None:
     """Refuse --transpose for a format that has a document a line.
 
     Raises

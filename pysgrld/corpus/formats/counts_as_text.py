@@ -334,7 +334,7 @@ _COMMENT = "# Column indices are zero-based"
 
 def read_ldac(source: Lines, context: Context) -> CountedDocuments:
     """Find the words, and leave the documents to be iterated."""
-    not_transposed(source, context)
+    not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
     found = _documents(source, 0, words, False, _explain_ldac)
@@ -343,7 +343,7 @@ def read_ldac(source: Lines, context: Context) -> CountedDocuments:
 
 def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     """Find the words and the id of the first, and leave the documents to be iterated."""
-    not_transposed(source, context)
+    not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     said = _SAID.match(source.head)
     if said:

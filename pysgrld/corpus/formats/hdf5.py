@@ -55,7 +55,7 @@ class _Matrix(NamedTuple):
 
 def read(source: Lines, context: Context) -> CountedDocuments:
     """Find the matrix of counts, and leave its entries to be iterated."""
-    not_transposed(source, context)
+    not_transposed(context, source)
     if source.path is None or not source.path.is_file():
         raise CorpusError(
             "HDF5 is read here and there, which a pipe cannot do; name the file", source.label
