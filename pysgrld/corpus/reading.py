@@ -15,6 +15,9 @@ BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000,
 BUILT_NUMBERS = "years"
 #: What stands for a choice that is made by what the inputs look like; the field that is the text of most.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
+#: The column that says in which folder of an input a file is, and how to have it.
+FOLDER = "folder"
+FOLDER_ADVICE = f"the folder of each file can be kept as a column: --meta-field {FOLDER}"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
 AUTO_TEXT = 256 * 2**20
 #: Begins the record of a built-in pattern of tokens, which versions have described differently.

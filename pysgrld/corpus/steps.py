@@ -43,7 +43,15 @@ from pysgrld.corpus.inputs import (
 )
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.prefetch import map_in_order
-from pysgrld.corpus.reading import AUTO, NUMBERED, NUMBERS, OF_WORDS, CorpusOptions
+from pysgrld.corpus.reading import (
+    AUTO,
+    FOLDER,
+    FOLDER_ADVICE,
+    NUMBERED,
+    NUMBERS,
+    OF_WORDS,
+    CorpusOptions,
+)
 from pysgrld.corpus.segment import BETWEEN_BLANKS, segmented
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
@@ -52,8 +60,6 @@ from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
 from pysgrld.errors import CorpusError
 from pysgrld.types import Documents
 
-#: The column that says in which folder of an input a file is.
-FOLDER = "folder"
 #: Whether some of the documents from the one number to before the other are wanted.
 Wish = Callable[[int, int], bool]
 
@@ -439,9 +445,7 @@ class _Input:
             below = len({file.parent for file in files} - {path})
             wanted = self.context.wanted
             if below > 1 and not (FOLDER in wanted.columns or wanted.everything):
-                self.notes.append(
-                    f"{path}: the folder of each file can be kept as a column: --meta-field {FOLDER}"
-                )
+                self.notes.append(f"{path}: {FOLDER_ADVICE}")
             yield self._step(Heading("text"))
             how = self.context, self._opened, self._read_in_folder, digests.append
             for texts in read_folder(path, files, *how):

@@ -26,6 +26,8 @@ def words_in(lines: Sequence[Line], path: str | Path) -> list[Line]:
     CorpusError
         If ids are not 0, 1, ... or 1, 2, ...
     """
+    if not lines:
+        return []
     first = lines[1:] if len(lines) > 1 and lines[0][1].strip().isdigit() else lines
     if first and all("\t" in line for _, line in first):
         return _by_id(_column([(n, line.split("\t")) for n, line in first]), path)

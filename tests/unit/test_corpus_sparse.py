@@ -195,7 +195,7 @@ def test_a_matrix_that_falls_out_of_order_late_says_where(write, monkeypatch):
 
 def test_words_by_documents_are_found_out_by_the_vocabulary(write):
     text = BANNER + "4 9 1\n1 9 1\n"
-    with pytest.raises(CorpusError, match=r":2: it counts 9 words.*transpose it"):
+    with pytest.raises(CorpusError, match=r":2: it counts 9 words.*transposed"):
         read(write("x.mtx", text))
 
 

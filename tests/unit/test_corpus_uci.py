@@ -148,9 +148,9 @@ def test_a_given_vocabulary_names_the_ids(write, tmp_path):
     assert corpus.vocabulary == ("p", "q", "r", "s")
 
 
-def test_a_longer_vocabulary_is_taken_whole(write, tmp_path):
-    corpus = read(write(GOOD, "a\nb\nc\nd\ne\n"), tmp_path / "s")
-    assert corpus.vocabulary == tuple("abcde")
+def test_a_longer_vocabulary_is_refused(write, tmp_path):
+    with pytest.raises(CorpusError, match=r"it counts 4 words, but the vocabulary .* has 5"):
+        read(write(GOOD, "a\nb\nc\nd\ne\n"), tmp_path / "s")
 
 
 def test_min_df_prunes_the_corpus_s_own_vocabulary_and_keeps_its_order(write, tmp_path):
@@ -170,7 +170,7 @@ WRONG = {
     "D too few": (GOOD.replace("3\n", "2\n", 1), 7, "above 2, as the header says"),
     "D too many": (GOOD.replace("3\n", "9\n", 1), 1, "promises 9 documents"),
     "D absurd": (GOOD.replace("3\n", "999999999999999999\n", 1), 1, "promises 999,999"),
-    "W too few": (GOOD.replace("\n4\n", "\n3\n", 1), 8, "word '4' is above 3"),
+    "W too few": (GOOD.replace("\n4\n", "\n3\n", 1), 2, "counts 3 words"),
     "W too many": (GOOD.replace("\n4\n", "\n5\n", 1), 2, "counts 5 words"),
     "NNZ too few": (GOOD.replace("\n5\n", "\n4\n", 1), 8, "promises 4 entries"),
     "NNZ too many": (GOOD.replace("\n5\n", "\n6\n", 1), 8, "promises 6 entries"),
@@ -183,7 +183,7 @@ WRONG = {
     "documents return": (GOOD.replace("3 4 1", "2 4 1"), 8, "document 2 after document 3"),
     "word twice": (GOOD.replace("1 3 1", "1 1 1"), 5, "word 1 comes twice in document 1"),
     "word twice, apart": ("1\n4\n3\n1 4 1\n1 2 1\n1 2 1\n", 6, "comes twice"),
-    "more entries than words": ("1\n2\n3\n1 1 1\n1 2 1\n1 2 1\n", 6, "comes twice"),
+    "more entries than words": ("1\n4\n5\n1 1 1\n1 2 1\n1 2 1\n1 3 1\n1 4 1\n", 6, "comes twice"),
     "all absent": ("3\n4\n0\n", 1, "promises 3 documents"),
     "nothing": ("0\n4\n0\n", None, "no document has a word"),
     "malformed UTF-8": (GOOD.encode().replace(b"2 2 4", b"2 \xff 4"), 6, "not a whole number"),
