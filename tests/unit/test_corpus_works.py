@@ -236,3 +236,42 @@ def test_a_comma_that_is_missing_is_said_and_costs_one_entry(read):
     with pytest.raises(CorpusError, match=r"entry 1: a comma is missing before 'year = 2001'"):
         read(bad)
     assert texts(read(bad, on_bad_document="skip")) == ["mice"]
+
+
+def test_values_within_objects_are_fields(read):
+    """Red with: a path of names that is no field; a list of tokens that is no string."""
+    lines = (
+        '{"key": "a", "data": {"body": "mice sleep", "by": [{"name": "A"}, {"name": "B"}]}}\n'
+        '{"key": "b", "data": {"body": null}}\n{"key": "c", "data": {"body": "fish", "by": []}}\n'
+    )
+    corpus = read(lines, text_field="data.body", meta_field="data.by.name")
+    assert texts(corpus) == ["mice sleep", "fish"]
+    assert corpus.about.values("data.by.name", [0, 1]) == ["A; B", None]
+    with pytest.raises(CorpusError, match=r"no field 'data.text' \(it has 'key', 'data'"):
+        read(lines, text_field="data.text")
+
+
+def test_lists_of_tokens_and_inverted_abstracts_are_texts(read):
+    assert texts(read('{"text": ["mice", "sleep"]}\n{"text": ["fish"]}\n')) == [
+        "mice sleep",
+        "fish",
+    ]
+    assert texts(read('[["mice", "sleep"], ["fish"]]')) == ["mice sleep", "fish"]
+    pages = '{"id": "a", "fullText": ["First page.", "Second page."]}\n'
+    assert texts(read(pages)) == ["First page. Second page."]
+    work = '{"id": "W1", "abstract_inverted_index": {"sleep": [1, 3], "Mice": [0], "and": [2]}}\n'
+    assert texts(read(work + '{"id": "W2", "abstract_inverted_index": null}\n')) == [
+        "Mice sleep and sleep"
+    ]
+    tweet = (
+        '{"text": "mice sl...", "truncated": true, "extended_tweet": {"full_text": "mice sleep"}}\n'
+    )
+    assert texts(read(tweet)) == ["mice sleep"]
+    with pytest.raises(CorpusError, match="field 'text' is not a string but list"):
+        read('{"text": ["mice", 5]}\n')
+
+
+def test_columns_by_tabs_without_names_are_noticed(read):
+    said: list[str] = []
+    read("d1\ten\tmice sleep\nd2\ten\tfish swim\nd3\tde\tBirds fly\n", said=said)
+    assert any("each line has 3 fields with tabs between them" in line for line in said)

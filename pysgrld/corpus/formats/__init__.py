@@ -166,7 +166,7 @@ _PAIRED = re.compile(
     rb"(?:[ \t]*+(?:#[^\n]*|%b(?:[ \t]*+#[^\n]*)?)?[ \t]*+\r?\n)*?(?:%b)?%b(?:\n|$)"
     % (_LABEL, _LABEL, _PAIRS)
 )
-_ARRAY = re.compile(rb"\s*\[\s*(\{\s*[\"}]|\"|\]\s*$)")
+_ARRAY = re.compile(rb"\s*\[\s*(\{\s*[\"}]|\"|\]\s*$|\[\s*[\"\]])")
 _OBJECT = re.compile(rb'\s*\{\s*"')
 
 #: A zip archive with the parts of a workbook, or one that says that it is one.

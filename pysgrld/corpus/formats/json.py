@@ -10,10 +10,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.formats.text_fields import chosen, joined, of_json
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
@@ -27,12 +28,13 @@ _CERTAIN = 32
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+_MISSING = object()
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an object; a null is one without words, and blank lines are none."""
     context = chosen(context, source.label, *of_json(source.head))
-    batch = Batch(source.label, context)
+    batch, dotted = Batch(source.label, context), _dotted(context.wanted)
     for block in source.lines(context.bad):
         if not block:  # a line above the limit, which was reported
             batch.refuse(BadDocument(), source.line)
@@ -48,7 +50,8 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
                 except (ValueError, RecursionError) as error:
                     why = getattr(error, "msg", "nested too deeply or a number too long")
                     raise BadDocument("not JSON", f"not JSON: {why}") from None
-                batch.add(_text_of(record, context.wanted.text), record, number)
+                text = _text_of(record, context.wanted.text)
+                batch.add(text, _with_nested(record, context.wanted) if dotted else record, number)
             except BadDocument as bad:
                 batch.refuse(bad, number)
         yield batch.texts()
@@ -65,13 +68,16 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
     sample = [value for value, _ in first if isinstance(value, dict)]
     context = chosen(context, source.label, [name for value in sample for name in value], sample)
     batch = Batch(source.label, context, TOGETHER, SIZE, noun="element")
+    dotted = _dotted(context.wanted)
     for number, (value, length) in enumerate(chain(first, elements), 1):
         try:
             if length > limit:
                 raise BadDocument("line too long", f"more than {limit} bytes (--max-line)")
             name = (context.wanted.text or ("",))[0]
-            record = {name: value} if isinstance(value, str) else value
-            batch.add(_text_of(record, context.wanted.text), record, number)
+            tokens = isinstance(value, list) and all(isinstance(token, str) for token in value)
+            record = {name: value} if tokens or isinstance(value, str) else value
+            text = _text_of(record, context.wanted.text)
+            batch.add(text, _with_nested(record, context.wanted) if dotted else record, number)
         except BadDocument as bad:
             batch.refuse(bad, number)
         if batch.full:
@@ -92,19 +98,68 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         raise BadDocument("not an object", "JSON, but not an object with fields")
     if fields is None:
         return b""
-    there = [field for field in fields if field in value]
-    if not there:
+    texts = {
+        field: text
+        for field in fields
+        if (text := value.get(field, _MISSING)) is not _MISSING
+        or ("." in field and (text := nested(value, field.split("."))) is not _MISSING)
+    }
+    if not texts:
         raise BadDocument(
             "field missing",
             f"no field {fields[0]!r} (it has {field_names(value)}; choose one with --text-field)",
         )
-    return joined(_utf8(value[field], field) for field in there)
+    long = value.get("extended_tweet")
+    if isinstance(long, dict) and texts.get("text") and "full_text" in long:
+        texts["text"] = long["full_text"]  # of which the other is the beginning
+    return joined(_utf8(text, field) for field, text in texts.items())
+
+
+def nested(value: Any, path: Sequence[str]) -> Any:
+    """Return the value at a path of names; in a list, the values of all its elements."""
+    for at, name in enumerate(path):
+        if isinstance(value, list):
+            found = [nested(element, path[at:]) for element in value]
+            return [element for element in found if element is not _MISSING] or _MISSING
+        value = value.get(name, _MISSING) if isinstance(value, dict) else _MISSING
+    return value
+
+
+def _dotted(wanted: WantedFields) -> list[str]:
+    """Return the fields that are kept whose names are paths."""
+    return [name for name in (wanted.id, wanted.title, *wanted.columns) if "." in name]
+
+
+def _with_nested(record: dict[str, Any], wanted: WantedFields) -> dict[str, Any]:
+    """Return a record with the values at paths that are wanted; lists are joined."""
+    values = {}
+    for name in _dotted(wanted):
+        if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
+            plain = isinstance(value, list) and not any(isinstance(v, dict | list) for v in value)
+            values[name] = "; ".join(map(str, value)) if plain else value
+    return record | values
+
+
+def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
+    """Return the text of a list of tokens or of pages, or of words with their places; None of others."""
+    if isinstance(value, list):
+        if not all(isinstance(token, str) for token in value):
+            return None
+        return ("\n\n" if any(" " in token for token in value) else " ").join(value)
+    places: dict[int, str] = {}
+    for word, at in value.items():
+        if not isinstance(at, list) or not all(isinstance(place, int) for place in at):
+            return None
+        places |= dict.fromkeys(at, word)
+    return " ".join(places[place] for place in sorted(places))
 
 
 def _utf8(text: Any, field: str) -> bytes:
     """Return the text of a field as UTF-8."""
     if text is None:
         return b""
+    if isinstance(text, list | dict):
+        text = text if (whole := _of_list(text)) is None else whole
     if not isinstance(text, str):
         raise BadDocument(
             "field not a string", f"field {field!r} is not a string but {type(text).__name__}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pysgrld.corpus.about.details import FieldError, FieldReader
 from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts, field_names
+from pysgrld.corpus.formats.table_head import columns_without_names
 from pysgrld.corpus.formats.text_fields import chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
@@ -24,6 +25,12 @@ TOGETHER, SIZE = 256, 2**22
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document a line; an empty line is a document without words."""
     context.noticed.by_line.append(source.label)
+    if fields := columns_without_names(source.head):
+        context.log(
+            f"warning: {source.label}: each line has {fields} fields with tabs between them, and all of "
+            "them are read as text; to choose one, write a first line with their names, such as "
+            "id<TAB>text"
+        )
     for block in source.lines(context.bad):
         if not block:
             if context.keep_empty:

@@ -100,6 +100,7 @@ def _is_table(text: str, delimiter: str) -> bool:
 
 def columns_without_names(head: bytes) -> int:
     """Return how many fields the lines of a text have that tabs separate alike; 0 if they do not."""
-    lines = [line for line in head.splitlines()[:-1][:_RECORDS] if line.strip()]
+    whole = head.splitlines()[: None if head.endswith(b"\n") else -1]
+    lines = [line for line in whole[:_RECORDS] if line.strip()]
     numbers = {line.count(b"\t") for line in lines}
     return numbers.pop() + 1 if len(lines) > 2 and len(numbers) == 1 and numbers != {0} else 0

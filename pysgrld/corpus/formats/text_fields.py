@@ -18,7 +18,10 @@ from pysgrld.corpus.reading import USUAL_TEXT_FIELD
 from pysgrld.errors import CorpusError
 
 #: Names of fields that are the text, the first that is there; other letters than these do not matter.
-NAMES = (USUAL_TEXT_FIELD, "abstract", "abstractnote", "ab", "body", "content", "fulltext")
+NAMES = (
+    *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "ab", "body", "content", "fulltext"),
+    "abstractinvertedindex",  # of OpenAlex
+)
 #: Names of fields that are a document's id and title, where a person has named none.
 _IDS, _TITLES = ("id", "key"), ("title", "ti", "subject", "headline")
 #: Names that are an id where each of the first records has one of its own.
