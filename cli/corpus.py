@@ -179,6 +179,7 @@ Examples:
             "stop-words",
             "text-field",
             "encoding",
+            "keep-links",
             "header-line",
             "no-header",
             "quote",

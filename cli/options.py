@@ -213,6 +213,7 @@ READING = (
     "document-is",
     "chunk",
     "encoding",
+    "keep-links",
     "header-line",
     "no-header",
     "quote",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,6 +51,8 @@ class Lexicon:
         Tokens that are not among the given words.
     skipped : Counter
         Bad documents by reason.
+    parts : Counter
+        Parts of texts that are no words, by kind, and texts that stand for none.
     origin : str
         Where the words are from: "run", "built", a file, ...
     numbers : bool or None
@@ -66,6 +69,7 @@ class Lexicon:
         self.options, self.match, self.keep_empty, self.log = options, match, keep_empty, log
         self.bad = BadDocuments(options.on_bad_document == "skip")
         self.skipped = self.bad.skipped
+        self.parts = Counter[str]()
         self.kind: str | None = None
         self.numbers: bool | None = None
         self.label = ""
@@ -103,6 +107,7 @@ class Lexicon:
         for note in step.notes:
             self.log(note)
         self.skipped.update(step.skipped)
+        self.parts.update(step.parts)
         self.cut += step.cut
         self.pieces += step.pieces
         self.documents += step.absent
@@ -221,12 +226,16 @@ class Lexicon:
 
     def record(self) -> dict[str, Any]:
         """Return plain values from which `restore`, given the words, makes an equal lexicon."""
-        return {name: getattr(self, name) for name in _PLAIN} | {"skipped": dict(self.skipped)}
+        return {name: getattr(self, name) for name in _PLAIN} | {
+            "skipped": dict(self.skipped),
+            "parts": dict(self.parts),
+        }
 
     def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:
         """Go on where another lexicon of the same options was."""
         for name in _PLAIN:
             setattr(self, name, record[name])
         self.skipped.update(record["skipped"])
+        self.parts.update(record.get("parts", {}))
         if self.fixed is None:
             self.places(words)

@@ -22,6 +22,7 @@ from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import missing, size_of
+from pysgrld.corpus.links import CALLED
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import files_of, look, recipe
@@ -494,6 +495,14 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.options.on_bad_document == "skip" and lexicon.skipped:
         what = ", ".join(f"{n} {reason}" for reason, n in sorted(lexicon.skipped.items()))
         lexicon.log(f"{plural(lexicon.skipped.total(), 'bad document')} skipped ({what})")
+    counted = [(lexicon.parts[kind], *nouns) for kind, nouns in CALLED.items()]
+    if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
+        lexicon.log(f"{', '.join(parts)} left out (--keep-links keeps them)")
+    placeholders = {text: n for text, n in lexicon.parts.items() if text not in CALLED}
+    if placeholders:
+        shown = ", ".join(f"{text} ({n:,})" for text, n in sorted(placeholders.items()))
+        total = plural(sum(placeholders.values()), "document")
+        lexicon.log(f"{total} without a text, as it stands for none: {shown}")
     if lexicon.empty:
         what = "kept, empty" if lexicon.keep_empty else "skipped"
         lexicon.log(f"{plural(lexicon.empty, 'document')} with no known word {what}")

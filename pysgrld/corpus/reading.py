@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from pysgrld.errors import UsageError
 from pysgrld.options import parse
+from pysgrld.options.spelling import BUILT_IN
 
 #: What is done to words of a vocabulary that is built, where nothing else is asked for.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
@@ -20,15 +21,13 @@ FOLDER = "folder"
 FOLDER_ADVICE = f"the folder of each file can be kept as a column: --meta-field {FOLDER}"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
 AUTO_TEXT = 256 * 2**20
-#: Begins the record of a built-in pattern of tokens, which versions have described differently.
-_BUILT_IN = "built in: "
 #: What the built-in pattern of tokens takes, for the record.
-BUILT_PATTERN = f"{_BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
+BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
 
 
 def is_built_pattern(recorded: str | None) -> bool:
     """Return True if a recorded pattern of tokens is the built-in one, of this version or another."""
-    return recorded is not None and recorded.startswith(_BUILT_IN)
+    return recorded is not None and recorded.startswith(BUILT_IN)
 
 
 #: Name in the record of counts of what their words are: named by a vocabulary, or numbers of columns.
@@ -37,10 +36,12 @@ OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
 NUMBERS = "numbers"
 #: How text became documents, beside the pattern of tokens, for the record.
 OF_TEXT = ("document-is", "chunk", "encoding")
+#: Whether links are words, for the record; in corpora without this record they are.
+KEEP_LINKS = "keep-links"
 #: How tables became documents, for the record.
 OF_TABLES = ("text-field", "id-field", "header-line", "no-header", "quote", "sheet")
 #: What other documents of text are read by as those of a corpus were, by its record.
-_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", *OF_TABLES)
+_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, *OF_TABLES)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class CorpusOptions:
         Regular expression of a token (``\w\w+``).
     segment : str, optional
         Language whose library cuts text into words; "none" is as none.
+    keep_links : bool, optional
+        Whether links, e-mail addresses, @names and RT are words like others; else they are left out.
     phrases : tuple of str, optional
         Words in a row that count as one, as the tokeniser writes them.
     text_field : str
@@ -125,6 +128,7 @@ class CorpusOptions:
     token_pattern: str | None = None
     segment: str | None = None
     phrases: tuple[str, ...] | None = None
+    keep_links: bool | None = None
     text_field: str = AUTO
     id_field: str | None = None
     title_field: str | None = None
@@ -221,6 +225,8 @@ class CorpusOptions:
             Which of them are defaults that nobody has asked for.
         """
         known = {name: recorded[name] for name in _AS_READ if recorded.get(name) is not None}
+        if "token-pattern" in recorded and KEEP_LINKS not in recorded:  # by an older version
+            known[KEEP_LINKS] = True
         if is_built_pattern(known.get("token-pattern")):
             del known["token-pattern"]
         if known.get("text-field") == USUAL_TEXT_FIELD:  # or there were no fields

@@ -21,7 +21,7 @@ from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 
 #: Options that older corpora do not record: they were read by the defaults.
-_LATER = ("missing", "date_format", "header_line", "no_header", "quote", "sheet")
+_LATER = ("missing", "date_format", "header_line", "no_header", "quote", "sheet", "keep_links")
 _USUAL = CorpusOptions()
 
 

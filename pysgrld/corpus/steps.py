@@ -42,6 +42,7 @@ from pysgrld.corpus.inputs import (
     vocabulary_beside,
 )
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
+from pysgrld.corpus.links import plain_texts
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import (
     AUTO,
@@ -106,6 +107,8 @@ class Step:
         Documents that the input counts but has no words of.
     skipped : Counter
         Bad documents that were left out, by reason.
+    parts : Counter
+        Parts of texts that are no words, by kind, and texts that stand for none.
     notes : list of str
         To be said to a person.
     size : int
@@ -127,6 +130,7 @@ class Step:
     cut: int = 0
     pieces: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    parts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     size: int = 0
     source: dict[str, Any] | None = None
@@ -200,7 +204,7 @@ def read(
     pattern = None if options.token_pattern is None else TokenPattern(options.token_pattern)
     phrases = Phrases(options.phrases) if options.phrases else None
     language = options.cuts
-    keep = options.keep_text != "none"
+    keep, keep_links = options.keep_text != "none", bool(options.keep_links)
 
     def count(step: Step) -> Step:
         texts = step.content
@@ -208,6 +212,7 @@ def read(
             documents = texts.clean(texts.documents) if texts.clean else texts.documents
             if keep and step.about is not None:
                 step.about.texts = list(documents)
+            documents = plain_texts(documents, keep_links=keep_links, left_out=step.parts)
             if language:
                 cut = segmented(documents, language)
                 step.words = count_words(cut, BETWEEN_BLANKS, phrases, order)

@@ -19,6 +19,7 @@ from pysgrld.corpus.reading import (
     BUILT_NUMBERS,
     BUILT_PATTERN,
     BUILT_STOP_WORDS,
+    KEEP_LINKS,
     OF_TEXT,
     CorpusOptions,
 )
@@ -233,6 +234,7 @@ def resolved(
         found["numbers"] = rules.numbers
         found["token-pattern"] = options.token_pattern or BUILT_PATTERN
         found |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
+        found[KEEP_LINKS] = bool(options.keep_links)
         if options.cuts:
             found["segment"] = options.cuts
         if options.phrases:

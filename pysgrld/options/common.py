@@ -120,6 +120,8 @@ SHARED: dict[str, Option] = {
                       "words in a row that count as one, a phrase a line: see sgmc corpus phrases",
                       "Corpus", metavar="FILE", read=read_phrases,
                       spell=spell_phrases),
+    "keep-links": Option(bool, "left out", "links, e-mail addresses, @names and RT are words too",
+                         "Corpus", flag=True),
     "text-field": Option(str, "text, else found",
                          "fields of JSON lines, CSV, ... that are the text: title,abstract joins two",
                          "Corpus", metavar="NAME,...", default="auto", first=True),

@@ -151,6 +151,7 @@ class Resolved:
     token_pattern: str | None
     segment: str | None = None
     phrases: tuple[str, ...] | None = None
+    keep_links: bool | None = None
     text_field: str = "auto"
     id_field: str | None = None
     title_field: str | None = None

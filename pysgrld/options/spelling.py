@@ -12,6 +12,9 @@ import sys
 import unicodedata
 from functools import cache
 
+#: Begins the record of the built-in rule of words, which versions describe differently.
+BUILT_IN = "built in: "
+
 #: Default-ignorable characters (first, last): soft hyphen, joiners, marks of direction, variation
 #: selectors, fillers. The zero-width space, which separates words, is not among them.
 _IGNORABLE = (

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
 from pysgrld.options.common import spelled
+from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
 #: What runs on text were read by before they said so.
@@ -76,6 +77,8 @@ def identities(
     if "token-pattern" in had:
         had = UNSAID | had
     both = had.keys() & wanted.keys()
+    if all(str(r.get("token-pattern")).startswith(BUILT_IN) for r in (had, wanted)):
+        both -= {"token-pattern"}
     return (
         identity(old, free, {name: had[name] for name in both}).fields,
         identity(new, free, {name: wanted[name] for name in both}).fields,

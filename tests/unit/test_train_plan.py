@@ -198,11 +198,21 @@ def test_the_record_of_a_run_says_what_made_its_vocabulary(tmp_path, plan_of):
         "document-is": "line",
         "chunk": None,
         "encoding": "utf-8",
+        "keep-links": False,
         "text-field": "text",
         "numbers": "years",
         "holdout": 2,
     }
     assert found.corpus.provenance["reading"]["max-vocab"] == 100_000
+
+
+def test_the_built_in_rule_of_words_is_one_option_however_a_version_describes_it(plan_of):
+    """Red with: a run of an older version refused, as its words were described otherwise."""
+    now, _ = plan_of({"holdout": 6})
+    before = copy.deepcopy(dict(now.config))
+    before["corpus"]["reading"]["token-pattern"] = "built in: \\w\\w+ of casefolded NFC text"
+    had, wanted = identities(before, now.config, ())
+    assert had == wanted
 
 
 def test_a_run_from_before_numbers_were_left_out_is_told_by_the_option(plan_of):

@@ -11,6 +11,7 @@ import numpy as np
 
 from pysgrld.corpus import characters
 from pysgrld.corpus.characters import Token, normal
+from pysgrld.corpus.links import without_links
 from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
 from pysgrld.options.spelling import fold
@@ -52,7 +53,9 @@ class ShownDocuments(Section):
         if found is None or run.corpus is None or run.about is None:
             return {"docs": None, "docs_of": None, "texts": "none", "folder": None}
         self._texts = "none" if not run.asked.text else "kept" if run.about.has_texts else "words"
-        self._pattern = compiled_pattern(run.results.reading_options().token_pattern)
+        reading = run.results.reading_options()
+        self._pattern = compiled_pattern(reading.token_pattern)
+        self._keep_links = bool(reading.keep_links)
         vocabulary = run.results.vocabulary if self._texts == "kept" else ()
         self._ids = {word: i for i, word in enumerate(vocabulary)}
         best = found.representatives()
@@ -127,7 +130,8 @@ class ShownDocuments(Section):
             if self._texts == "none":
                 record["words"] = []
             elif text is not None:
-                record |= tinted(text, self._pattern, self._ids, run.phi, theta)._asdict()
+                how = self._pattern, self._ids, run.phi, theta
+                record |= tinted(text, *how, keep_links=self._keep_links)._asdict()
             else:
                 begin, end = documents.indptr[i : i + 2]
                 words = documents.indices[begin:end].astype(np.int64)
@@ -318,7 +322,13 @@ class TintedText(NamedTuple):
 
 
 def tinted(
-    text: str, pattern: re.Pattern[str] | None, ids: Mapping[str, int], phi: Floats, theta: Doubles
+    text: str,
+    pattern: re.Pattern[str] | None,
+    ids: Mapping[str, int],
+    phi: Floats,
+    theta: Doubles,
+    *,
+    keep_links: bool = False,
 ) -> TintedText:
     """Give the words of a text their likeliest topics; a long text is cut around its best stretch.
 
@@ -332,9 +342,12 @@ def tinted(
     phi : (V, K or more)
     theta : (K,)
         Mean proportions of the document.
+    keep_links : bool
+        Whether links and the like have words.
     """
     text = normal(text)
-    known = [t for t in tokens(text, pattern) if t.word in ids]
+    read = text if keep_links else without_links(text)
+    known = [t for t in tokens(read, pattern) if t.word in ids]
     words, where = np.unique([ids[t.word] for t in known] or [0], return_inverse=True)
     likely = likeliest(phi, words, theta)
     topics, sure = likely.topics[where], likely.probability[where]

@@ -1,0 +1,132 @@
+"""What web texts hold beside words: entities, links, addresses, @names, and texts that stand for none."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from html import unescape
+from string import ascii_letters, digits
+
+#: Texts that stand for no text, in small letters.
+PLACEHOLDERS = frozenset(
+    (
+        *("[deleted]", "[removed]", "[deleted by user]", "[removed by reddit]"),
+        *("[no abstract available]", "no abstract available", "no abstract available."),
+        *("[abstract not available]", "abstract not available", "no abstract", "[no abstract]"),
+        *("na", "n/a", "<na>", "nan", "null", "none", "nil", "#n/a"),
+    )
+)
+_LONGEST = max(map(len, PLACEHOLDERS))
+
+_ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+_LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
+_WWW = re.compile(rb"www\.")
+#: An at sign with the name, or with the domain of an address, that follows it.
+_AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
+#: Bytes of an address before its at sign; those of words, UTF-8 among them.
+_LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
+_MOST_LOCAL = 64
+_WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
+#: How the log calls one and several of them, by kind.
+CALLED = {
+    "link": ("link", "links"),
+    "address": ("e-mail address", "e-mail addresses"),
+    "name": ("@name", "@names"),
+    "RT": ("RT", "RT"),
+}
+
+
+def plain_texts(
+    documents: Iterable[bytes], *, keep_links: bool, left_out: Counter[str]
+) -> list[bytes]:
+    """Return the texts whose words are counted.
+
+    Entities become characters; links, e-mail addresses, @names and the RT of a retweet are left out;
+    a text that stands for no text is empty.
+
+    Parameters
+    ----------
+    documents : iterable of bytes
+    keep_links : bool
+        Leave links, addresses, names and RT in.
+    left_out : Counter
+        Counts the parts that are left out, by kind; and the texts, by themselves.
+    """
+    texts = []
+    for document in documents:
+        text = document
+        if len(text) < _LONGEST + 32 and (short := text.strip()) and len(short) <= _LONGEST:
+            placeholder = short.decode("utf-8", "replace").casefold()
+            if placeholder in PLACEHOLDERS:
+                left_out[f"'{placeholder}'"] += 1
+                texts.append(b"")
+                continue
+        if b"&" in text:
+            text = _ENTITY.sub(_character, text)
+            if b"&" in text:  # &amp;lt; of text that was encoded twice
+                text = _ENTITY.sub(_character, text)
+        if not keep_links and (spans := _spans(text)):
+            pieces, last = [], 0
+            for begin, end, kind in spans:
+                left_out[kind] += 1
+                pieces.append(text[last:begin])
+                last = end
+            text = b" ".join([*pieces, text[last:]])
+        texts.append(text)
+    return texts
+
+
+def without_links(text: str) -> str:
+    """Return a text of the same length, in which links and the like are blanks."""
+    data = text.encode("utf-8", "surrogatepass")
+    pieces, last = [], 0
+    for begin, end, _ in _spans(data):
+        pieces.append(data[last:begin].decode("utf-8", "surrogatepass"))
+        pieces.append(" " * len(data[begin:end].decode("utf-8", "replace")))
+        last = end
+    return "".join([*pieces, data[last:].decode("utf-8", "surrogatepass")])
+
+
+def _spans(text: bytes) -> list[tuple[int, int, str]]:
+    """Return where links, addresses, names and RT begin and end, in order, with the kind of each."""
+    spans: list[tuple[int, int, str]] = []
+    if b"://" in text or _WWW.search(text):
+        spans = [(*match.span(), "link") for match in _LINK.finditer(text)]
+    if b"@" not in text:
+        return spans
+    links, place, last = spans, 0, 0
+    spans = []
+    for match in _AT.finditer(text):
+        at, end = match.span()
+        while place < len(links) and links[place][1] <= at:
+            spans.append(links[place])
+            last = links[place][1]
+            place += 1
+        if place < len(links) and links[place][0] <= at:
+            continue  # within a link
+        begin = at
+        while begin > last and begin > at - _MOST_LOCAL and text[begin - 1] in _LOCAL:
+            begin -= 1
+        if begin < at:
+            if match[1] is not None:
+                spans.append((begin, end, "address"))
+                last = end
+        elif end > at + 1 and text[at - 1 : at] != b"@":
+            end = at + 1 + len(match[0][1:].split(b".")[0].split(b"-")[0])
+            start = max(last, at - 8)
+            before = text[start:at].rstrip()
+            if before.endswith(b"RT") and before[-3:-2] not in _WORDS:
+                spans.append((start + len(before) - 2, start + len(before), "RT"))
+            spans.append((at, end, "name"))
+            last = end
+    return [*spans, *links[place:]]
+
+
+def _character(match: re.Match[bytes]) -> bytes:
+    """Return the character of an entity; what is no entity, and NUL, stay."""
+    entity = match[0].decode("ascii")
+    character = unescape(entity)
+    if character == entity or "\0" in character:
+        return match[0]
+    return character.encode("utf-8", "replace")
