@@ -153,7 +153,11 @@ def _serve():
 
     faulthandler.enable()  # shows the stacks of a child that hangs
     for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
-        importlib.import_module(module.name)
+        try:
+            importlib.import_module(module.name)
+        except ImportError as error:  # of an extra that is not installed, such as mpi4py
+            if (error.name or "").partition(".")[0] == "pysgrld":
+                raise
     pysgrld.run.machine.version()  # read now: a child may be nobody, who reads nothing
     gc.freeze()  # no child copies what it only looks through for garbage
     signal.signal(signal.SIGINT, signal.SIG_IGN)

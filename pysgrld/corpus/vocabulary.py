@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +87,13 @@ def read_genes(path: str | Path) -> tuple[str, ...]:
 
 
 def _lines_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a list of words, each with its number.
+    """Yield the lines of a list of words, each with its number."""
+    for before, lines in _blocks_of(path, what, longest):
+        yield from enumerate(lines, before + 1)
+
+
+def _blocks_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of a list of words, many at a time, with the number of lines before them.
 
     Raises
     ------
@@ -102,22 +109,21 @@ def _lines_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, 
     number = 0
     with Lines(path, longest) as source:
         for block in source.lines(refuse):
-            for line in block.removesuffix(b"\n").split(b"\n"):
-                number += 1
-                try:
-                    word = line.decode("utf-8")
-                except UnicodeDecodeError:
-                    raise CorpusError(
-                        "not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, or from what "
-                        "it is in)",
-                        source.label,
-                        number,
-                    ) from None
-                if "\0" in word:
-                    raise CorpusError(
-                        f"a NUL in {what}; give one word a line", source.label, number
-                    )
-                yield number, word
+            whole = block.removesuffix(b"\n")
+            try:
+                words = whole.decode("utf-8").split("\n")
+            except UnicodeDecodeError as error:
+                raise CorpusError(
+                    "not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, or from what "
+                    "it is in)",
+                    source.label,
+                    number + whole.count(b"\n", 0, error.start) + 1,
+                ) from None
+            if b"\0" in whole:
+                nul = number + whole.count(b"\n", 0, whole.index(b"\0")) + 1
+                raise CorpusError(f"a NUL in {what}; give one word a line", source.label, nul)
+            yield number, words
+            number += len(words)
 
 
 class StopWords(NamedTuple):
@@ -145,29 +151,54 @@ def stop_words(choice: str) -> StopWords:
     CorpusError
         If a file is none of words.
     """
-    lists: dict[str, frozenset[str]] = {}
+    lists: dict[str, _WordList] = {}
     for name in () if choice == "none" else choice.split(","):
         if name in NAMED:
-            lists[name] = named(name)
+            lists[name] = _WordList.of(named(name))
             continue
         if not Path(name).exists():
             raise MissingInputError(
                 f"--stop-words {name}: there is no such file; give {', '.join(NAMED)}, none, "
                 "a file with one word a line, or several of them joined by commas"
             )
-        lines = _lines_of(name, "a list of stop words", _LONGEST)
-        lists[name] = frozenset(fold(line.strip()) for _, line in lines) - {""}  # words may repeat
-        if not lists[name]:
-            raise CorpusError("no stop words in the list; give one word a line", name)
+        status = Path(name).stat()
+        stamp = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+        lists[name] = _list_of(name, stamp if Path(name).is_file() else (object(),))
     record = [
-        {
-            "name": name,
-            "words": len(words),
-            "sha256": hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest(),
-        }
-        for name, words in lists.items()
+        {"name": name, "words": len(found.words), "sha256": found.sha256}
+        for name, found in lists.items()
     ]
-    return StopWords(frozenset().union(*lists.values()), record)
+    words = [found.words for found in lists.values()]
+    return StopWords(words[0] if len(words) == 1 else frozenset().union(*words), record)
+
+
+class _WordList(NamedTuple):
+    """Words of a list, and the SHA-256 (hex) of them, sorted."""
+
+    words: frozenset[str]
+    sha256: str
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Self:
+        """Return a list of these words."""
+        return cls(frozenset(words), hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest())
+
+
+@lru_cache(maxsize=2)
+def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
+    """Read a list of stop words; a file of the same stamp is read once."""
+    # Words may repeat. They stay in the order of the file: a sorted list is soon sorted again.
+    words: dict[str, None] = {}
+    for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
+        text = "\n".join(lines)
+        if text.isascii():  # all lines at once, which is much faster
+            words.update(dict.fromkeys(map(str.strip, fold(text).split("\n"))))
+        else:
+            words.update(dict.fromkeys(fold(line.strip()) for line in lines))
+    words.pop("", None)
+    if not words:
+        raise CorpusError("no stop words in the list; give one word a line", path)
+    return _WordList.of(words)
 
 
 class Rules(NamedTuple):

@@ -37,6 +37,11 @@ MOST = 2**31 - 1
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
 #: Parameters whose names are other than those of options; `Estimator.options_of` has the others.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
+#: Parameters that may change between calls of `partial_fit`: those of `fit` alone, and those that each
+#: call reads.
+_FREE_PARAMETERS = frozenset(
+    {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
+)
 _PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter, in minibatches,"}
 #: Types of values as docstrings have them, by what stands for the value in the help.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
@@ -119,7 +124,9 @@ class Estimator(ABC):
         Parameters
         ----------
         **params : object
-            New values by the names of parameters; they are checked when the model is fitted.
+            New values by the names of parameters; they are checked when the model is fitted. `fit`
+            begins anew with them. `partial_fit` goes on with a chain whose prior, topics and steps are
+            fixed: it refuses other values of their parameters.
 
         Returns
         -------
@@ -233,6 +240,35 @@ class Estimator(ABC):
                 name = rule.name or rule.option.replace("-", "_")
                 raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
         return {r.option: r.value for r in rules if r.option and r.value is not None}
+
+    def _note_parameters(self) -> None:
+        """Record the parameters that the chain begins with."""
+        self._chain_parameters = self._spelled_parameters()
+
+    def _spelled_parameters(self) -> dict[str, str]:
+        """Return the parameters that a chain keeps, spelled out, as they may be changed in place."""
+        generators = (np.random.RandomState, np.random.Generator)
+        return {
+            name: type(value).__name__ if isinstance(value, generators) else repr(value)
+            for name, value in self.get_params().items()
+            if name not in _FREE_PARAMETERS
+        }
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that were changed since the chain began.
+
+        Raises
+        ------
+        UsageError
+            A `ValueError`: names the parameter and both values.
+        """
+        before = self._chain_parameters
+        for name, value in self._spelled_parameters().items():
+            if before.get(name, value) != value:
+                raise UsageError(
+                    f"{name}: was {before[name]} when training began, and is {value}: partial_fit "
+                    "continues the same chain. Set it back, or begin anew with fit or a clone"
+                )
 
 
 def unknown_parameter(cls: type[Estimator], name: str) -> str:

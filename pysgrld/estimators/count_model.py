@@ -70,6 +70,8 @@ class CountModel(TopicModel):
         """
         del y
         left_out: list[str] = []
+        if self.__sklearn_is_fitted__():
+            self._check_parameters()
         if not self.__sklearn_is_fitted__():
             new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
             documents, words = self._documents(new, None if names is None else len(names))

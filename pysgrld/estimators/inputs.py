@@ -242,6 +242,7 @@ def _reals(x: Any) -> tuple[Any, Doubles]:
 
 def _numbers(x: Any) -> Array:
     """Return an array of numbers; raise for text, and for lists that are no rows of a matrix."""
+    _refuse_masked(x)
     try:
         found = np.asarray(x)
         if found.dtype.kind == "O":  # of pandas' nullable integers, for one
@@ -262,6 +263,16 @@ def _numbers(x: Any) -> Array:
         f"{why}: wanted a list of texts, or counts, documents x words, as scikit-learn's CountVectorizer "
         "makes them of text"
     )
+
+
+def _refuse_masked(x: Any) -> None:
+    """Raise if entries of an array are masked: no count is known there, and 0 is another count."""
+    if np.ma.is_masked(x):
+        masked = plural(int(np.ma.getmaskarray(x).sum()), "masked entry", "masked entries")
+        raise UsageError(
+            f"X is a masked array with {masked}: fill them (X.filled(0)) or leave these documents or "
+            "words out"
+        )
 
 
 def _check_shape(shape: Sequence[int]) -> None:

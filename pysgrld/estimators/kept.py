@@ -419,6 +419,7 @@ class KeptModel(Framed):
         words, known = run.vocabulary, cls._parameters()
         found = cls(**{name: v for name, v in parameters.items() if name in known})
         found._options, found.n_features_in_ = options, len(words)
+        found._note_parameters()
         found._kept = MatrixRecord(
             options,
             len(words),

@@ -283,6 +283,7 @@ class TopicModel(KeptModel, Transformer):
             delattr(self, name)  # what a fit before this one has found
         vars(self).pop("_kept", None)
         self._options = options
+        self._note_parameters()
         self._posterior = begin(options, stream, corpus, run_on, held_out)
         self.n_features_in_ = facts.words
         self._samples, self._seen, self._told_of_words = {}, 0, False

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.cli.reproduce import QUICK
+from pysgrld.cli.reproduce import QUICK, cell
 from pysgrld.experiments import EXPERIMENTS
 
 pytestmark = pytest.mark.cli
@@ -479,3 +479,12 @@ def test_rows_end_with_the_process_that_began_them(sgmc, matrix):
         process.kill()
         process.stderr.read()  # to its end, when the last process that has it is gone
         assert process.wait(timeout=60) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(1e-5, "1e-05"), (3.2e-4, "0.00032"), (0.01, "0.010"), (-0.002, "-0.002"), (0.0, "0.000")],
+)
+def test_small_numbers_keep_two_digits(value, shown):
+    """Step sizes, for one. Red with: three decimals."""
+    assert cell(value) == shown

@@ -8,9 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld.cli import main
-from pysgrld.corpus import CorpusOptions, open_corpus
+from pysgrld.corpus import CorpusOptions, open_corpus, vocabulary
 from pysgrld.corpus.vocabulary import is_number
 from pysgrld.corpus.words import list_words
+from pysgrld.errors import CorpusError
 
 TEXT = (
     "the whales were 10,000 in 1984 and the ice 30 km thick\n"
@@ -112,3 +113,28 @@ def test_the_command_sums_up_lists_and_writes_json(texts):
     found = json.loads(said(texts, "--json"))["words"]
     assert {"word": "000", "documents": 2, "tokens": 2, "rule": "numbers"} in found
     assert all(word["rule"] for word in json.loads(said(texts, "--json", "--dropped"))["words"])
+
+
+def test_a_list_of_stop_words_is_read_once_for_its_stamp_and_folded_alike(tmp_path, monkeypatch):
+    """Red with: a list that is read at each question; ASCII lines that are folded otherwise."""
+    path, opened = tmp_path / "stop.txt", []
+    lines = vocabulary.Lines
+    monkeypatch.setattr(vocabulary, "Lines", lambda *args: opened.append(args) or lines(*args))
+    path.write_text(" The \nAND\n\nthe\n")
+    first = vocabulary.stop_words(str(path))
+    assert first.words == {"the", "and"}
+    assert vocabulary.stop_words(str(path)) == first
+    assert len(opened) == 1
+    path.write_text(" The \nAND\n\u0130stanbul\nOF\n")
+    assert vocabulary.stop_words(str(path)).words == {"the", "and", "istanbul", "of"}
+    path.write_text("the\nand\n")
+    assert vocabulary.stop_words(str(path)).record[0]["sha256"] == first.record[0]["sha256"]
+
+
+@pytest.mark.parametrize(("data", "line"), [(b"a\nb\n\xff\n", 3), (b"a\n\0\nb\n", 2)])
+def test_a_bad_list_is_refused_with_its_line(tmp_path, data, line):
+    path = tmp_path / "stop.txt"
+    path.write_bytes(data)
+    with pytest.raises(CorpusError) as refused:
+        vocabulary.stop_words(str(path))
+    assert refused.value.line == line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import pickle
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -363,3 +364,53 @@ def test_a_count_that_needs_too_much_memory_is_named(monkeypatch):
     x[3, 5] = 10**9
     with pytest.raises(UsageError, match=r"^X\[3, 5\] is 1,000,000,000: so many tokens"):
         LDA(5, max_iter=5, holdout=0).fit(x)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"n_components": 5},
+        {"eta": 0.9},
+        {"algo": "sgrld"},
+        {"step_size": (0.1, 1.0, 0.5)},
+        {"random_state": 3},
+    ],
+)
+def test_parameters_of_a_chain_cannot_change_between_partial_fits(changed):
+    """Red with: new values that have no effect, without a word."""
+    x = np.random.default_rng(0).poisson(1.0, (30, 12))
+    model = LDA(n_components=3, total_samples=100).partial_fit(x)
+    before = {name: model.get_params()[name] for name in changed}
+    model.set_params(**changed)
+    (name,) = changed
+    with pytest.raises(ValueError, match=rf"^{name}: was .* when training began.*Set it back"):
+        model.partial_fit(x)
+    assert model.n_iter_ == 1
+    assert model.set_params(**before).partial_fit(x).n_iter_ == 2
+    model.set_params(**changed).fit(x)
+    model.set_params(max_iter=1000, n_jobs=1, verbose=0, total_samples=50).partial_fit(x)
+
+
+def test_parameters_of_a_chain_are_known_after_load_and_with_generators(tmp_path):
+    """Red with: generators that are another value when a number is drawn; a model that was loaded."""
+    x = np.random.default_rng(0).poisson(1.0, (30, 12))
+    for state in (np.random.RandomState(1), np.random.default_rng(1)):
+        model = LDA(n_components=3, total_samples=100, random_state=state).partial_fit(x)
+        pickle.loads(pickle.dumps(model.partial_fit(x))).partial_fit(x)
+    model.save(tmp_path / "m")
+    found = LDA.load(tmp_path / "m").partial_fit(x)
+    with pytest.raises(ValueError, match=r"eta: was None when training began"):
+        found.set_params(eta=0.5).partial_fit(x)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_masked_entries_are_refused_with_their_number(dtype):
+    """Red with: counts below a mask that are taken for known ones."""
+    x = np.random.default_rng(0).poisson(1.0, (30, 12)).astype(dtype)
+    masked = np.ma.masked_array(x, mask=x == 2)
+    for call in (LDA(n_components=3).fit, LDA(n_components=3).partial_fit):
+        with pytest.raises(ValueError, match=rf"masked array with {(x == 2).sum()} masked entries"):
+            call(masked)
+    model = LDA(n_components=3, total_samples=100).partial_fit(np.ma.masked_array(x, mask=False))
+    with pytest.raises(ValueError, match=r"masked array"):
+        model.transform(masked)
