@@ -98,9 +98,9 @@ class Screen(logging.Handler):
         else:
             self.detail(line)
 
-    def note(self, line: str) -> None:
+    def note(self, line: str, *, always: bool = False) -> None:
         """Say a fact in a line; quiet does not silence one that begins with "warning: "."""
-        self._line("note", line, always=line.startswith("warning: "))
+        self._line("note", line, always=always or line.startswith("warning: "))
 
     def warn(self, line: str) -> None:
         """Warn in a line; quiet does not silence it."""

@@ -40,7 +40,7 @@ Examples:
     metavar="DIR",
 )
 @flag("--serve", "serve the folder (RUN/page) on this machine until Ctrl-C")
-@plain("--port", "8000 if free", "of --serve", parse=integer(1), metavar="N")
+@plain("--port", "8000 if free", "of --serve", parse=integer(1, 65_535), metavar="N")
 @plain(
     "--by",
     "all with few values",
@@ -127,6 +127,7 @@ def command(
     from pysgrld.report import page_folder
     from pysgrld.report.making import report
     from pysgrld.report.page_file import compact
+    from pysgrld.report.page_server import PageServer
     from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs
     from pysgrld.run.ownership import claim_files
@@ -186,13 +187,14 @@ def command(
                 file.write(compact(finite(page.facts)) + b"\n")
         screen.note(f"{path}: {len(page.html) / 1e6:.1f} MB, {page.summary}")
         if serve:
-
-            def tell(address: str) -> None:
-                screen.note(f"{address} shows it, on this machine alone; Ctrl-C ends it")
+            with PageServer(path.parent, port, screen.note) as server:
+                # also with --quiet: nobody can guess the address
+                line = f"{server.address} shows it, on this machine alone; Ctrl-C ends it"
+                screen.note(line, always=True)
                 if open:
-                    webbrowser.open(address)
-
-            page_folder.serve(path.parent, port, tell)
+                    webbrowser.open(server.address)
+                with contextlib.suppress(KeyboardInterrupt):
+                    server.serve_forever()
         elif open:
             webbrowser.open(path.absolute().as_uri())
 

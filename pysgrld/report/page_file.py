@@ -27,6 +27,8 @@ _HERE = Path(__file__).parent / "page"
 #: Styles that all pages share.
 STYLES = ("report.css", "media.css")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
+#: The policy in the head of a file.
+_POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
 #: Lines and blanks of a script or style that are for its readers: they stay in the sources.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
 #: Blanks and line ends beside the punctuation of a style; no string in ours has any there.
@@ -110,6 +112,22 @@ def page(
     }
     template = (_HERE / "page.html").read_text(encoding="utf-8")
     return _PLACE.sub(lambda found: filled[found[1] or found[2]], template).encode()
+
+
+def policy_of(page: bytes) -> str:
+    """Return the content security policy of an HTML file of `page_file`; of another file, one that forbids all.
+
+    Parameters
+    ----------
+    page : bytes
+
+    Returns
+    -------
+    str
+        The policy, as a browser reads it in a header.
+    """
+    match = _POLICY.search(page[:4096])
+    return html.unescape(match[1].decode("ascii")) if match else "default-src 'none'"
 
 
 # ---- numbers as few bytes

@@ -1,4 +1,4 @@
-"""A page that is a folder with files that it loads as they are looked at, and a server of it."""
+"""A page that is a folder with files that it loads as they are looked at."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,11 +18,9 @@ from pysgrld.run.ownership import LIST, FileList, claim_files, is_marked
 
 #: The page.
 INDEX = "index.html"
-#: Where pages are served, unless that is taken.
-PORT = 8000
 
 #: Names of folders of files: with a digest of their contents.
-_FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
+FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
 
 
 class PageFolder:
@@ -84,7 +79,7 @@ class PageFolder:
         """Return the path, in the folder, of a file that belongs to no page."""
         if entry.name in (LIST, INDEX) or is_marked(entry.name):
             return None
-        if not _FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
+        if not FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
             return entry.name
         files = FileList(entry)
         other = next(files.foreign(), None)
@@ -152,43 +147,7 @@ class PageFolder:
             file.write(page)
         with contextlib.suppress(OSError):  # the next page deletes them
             for entry in list(self.path.iterdir()):
-                if _FILES.fullmatch(entry.name) and entry.name != self._name:
+                if FILES.fullmatch(entry.name) and entry.name != self._name:
                     FileList(entry).remove_all()
         self._held.close()
         return self.path / INDEX
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    """Serves files, and says nothing of it."""
-
-    def log_message(self, format: str, *args: Any) -> None:
-        del format, args
-
-
-def serve(folder: Path, port: int | None, tell: Callable[[str], None]) -> None:
-    """Serve a folder on this machine alone, until Ctrl-C.
-
-    Parameters
-    ----------
-    folder : Path
-    port : int or None
-        None: `PORT`, or any other that is free where it is taken.
-    tell : callable (address)
-        Told the address of the page when it is served.
-
-    Raises
-    ------
-    OutputError
-        If the port is taken.
-    """
-    handler = partial(_Quiet, directory=str(folder))
-    try:
-        server = ThreadingHTTPServer(("127.0.0.1", PORT if port is None else port), handler)
-    except OSError as error:
-        if port is not None:
-            raise OutputError(f"--port {port}: {error.strerror or error}; name another") from None
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    with server:
-        tell(f"http://127.0.0.1:{server.server_address[1]}/")
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()

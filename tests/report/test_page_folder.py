@@ -17,9 +17,9 @@ from click.testing import CliRunner
 
 from pysgrld.cli import main
 from pysgrld.errors import OutputError
-from pysgrld.report import page_folder
 from pysgrld.report.making import report
 from pysgrld.report.page_folder import PageFolder
+from pysgrld.report.page_server import PageServer
 from pysgrld.report.sections import documents
 
 DOCUMENTS = 600
@@ -90,24 +90,12 @@ def test_all_documents_lie_beside_the_page(run, tmp_path, monkeypatch):
 @pytest.fixture
 def served(run, tmp_path, monkeypatch):
     made(run, tmp_path / "page", monkeypatch)
-    told, ready = [], threading.Event()
-    servers = []
-    real = page_folder.ThreadingHTTPServer
-
-    def make(*given):
-        servers.append(real(*given))
-        return servers[0]
-
-    monkeypatch.setattr(page_folder, "ThreadingHTTPServer", make)
-    thread = threading.Thread(
-        target=page_folder.serve,
-        args=(tmp_path / "page", None, lambda address: (told.append(address), ready.set())),
-    )
-    thread.start()
-    assert ready.wait(10)
-    yield told[0]
-    servers[0].shutdown()
-    thread.join(10)
+    with PageServer(tmp_path / "page", None, lambda line: None) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.address
+        server.shutdown()
+        thread.join(10)
 
 
 def test_a_document_that_is_not_in_the_page_is_found_and_read(browser, served):
@@ -283,6 +271,7 @@ def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, num
         (["-o", "a.html", "--folder", "b"], "give one of them"),
         (["-o", "a.html", "--serve"], "give one of them"),
         (["--port", "8001"], "--port is of --serve"),
+        (["--serve", "--port", "65536"], "'65536' is not a whole number from 1 to 65535"),
     ],
 )
 def test_options_that_contradict_each_other_are_wrong_usage(run, typed, said):
@@ -293,7 +282,7 @@ def test_options_that_contradict_each_other_are_wrong_usage(run, typed, said):
 
 def test_the_command_serves_until_it_is_interrupted(run, tmp_path):
     """Red with: a traceback, or 130, at Ctrl-C; a server that others can reach."""
-    typed = [sys.executable, "-m", "pysgrld", "report", str(run), "--serve"]
+    typed = [sys.executable, "-m", "pysgrld", "report", str(run), "--serve", "-q"]
     typed += ["--folder", str(tmp_path / "page")]
     with subprocess.Popen(
         typed,

@@ -1,0 +1,222 @@
+"""HTTP server of a page's folder, for the browsers of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import re
+import secrets
+import socketserver
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import OutputError
+from pysgrld.report.page_file import policy_of
+from pysgrld.report.page_folder import FILES, INDEX
+
+#: Port of the server, unless another program has it.
+PORT = 8000
+#: Seconds for a browser to send its request.
+PATIENCE = 10.0
+#: Seconds for a browser to take a piece of the answer.
+PATIENCE_OF_ANSWERS = 30.0
+#: Requests that are answered at a time. A browser sends six.
+REQUESTS = 64
+_HOST = "127.0.0.1"
+#: A page's files: the page itself (an empty name), and the files that it loads.
+_NAME = re.compile(rf"|{re.escape(INDEX)}|{FILES.pattern}/[a-z]+/[0-9]{{6,18}}\.bin")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class PageServer(ThreadingHTTPServer):
+    """Server of one page, which ends with its ``with`` block.
+
+    The address has a random token, and only requests that name this machine as their host are answered:
+    another user of the machine does not know the token, and a site in the browser that points its own
+    name to 127.0.0.1 is refused. Only the page and the files that it loads are served: no listings, no
+    other files, and no links.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the page.
+    port : int or None
+        None: `PORT`, or any free port if that is taken.
+    log : callable (line)
+        Called with a line for every request that is refused or fails, from any thread.
+
+    Attributes
+    ----------
+    address : str
+        Address of the page, token included.
+
+    Raises
+    ------
+    OutputError
+        If the port is taken or forbidden.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, port: int | None, log: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.log = log
+        self.token = secrets.token_urlsafe(24)
+        self.places = threading.BoundedSemaphore(REQUESTS)
+        try:
+            super().__init__((_HOST, PORT if port is None else port), _Handler)
+        except OSError as error:
+            if port is not None:
+                reason = error.strerror or error
+                raise OutputError(f"--port {port}: {reason}; name another") from None
+            super().__init__((_HOST, 0), _Handler)
+        port = self.server_address[1]
+        # browsers leave out port 80
+        self.hosts = {f"{name}:{port}" for name in (_HOST, "localhost")}
+        if port == 80:
+            self.hosts |= {_HOST, "localhost"}
+        self.address = f"http://{_HOST}:{port}/{self.token}/"
+
+    def server_bind(self) -> None:
+        """Bind the socket, without asking for the machine's name in the network."""
+        socketserver.TCPServer.server_bind(self)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a request on a thread of its own, as soon as one is free."""
+        self.places.acquire()
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self.places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer a request on this thread."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.places.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Log the error of a request in one line; the server continues."""
+        del request, client_address
+        error = sys.exception()
+        if isinstance(error, TimeoutError | ConnectionError):
+            self.log("a browser left before it had the whole answer")
+        else:
+            self.log(f"a request failed: {type(error).__name__}: {error}")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request."""
+
+    server: PageServer
+    server_version = "sgmc"
+    sys_version = ""
+    default_request_version = "HTTP/1.0"  # answers without headers belong to 0.9
+    timeout = PATIENCE_OF_ANSWERS
+
+    def handle(self) -> None:
+        """Read a request within `PATIENCE` seconds, and answer it."""
+        # a limit for the whole request: the limit of a socket begins again with every byte
+        self._limit = threading.Timer(PATIENCE, self._give_up)
+        self._limit.daemon = True
+        self._late = False
+        self._limit.start()
+        try:
+            super().handle()
+        finally:
+            self._limit.cancel()
+        if self._late:
+            self.server.log(f"a request was not complete after {PATIENCE:g} s: closed")
+
+    def _give_up(self) -> None:
+        self._late = True
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(2)
+
+    def do_GET(self) -> None:
+        """Send a file of the page, or refuse the request."""
+        self._limit.cancel()
+        if self._late:
+            return
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0].strip().lower() not in self.server.hosts:
+            self._refuse(HTTPStatus.FORBIDDEN, "its host is not this machine and port")
+            return
+        token, _, name = self.path.removeprefix("/").partition("/")
+        known = hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token.encode())
+        if not known or not self.path.startswith("/"):
+            self._refuse(HTTPStatus.FORBIDDEN, "it lacks the token of the address above")
+            return
+        name = name.partition("?")[0]
+        content = _read(self.server.folder, name or INDEX) if _NAME.fullmatch(name) else None
+        if content is None:
+            self._refuse(HTTPStatus.NOT_FOUND, "the page has no such file")
+            return
+        if name.endswith(".bin"):
+            kind, policy = "application/octet-stream", "default-src 'none'"
+        else:
+            kind, policy = "text/html; charset=utf-8", policy_of(content)
+        self._send(HTTPStatus.OK, kind, policy, content)
+
+    do_HEAD = do_GET
+
+    def _send(self, status: HTTPStatus, kind: str, policy: str, content: bytes) -> None:
+        self.send_response(status)
+        headers = {"Content-Type": kind, "Content-Length": str(len(content)), **_HEADERS}
+        headers["Content-Security-Policy"] = f"{policy}; frame-ancestors 'none'"
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _refuse(self, status: HTTPStatus, reason: str) -> None:
+        self.close_connection = True
+        if self._late:
+            return
+        self.server.log(f"refused a request: {reason}")
+        text = f"Refused: {reason}.\n".encode()
+        self._send(status, "text/plain; charset=utf-8", "default-src 'none'", text)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse a request that is no HTTP, or asks for anything but a file."""
+        del message, explain  # they repeat the request
+        status = HTTPStatus(code)
+        self._refuse(status, f"{status.phrase.lower()} ({code})")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: `PageServer.log` has what a person needs."""
+        del format, args
+
+
+def _read(folder: Path, name: str) -> bytes | None:
+    """Return the content of a regular file, None if it is missing or reached by a link."""
+    *folders, last = name.split("/")
+    try:
+        with contextlib.ExitStack() as stack:
+            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, place)
+            for inner in folders:
+                place = os.open(inner, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+                stack.callback(os.close, place)
+            # a pipe in place of a file is not waited for
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+            with open(os.open(last, flags, dir_fd=place), "rb") as file:
+                is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                return file.read() if is_file else None
+    except OSError:
+        return None
