@@ -11,7 +11,7 @@ import importlib
 import io
 import os
 import sys
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -178,8 +178,11 @@ def explain(error: BaseException) -> tuple[int, str]:
             "with more"
         )
     if isinstance(error, OSError) and not isinstance(error, SgmcError) and error.errno in FULL:
-        where = error.filename or "standard output"
-        return WriteError.exit_code, f"sgmc: error: {where}: {error.strerror}; free space"
+        from pysgrld.run.files import advice_on
+
+        where = error.filename or ("standard output" if _fails(sys.stdout) else "writing failed")
+        reason = error.strerror or str(error)
+        return WriteError.exit_code, f"sgmc: error: {where}: {reason}; {advice_on(error)}"
     if isinstance(error, Interrupted):
         return error.exit_code, f"sgmc: {error}"
     if isinstance(error, SgmcError) and type(error) is not SgmcError:
@@ -190,6 +193,16 @@ def explain(error: BaseException) -> tuple[int, str]:
 
     lines = "".join(traceback.format_exception(error))
     return SgmcError.exit_code, f"{lines}sgmc: internal error\n{REPORT}"
+
+
+def _fails(stream: IO[str] | None) -> bool:
+    """Return True if a stream still has text that cannot be written: an error of another file leaves none."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except (OSError, ValueError):
+        return True
+    return False
 
 
 def _out_of_memory(error: BaseException | None) -> bool:

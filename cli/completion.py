@@ -12,7 +12,7 @@ from pysgrld.errors import OutputError
 from pysgrld.options.parse import choice
 
 from .options import Described, Value, flag
-from .terminal import echo
+from .terminal import echo, write
 from .values import of_option
 
 #: Where each shell looks for completions of a user: a folder that a variable names, else below the home,
@@ -61,7 +61,7 @@ def command(shell: str, install: bool) -> None:
     assert found is not None
     script = found(main, {}, "sgmc", "_SGMC_COMPLETE").source()
     if not install:
-        click.echo(script)
+        write(script)
         return
     from pysgrld.run.files import whole_file
 

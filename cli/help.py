@@ -7,6 +7,7 @@ from click.shell_completion import CompletionItem
 
 from . import COMMANDS
 from .options import Described, flag
+from .terminal import write
 
 
 @click.command(
@@ -40,7 +41,7 @@ def command(path: tuple[str, ...], all: bool, man: bool) -> None:
 
         if path not in paths():
             raise click.UsageError(f"no command '{' '.join(path)}': 'sgmc help' lists them")
-        click.echo(page(path, version("pysgrld")), nl=False)
+        write(page(path, version("pysgrld")), nl=False)
         return
 
     main.main([*path, "--help-all" if all and path == ("train",) else "--help"], prog_name="sgmc")

@@ -24,6 +24,7 @@ from .options import (
     reading_of,
     threads,
 )
+from .terminal import named
 from .values import runs_and_files
 
 if TYPE_CHECKING:
@@ -198,6 +199,8 @@ def command(
         with contextlib.ExitStack() as stack:
             piped = out == "-"
             file = sys.stdout.buffer if piped else stack.enter_context(whole_file(Path(out)))
+            if piped:
+                stack.enter_context(named("standard output"))
             done = write_proportions(
                 results, documents, file, suffix, at, steps, top=top, dense=dense
             )

@@ -18,7 +18,7 @@ from pysgrld.options.option import Option
 from pysgrld.options.parse import integer
 from pysgrld.options.peers import hint, peer
 
-from .terminal import shown_in_json
+from .terminal import shown_in_json, write
 from .values import of_option, runs
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -302,7 +302,7 @@ def help_all(function: Decorated) -> Decorated:
         del param
         if value and not ctx.resilient_parsing:
             ctx.meta[ALL] = True
-            click.echo(ctx.get_help())
+            write(ctx.get_help())
             ctx.exit()
 
     return click.option(
@@ -338,7 +338,7 @@ def show_json(value: Any) -> None:
     import json
 
     written = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
-    click.echo(shown_in_json(written))
+    write(shown_in_json(written))
 
 
 def finite(value: Any) -> Any:

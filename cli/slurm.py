@@ -23,7 +23,7 @@ from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.options.parse import choice, duration, integer
 
 from .options import Described, flag, given, plain
-from .terminal import echo
+from .terminal import echo, write
 
 #: Seconds before the time limit at which SLURM is to send its signal, unless others are asked for: it
 #: looks every half minute, may send it a minute early, and a checkpoint has to be written.
@@ -220,7 +220,7 @@ def command(
             err=True,
         )
     if out is None:
-        click.echo(written, nl=False)
+        write(written, nl=False)
         echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
         return
     path = Path(out)

@@ -7,7 +7,8 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -26,7 +27,32 @@ def echo(text: str = "", *, err: bool = False) -> None:
     err : bool
         On standard error.
     """
-    click.echo("\n".join(map(shown, text.split("\n"))), err=err)
+    write("\n".join(map(shown, text.split("\n"))), err=err)
+
+
+def write(text: str, *, nl: bool = True, err: bool = False) -> None:
+    """Print text as it is.
+
+    Parameters
+    ----------
+    text : str
+    nl : bool
+        With an end of line.
+    err : bool
+        On standard error.
+    """
+    with named("standard error" if err else "standard output"):
+        click.echo(text, nl=nl, err=err)
+
+
+@contextmanager
+def named(stream: str) -> Iterator[None]:
+    """Put the name of a stream into an error of the system that names no file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or stream
+        raise
 
 
 def shown(text: str) -> str:

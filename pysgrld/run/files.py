@@ -47,6 +47,8 @@ TRASH = ".trash-"
 NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 #: And of those whose drive cannot be asked to write out its own memory.
 _NO_FULL = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
+#: And of those that cannot flush a file.
+_NO_FSYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
 _STEP = re.compile(r"step-(\d{8,18})")
 
 
@@ -83,8 +85,23 @@ def write_all(fd: int, data: Buffer, point: str) -> None:
         view = view[os.write(fd, part) :]
 
 
-def sync(fd: int) -> None:
-    """Return when all that was written to a file is on the disk, and not in the drive's own memory."""
+def sync(fd: int, point: str | None = None) -> None:
+    """Return when all that was written to a file is on the disk, and not in the drive's own memory.
+
+    File systems that cannot flush a file, or a folder, refuse to with an error of their own: there is
+    nothing to wait for then.
+
+    Parameters
+    ----------
+    fd : int
+    point : str, optional
+        Fail point of the system call.
+
+    Raises
+    ------
+    OSError
+        If the system could not write: what it still holds of the file is unknown then.
+    """
     full = getattr(fcntl, "F_FULLFSYNC", None)  # macOS, whose fsync leaves it there
     if full is not None:
         try:
@@ -93,7 +110,13 @@ def sync(fd: int) -> None:
         except OSError as error:
             if error.errno not in _NO_FULL:
                 raise
-    os.fsync(fd)
+    try:
+        if point is not None:
+            fail_point(point)
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _NO_FSYNC:
+            raise
 
 
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
@@ -114,8 +137,7 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
                     digest.update(part)
                     write_all(fd, part, point)
                 size += len(view)
-            fail_point(f"{point}.fsync")
-            sync(fd)
+            sync(fd, f"{point}.fsync")
             fail_point(f"{point}.close")
         finally:
             os.close(fd)
@@ -128,14 +150,9 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 def fsync_folder(path: Path, point: str) -> None:
     """Make the names inside a folder durable."""
-    fail_point(f"{point}.fsync_folder")
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        sync(fd)
-    except OSError as error:
-        # Some network file systems cannot flush a folder and say so; there is nothing to wait for.
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
+        sync(fd, f"{point}.fsync_folder")
     finally:
         os.close(fd)
 
@@ -292,8 +309,37 @@ def digest_of(path: Path, size: int | None = None) -> Written:
     return Written(done, digest.hexdigest())
 
 
+def advice_on(error: OSError) -> str:
+    """Return what a person can do about a system call that failed to write.
+
+    Parameters
+    ----------
+    error : OSError
+    """
+    code = error.errno
+    if code == errno.ENOSPC:
+        return "free space and try again"
+    if code == errno.EDQUOT:
+        return "free space in your quota and try again"
+    if code == errno.EFBIG:
+        return "raise the limit of file sizes (ulimit -f), or use another file system"
+    if code == errno.EXDEV:
+        return "use a folder that lies whole on one file system"
+    if code == errno.EROFS:
+        return "use another folder"
+    if code in (errno.EACCES, errno.EPERM):
+        return "change its permissions, or use another folder"
+    if code in (errno.EIO, errno.ENXIO, errno.ENODEV):
+        return "the disk or its connection may be faulty: check it, or use another disk"
+    if code == errno.ESTALE:
+        return "check that the network file system is there, and try again"
+    if code in (errno.EMFILE, errno.ENFILE):
+        return "raise the limit of open files (ulimit -n) and try again"
+    return "check the disk and try again"
+
+
 @contextlib.contextmanager
-def writing(path: Path, advice: str = "free space or repair the disk") -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
     """Turn a failed system call into the sentence that a person reads.
 
     Raises
@@ -305,7 +351,7 @@ def writing(path: Path, advice: str = "free space or repair the disk") -> Iterat
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise WriteError(f"{path}: cannot be written: {reason}; {advice}") from error
+        raise WriteError(f"{path}: cannot be written: {reason}; {advice_on(error)}") from error
 
 
 @contextlib.contextmanager
@@ -445,9 +491,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     except SgmcError:  # of what was to be written: an input that is gone is an OSError, too
         raise
     except OSError as error:
-        raise WriteError(
-            f"{path}: cannot be written: {error.strerror or error}; free space and try again"
-        ) from error
+        reason = error.strerror or str(error)
+        raise WriteError(f"{path}: cannot be written: {reason}; {advice_on(error)}") from error
 
 
 def refuse_full_folder(path: Path, advice: str) -> None:

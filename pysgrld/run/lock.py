@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pysgrld.errors import GoneError, LockedError, OutputError, WriteError
 from pysgrld.run import jsonio
@@ -38,6 +38,9 @@ INTERVAL, SILENT = 20.0, 200.0
 PREFIX = ".sgmc-"
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+
+#: Locks of this very process: files of both kinds.
+_held_here: list[os.stat_result] = []
 
 
 def is_same(path: Path, fd: int) -> bool:
@@ -88,6 +91,7 @@ class Lock:
     def __init__(self, path: Path, *, break_lock: bool = False) -> None:
         self.path = path
         self._stand_in: LockFile | None = None
+        self._own: os.stat_result | None = None
         me = holder()
         try:
             fail_point("lock.open")
@@ -114,25 +118,32 @@ class Lock:
                 flocked = False
             refuse_foreign_lock(path, self._fd)
             try:
-                if not flocked:
+                if flocked:  # a process whose locks fail may hold the run by the other file
+                    LockFile.remove_old(path, me, break_lock=break_lock)
+                else:
                     self._stand_in = LockFile(path, me, break_lock=break_lock)
                 old = _read_holder(self._fd)
                 if old and not break_lock:
                     self._take_over(old, me, flocked=flocked)
                 os.ftruncate(self._fd, 0)
                 write_all(self._fd, jsonio.line(me), "lock")
+                if flocked:  # such a process reads this name after it has made its file
+                    LockFile.remove_old(path, me, break_lock=break_lock)
             except OSError as error:
                 raise WriteError(f"{path}: cannot be written: {error.strerror}") from error
         except BaseException:
             self.release(ours=False)
             raise
+        self._own = os.fstat(self._fd)
+        _held_here.append(self._own)
 
     def _take_over(self, old: Mapping[str, Any], me: Mapping[str, Any], *, flocked: bool) -> None:
         """Take over the lock of a holder that did not end in order, or refuse to."""
         if old.get("host") == me["host"]:
             # With flock granted by this very kernel the old holder has ended, whatever its number is
             # used for now. Without flock its number is all there is to go by.
-            if not flocked and old.get("pid") != me["pid"] and _alive(old.get("pid")):
+            is_other = old.get("pid") != me["pid"] and _alive(old.get("pid"))
+            if not flocked and (is_other or _is_held_here(os.fstat(self._fd))):
                 raise _refusal(self.path, old, "wait for it, or stop it")
         elif not _same_job_restarted(old, me):
             raise _refusal(
@@ -177,6 +188,9 @@ class Lock:
                 os.ftruncate(self._fd, 0)
         if self._stand_in:
             self._stand_in.release()
+        if self._own is not None:
+            _held_here.remove(self._own)
+            self._own = None
         os.close(self._fd)
 
 
@@ -214,19 +228,16 @@ class LockFile:
         If the file cannot be created or written.
     """
 
-    #: Files that this very process holds.
-    _held: ClassVar[list[os.stat_result]] = []
-
     def __init__(self, path: Path, me: Mapping[str, Any], *, break_lock: bool) -> None:
-        self.path = path.with_name(f"{path.name}.held")
+        self.path = _stand_in_of(path)
         while True:
             try:
                 self.fd = os.open(self.path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
                 break
             except FileExistsError:
-                self._remove_old(me, break_lock=break_lock)
+                self.remove_old(path, me, break_lock=break_lock)
         self._own = os.fstat(self.fd)
-        self._held.append(self._own)
+        _held_here.append(self._own)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._touch, name="lock", daemon=True)
         self._thread.start()
@@ -236,24 +247,33 @@ class LockFile:
             self.release()
             raise
 
-    def _remove_old(self, me: Mapping[str, Any], *, break_lock: bool) -> None:
-        """Remove the file of a holder that has ended; return at once where it is gone.
+    @staticmethod
+    def remove_old(lock: Path, me: Mapping[str, Any], *, break_lock: bool) -> None:
+        """Remove the file of a holder that has ended; do nothing if there is no file.
+
+        Parameters
+        ----------
+        lock : Path
+            The lock that the file stands in for.
+        me, break_lock
+            As of `LockFile`.
 
         Raises
         ------
         LockedError
             If the holder may be alive.
         """
+        path = _stand_in_of(lock)
         try:
-            fd = os.open(self.path, _FLAGS)
+            fd = os.open(path, _FLAGS)
         except FileNotFoundError:
             return
         try:
-            refuse_foreign_lock(self.path, fd)
+            refuse_foreign_lock(path, fd)
             status = os.fstat(fd)
             silent = 0.0
-            if not any(os.path.samestat(status, own) for own in self._held):
-                probe = self.path.with_name(temporary_name(self.path.name))
+            if not _is_held_here(status):
+                probe = path.with_name(temporary_name(path.name))
                 new = os.open(probe, _FLAGS | os.O_CREAT | os.O_EXCL, 0o666)
                 try:
                     silent = max(0.0, os.fstat(new).st_mtime - status.st_mtime)
@@ -266,21 +286,21 @@ class LockFile:
         here = old.get("host") == me["host"]
         if not (here and not _alive(old.get("pid"))) and not _same_job_restarted(old, me):
             if silent < SILENT:
-                raise _refusal(self.path, old, "wait for it, or use another --out")
+                raise _refusal(path, old, "wait for it, or use another --out")
             if not break_lock:
                 raise _refusal(
-                    self.path,
+                    path,
                     old,
                     f"it has given no sign of life for {silent:.0f} s; if it has "
                     "ended without a word, take the lock with --break-lock",
                 )
-        aside = self.path.with_name(temporary_name(self.path.name))
+        aside = path.with_name(temporary_name(path.name))
         with contextlib.suppress(FileNotFoundError):
-            self.path.rename(aside)
+            path.rename(aside)
             # Somebody else may have been faster, and what was moved away is his: it goes back.
             if not os.path.samestat(aside.stat(), status):
                 with contextlib.suppress(FileExistsError):
-                    self.path.hardlink_to(aside)
+                    path.hardlink_to(aside)
             aside.unlink()
 
     def _touch(self) -> None:
@@ -295,7 +315,7 @@ class LockFile:
         with contextlib.suppress(OSError):
             if os.path.samestat(self.path.stat(), self._own):
                 self.path.unlink()
-        self._held.remove(self._own)
+        _held_here.remove(self._own)
         os.close(self.fd)
 
 
@@ -320,6 +340,14 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
             f"{path}: was not written by sgmc, and lies where a lock would be; move it away or name "
             "another folder"
         )
+
+
+def _stand_in_of(lock: Path) -> Path:
+    return lock.with_name(f"{lock.name}.held")
+
+
+def _is_held_here(status: os.stat_result) -> bool:
+    return any(os.path.samestat(status, own) for own in _held_here)
 
 
 def _read_holder(fd: int) -> dict[str, Any]:

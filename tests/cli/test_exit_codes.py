@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from pysgrld import cli
+from pysgrld.cli import explain
 from pysgrld.run import RunDirectory, SecondInterrupt
 
 pytestmark = pytest.mark.cli
@@ -97,8 +99,17 @@ def test_full_standard_output_is_74(trained):
             check=False,
         )
     assert done.returncode == 74
-    assert done.stderr.startswith("sgmc: error: ")
+    assert done.stderr.startswith(
+        "sgmc: error: standard output: No space left on device; free space"
+    )
     assert done.stderr.count("\n") == 1
+
+
+def test_an_error_without_a_file_name_is_not_blamed_on_standard_output():
+    """Red with: "standard output: No space left on device" of any file."""
+    code, line = explain(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    assert code == 74
+    assert line.startswith("sgmc: error: writing failed: No space left on device; free space")
 
 
 def test_a_run_that_is_locked_is_75(sgmc):

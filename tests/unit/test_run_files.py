@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,3 +189,30 @@ def test_fail_points_count_and_match_by_pattern() -> None:
 def test_an_unknown_action_is_refused() -> None:
     with pytest.raises(ValueError, match="unknown action"):
         _failpoints.arm("a:explode")
+
+
+@pytest.mark.parametrize("code", ["EINVAL", "ENOTSUP", "ENOSYS"])
+def test_a_file_system_that_cannot_flush_is_no_error(tmp_path: Path, code: str) -> None:
+    """As SQLite and git have it. Red with: a training that ended with 74 at its first checkpoint."""
+    for point in ("t.fsync", "t.fsync_folder"):
+        _failpoints.arm(f"{point}:{code}:1+")
+        assert replace_file(tmp_path / "a", [b"abc"], "t").size == 3
+        assert (tmp_path / "a").read_bytes() == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (errno.ENOSPC, "free space and try again"),
+        (errno.EDQUOT, "free space in your quota and try again"),
+        (errno.EXDEV, "use a folder that lies whole on one file system"),
+        (errno.EIO, "the disk or its connection may be faulty: check it, or use another disk"),
+        (errno.EROFS, "use another folder"),
+    ],
+)
+def test_the_advice_fits_the_error(tmp_path: Path, code: int, advice: str) -> None:
+    """Red with: "free space or repair the disk" for all of them."""
+    with pytest.raises(WriteError) as caught, writing(tmp_path / "a"):
+        raise OSError(code, os.strerror(code))
+    reason = os.strerror(code)
+    assert str(caught.value) == f"{tmp_path / 'a'}: cannot be written: {reason}; {advice}"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pysgrld.errors import LockedError, OutputError
+from pysgrld.run import _failpoints
 from pysgrld.run.lock import hold
 
 HOLD = """
@@ -25,10 +26,17 @@ with hold(Path(sys.argv[1])):
 """
 
 
-def other_process(path: Path) -> subprocess.Popen[str]:
+#: A process for which the file system has no locks.
+WITHOUT_FLOCK = """
+from pysgrld.run import _failpoints
+_failpoints.arm("lock.flock:ENOLCK:1+")
+"""
+
+
+def other_process(path: Path, code: str = HOLD) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SLURM_JOB_ID": "4711"}
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", HOLD, str(path.absolute())],
+        [sys.executable, "-P", "-c", code, str(path.absolute())],
         cwd=path.parent if path.parent.is_dir() else None,  # not the sources of a clone
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -171,3 +179,47 @@ def test_without_flock_a_living_number_of_this_host_holds_the_lock(
     forge(tmp_path / "lock", pid=dead_pid())
     with hold(tmp_path / "lock"):
         pass
+
+
+@pytest.mark.parametrize("first_locks", [True, False])
+def test_a_process_with_locks_and_one_without_see_each_other(
+    tmp_path: Path, first_locks: bool
+) -> None:
+    """Locks of a network file system may work for one process of a host and fail for another.
+
+    Red with: a live holder that was taken over, as if it had ended without a word.
+    """
+    other = HOLD if first_locks else WITHOUT_FLOCK + HOLD
+    with other_process(tmp_path / "lock", other) as process:
+        _failpoints.arm("lock.flock:ENOLCK:1+" if first_locks else None)
+        try:
+            with pytest.raises(LockedError, match=f"pid {process.pid}"), hold(tmp_path / "lock"):
+                pass
+        finally:
+            _failpoints.arm(None)
+        process.communicate("\n")
+    with hold(tmp_path / "lock"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
+def test_the_same_process_cannot_hold_it_twice_whatever_its_locks_do(tmp_path: Path) -> None:
+    try:
+        for points in ((None, "lock.flock:ENOLCK:1+"), ("lock.flock:ENOLCK:1+", None)):
+            _failpoints.arm(points[0])
+            with hold(tmp_path / "lock"):
+                _failpoints.arm(points[1])
+                with (
+                    pytest.raises(LockedError, match=f"pid {os.getpid()}"),
+                    hold(tmp_path / "lock"),
+                ):
+                    pass
+    finally:
+        _failpoints.arm(None)
+
+
+def test_a_file_that_a_killed_process_without_locks_has_left_is_removed(tmp_path: Path) -> None:
+    forge(tmp_path / "lock.held", pid=dead_pid())
+    with hold(tmp_path / "lock"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
