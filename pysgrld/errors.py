@@ -140,7 +140,9 @@ class MemoryLimitError(SgmcError):
 
 
 class NoProgressError(SgmcError):
-    """A third start in a row without progress: not begun (exit 70)."""
+    """A third start in a row without progress: not begun (exit 88)."""
+
+    exit_code = 88
 
 
 class DisagreementError(SgmcError):

@@ -118,7 +118,7 @@ def every(value: str) -> int | str:
 def requeue_code(value: str) -> int:
     """Parse an exit code that has no other meaning."""
     code: int = integer(1, 255)(value)
-    if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 130) or code > 127:
+    if code in (2, 64, 65, 66, 70, 73, 74, 75, 76, 78, 86, 87, 88, 130) or code > 127:
         raise UsageError(f"'{value}' means something else already: take 85, or 99 for Grid Engine")
     return code
 

@@ -45,7 +45,7 @@ def test_a_third_start_without_progress_ends_with_70_and_the_next_may_try_again(
         for _ in range(2):
             child = forks.start(*forks.train(), fail="commit.rename:kill")
             assert child.wait() == -signal.SIGKILL, child.stderr
-        said = forks(*forks.train(), code=70).splitlines()[-1]
+        said = forks(*forks.train(), code=88).splitlines()[-1]
         assert f"the last 2 starts went on from iteration {step} and ended without" in said
         assert "run the same command again" in said
         assert "Traceback" not in said
@@ -59,7 +59,7 @@ def test_limits_too_short_for_an_iteration_end_with_70(forks, trials):
     """Exit code 85 would be requeued for ever. Red with: early stops never counted."""
     forks(*forks.train("run", "--iterations", "5"))
     said = [
-        forks(*forks.train("run", "--time-limit", "0.01s"), code=code) for code in (85, 85, 70, 85)
+        forks(*forks.train("run", "--time-limit", "0.01s"), code=code) for code in (85, 85, 88, 85)
     ]
     assert "less time than an iteration" in said[2]
     forks(*forks.train())
