@@ -80,6 +80,11 @@ MAX_VOCABULARY = 1 << 30
 STATES = ("running", "interrupted", "finished", "failed")
 
 
+def _text_of(vocabulary: Sequence[str]) -> str:
+    """Return the text of ``vocab.txt``."""
+    return "".join(f"{word}\n" for word in vocabulary)
+
+
 class RunDirectory:
     """An existing run. Make one with `create` or `open`.
 
@@ -92,6 +97,7 @@ class RunDirectory:
         self.samples = Samples(path, self._writing)
         self._lock: Lock | None = None
         self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
+        self._words: tuple[str, ...] | None = None  # once they are known
         self._doubtful = False  # whether an fsync of the metrics has failed
 
     # ---- making and opening
@@ -132,7 +138,7 @@ class RunDirectory:
             if "\n" in word:
                 raise CorpusError(f"word {number} holds a line end; a word is one line of text")
         try:
-            text = "".join(f"{word}\n" for word in vocabulary).encode("utf-8")
+            text = _text_of(vocabulary).encode("utf-8")
         except UnicodeEncodeError as error:
             raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
         record: dict[str, Any] = jsonio.plain(dict(config), where="config")
@@ -176,6 +182,7 @@ class RunDirectory:
                 f"{path}: cannot be created: {reason}; name another folder"
             ) from error
         run = cls(path, record)
+        run._words = tuple(vocabulary)
         with contextlib.ExitStack() as own:
             (held or own).enter_context(run.lock(taken=lock))
         return run
@@ -236,7 +243,8 @@ class RunDirectory:
             data = read_small(file, MAX_VOCABULARY)
         except OSError as error:
             raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
-        return tuple(data.decode("utf-8").split("\n")[:-1])
+        self._words = tuple(data.decode("utf-8").split("\n")[:-1])
+        return self._words
 
     def check_vocabulary(self) -> None:
         """Refuse a run whose words are not what was written.
@@ -420,8 +428,7 @@ class RunDirectory:
                 metrics = replace_file(path, [read_small(path, path.stat().st_size)], "metrics")
             else:
                 with open_regular(path) as (fd, size):
-                    fail_point("metrics.fsync")
-                    sync(fd)
+                    sync(fd, "metrics.fsync")
                 metrics = digest_of(path, size)
         except OSError:
             self._doubtful = True
@@ -468,6 +475,7 @@ class RunDirectory:
         self._need_lock()
         began = time.monotonic()
         try:
+            self._restore_removed()
             folder = commit(
                 self.path,
                 step,
@@ -492,6 +500,19 @@ class RunDirectory:
         remove_older(folder, keep)
         self.samples.purge()
         return folder
+
+    def _restore_removed(self) -> None:
+        """Make again what was removed from the run, and this process knows: folders, options and words."""
+        for name in (CHECKPOINTS, SAMPLES):
+            make_folder(self.path / name, "restore")
+        known = {CONFIG: lambda: jsonio.sealed(self.config)}
+        if (words := self._words) is not None:
+            known[VOCABULARY] = lambda: _text_of(words).encode("utf-8")
+        for name, content in known.items():
+            path = self.path / name
+            if not os.path.lexists(path):
+                replace_file(path, [content()], "restore")
+                logger.warning("%s: was removed, and is written again", path)
 
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
@@ -588,8 +609,7 @@ class RunDirectory:
                 if now > size:
                     fail_point("metrics.truncate")
                     os.ftruncate(fd, size)
-                    fail_point("metrics.fsync")
-                    sync(fd)
+                    sync(fd, "metrics.fsync")
             self.samples.rewind(table)
             restore_replaced(self.path)
             for folder in (self.path, self.path / CHECKPOINTS, self.samples.folder):

@@ -25,6 +25,7 @@ from pysgrld.run.files import (
     digest_of,
     fail_point,
     fsync_folder,
+    make_folder,
     parse_step,
     rename,
     step_name,
@@ -121,6 +122,7 @@ class Samples:
         path = self.path(step, top_words=top_words)
         temporary = path.with_name(temporary_name(path.name))
         with self._writing(path):
+            make_folder(path.parent, "sample")  # unless it was removed meanwhile, it is there
             written = write_new(temporary, encode(parts), "sample")
             try:
                 if path.exists():

@@ -523,3 +523,25 @@ def test_a_file_without_a_digest_is_read_as_it_is(run: RunDirectory, caplog) -> 
     path.write_text(json.dumps(config))
     assert RunDirectory.open(run.path).config == run.config
     assert caplog.messages == []
+
+
+def test_what_is_removed_while_a_run_trains_is_made_again(
+    run: RunDirectory, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Red with: checkpoints that could not be written any more; a finished run that is none (73)."""
+    train(run, 0, 10)
+    save(run, 10)
+    for name in ("checkpoints", "samples"):
+        shutil.rmtree(run.path / name)
+    for name in ("config.json", "vocab.txt"):
+        (run.path / name).unlink()
+    train(run, 10, 20)
+    save(run, 20)
+    again = RunDirectory.open(run.path)
+    assert again.config == run.config
+    assert again.vocabulary == tuple(WORDS)
+    checkpoint = again.load_checkpoint(required=True)
+    assert checkpoint is not None
+    assert checkpoint.step == 20
+    assert [path.name for path in (run.path / "samples").iterdir()] == ["step-00000020.safetensors"]
+    assert "config.json: was removed, and is written again" in caplog.text
