@@ -72,8 +72,9 @@ class DPMixture(Framed):
         Components that documents are spread over at first, at least 1: more than are expected.
     max_iter : int
         Iterations, at least 1.
-    burn_in : int
+    burn_in : int, optional
         Iterations before the first posterior sample, less than ``max_iter``; every later one is a sample.
+        By default 200, or a fifth of ``max_iter`` if that is less.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
         Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
         not on ``n_jobs`` either.
@@ -135,7 +136,7 @@ class DPMixture(Framed):
         stick_step_size: float | None = None,
         start_components: int = 60,
         max_iter: int = 1000,
-        burn_in: int = 200,
+        burn_in: int | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -161,7 +162,6 @@ class DPMixture(Framed):
         numbers = [
             ("dp-start", "start_components", self.start_components, 1, 1 << 18),
             ("", "max_iter", self.max_iter, 1, MOST),
-            ("", "burn_in", self.burn_in, 0, MOST),
             ("seed", "random_state", seed_of(self.random_state), 0, 2**63 - 1),
             ("minibatch", "minibatch", self.minibatch, 1, MOST),
         ]
@@ -199,6 +199,13 @@ class DPMixture(Framed):
                     name,
                 )
                 for option, name, value, low, high in numbers
+            ),
+            Rule(
+                "",
+                self.burn_in,
+                self.burn_in is None or is_whole(self.burn_in, 0),
+                f"a whole number >= 0 and <= {MOST}",
+                "burn_in",
             ),
             switch("verbose", self.verbose),
         ]
@@ -241,10 +248,9 @@ class DPMixture(Framed):
                     raise UsageError(f"{name} has no meaning for algo={self.algo!r}: leave it out")
         new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
         documents, words = self._documents(new, None if names is None else len(names))
-        if self.burn_in >= self.max_iter:
-            raise UsageError(
-                f"burn_in is {self.burn_in}: wanted less than max_iter {self.max_iter}"
-            )
+        burn_in = min(200, self.max_iter // 5) if self.burn_in is None else self.burn_in
+        if burn_in >= self.max_iter:
+            raise UsageError(f"burn_in is {burn_in}: wanted less than max_iter {self.max_iter}")
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
@@ -262,12 +268,12 @@ class DPMixture(Framed):
         chain = MixtureChain(options, stream, words, train.tokens, threads)
         occupied, concentration = np.empty(self.max_iter, np.int64), np.empty(self.max_iter)
         samples: list[tuple[Doubles, float, Doubles]] = []
-        spacing = -(-(self.max_iter - self.burn_in) // self.KEPT)
+        spacing = -(-(self.max_iter - burn_in) // self.KEPT)
         with Progress(type(self).__name__, self.verbose) as progress:
             for t in range(self.max_iter):
                 progress.advance(chain.advance, t)
                 occupied[t], concentration[t] = chain.occupied, chain.concentration
-                after = t + 1 - self.burn_in
+                after = t + 1 - burn_in
                 if after > 0 and after % spacing == 0:
                     samples.append((*chain.log_weights, chain.log_phi))
                 last = progress.interrupted or chain.step == self.max_iter

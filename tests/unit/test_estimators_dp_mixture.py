@@ -178,9 +178,18 @@ def test_parameters_by_name():
         mixture.set_params(alpha=1)
 
 
-@pytest.mark.parametrize("name", ["algo", "base", "max_iter", "burn_in"])
+@pytest.mark.parametrize("name", ["algo", "base", "max_iter"])
 def test_a_parameter_that_is_none_and_has_to_be_something_is_named(name, counts):
     """Red with: KeyError: None, and TypeErrors about NoneType."""
     given = {"max_iter": 3, "burn_in": 1} | {name: None}
     with pytest.raises(UsageError, match=f"^{name}: wanted .*, found None$"):
         DPMixture(**given).fit(counts)
+
+
+@pytest.mark.parametrize(("max_iter", "burn_in"), [(1, 0), (30, 6), (200, 40)])
+def test_the_default_burn_in_leaves_samples_of_any_fit(counts, max_iter, burn_in):
+    """Red with: burn-in of 200 iterations, which refused every fit of 200 or less."""
+    fitted = DPMixture(algo="gibbs", max_iter=max_iter).fit(counts[:30])
+    same = DPMixture(algo="gibbs", max_iter=max_iter, burn_in=burn_in).fit(counts[:30])
+    np.testing.assert_array_equal(fitted.components_, same.components_)
+    assert fitted.n_samples_ == same.n_samples_
