@@ -196,7 +196,7 @@ def explain(error: BaseException) -> tuple[int, str]:
 
 
 def _fails(stream: IO[str] | None) -> bool:
-    """Return True if a stream still has text that cannot be written: an error of another file leaves none."""
+    """Return True if a stream still has text that cannot be written."""
     try:
         if stream is not None:
             stream.flush()

@@ -1,14 +1,21 @@
-"""Calls of every kernel with floats that no caller should hand in: cases, and processes that make them.
+"""Calls of every function of the core with numbers that no caller should hand in.
 
-Run as a script it makes the cases of a range, saying each one's number before it is made.
+The functions and their integer arguments are read from ``pysgrld/_core.pyi``, so that
+tests/unit/test_kernels_hostile.py is red if one of them has no call here. `attack` makes calls in
+processes, which may crash or hang. Run as a script this makes some of the cases, and prints the number of
+each one before it is made.
 """
 
 from __future__ import annotations
 
+import ast
+import os
+import resource
 import select
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +36,12 @@ VALUES = {
     "FLT_MAX": float(np.finfo(np.float32).max),
     "DBL_MAX": float(np.finfo(np.float64).max),
 }
+#: Ends of what integers can be, and of what is a size.
+INTEGERS = [-(2**63), -(2**31), -1, 0, 1, 2**31 - 1, 2**31, 2**32 + 1, 2**63 - 1, 2**64 - 1]
+#: Bytes that a process may map: an allocation of any size ends with MemoryError, not with the machine.
+ADDRESSES = 4 << 30
+#: How a call may end: all other exceptions, and signals, are wrong.
+REFUSALS = (ValueError, TypeError, NumericalError, MemoryError)
 #: Seconds that one call may take, on a machine that does other work too.
 PATIENCE = 20.0
 
@@ -108,7 +121,53 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
     walk = products | {"kappa": 20.0, "alpha": 1.2, "length": 0.1, "theta": mixed + 0.0}
     walk |= {"trajectories": 3, "kept": 2, "leaps": 3, "purpose": core.Purpose.test}
     walk |= {"doc_ids": docs["doc_ids"]} | key
+    drawn = {"seed": seed, "step": 1}
+    reached = key | {"purpose": core.Purpose.test}
+    order = np.arange(WORDS)[::-1]
+    mine = {"added": np.zeros((1, padded(k))), "rank": 0, "size": 1}
+    begun = state | {"seed": seed, "chain": 1, "stream": 0} | work | team
     return {
+        "use_isa": {"name": core.isa()},
+        "philox": {"counter": np.ones((3, 4), np.uint32), "key": np.ones((3, 2), np.uint32)},
+        "row_words": {"state": np.ones((4, 16), np.uint32), "n": 3},
+        "permute": {"position": np.arange(5), "n": 9} | reached,
+        "uniforms": {"entity": np.arange(3), "ordinal": np.arange(3)} | reached,
+        "startable_threads": {"wanted": 2},
+        "zeros": {"rows": 3, "columns": 4, "dtype": "float64"},
+        "renumber": {"ids": np.array([3, 900, 3], np.int32)},
+        "decimals": {"values": mixed, "separator": ","},
+        "greatest": {"values": mixed, "top": 2},
+        "log": {"x": mixed},
+        "log1p": {"x": mixed},
+        "exp": {"x": mixed},
+        "cospi": {"x": mixed},
+        "product": {"a": mixed, "b": mixed.T.copy()},
+        "spread": {"phi": phi[:5].copy(), "theirs": phi[5:].copy(), "order": order, "alpha": 0.1}
+        | {"topics": k, "bucket": np.full(WORDS, 1 << 24), "counts": np.zeros(phi.shape, np.int64)}
+        | work
+        | team,
+        "add_counts": {"parts": np.ones((3, 8), np.int64), "out": np.ones(8, np.int64)} | team,
+        "add_rows": {"own": seen, "theirs": seen + 1, "order": np.arange(6)[::-1].copy()}
+        | {"begin": np.array([0, 1, 3, 6]), "out": np.zeros(seen.shape, np.int64)}
+        | team,
+        "simplex_add_units": {"sums": state["sums"] * 2, "added": g[:3] * 1.0, "anew": False},
+        "documents_gibbs#persistent": gibbs
+        | {"rao_blackwell": True, "z": np.zeros(ends[-1], np.int32)}
+        | {"token_ptr": ends[docs["indptr"]], "bucket": np.zeros(WORDS, np.int64)},
+        "simplex_scir#rank": state
+        | statistics
+        | {"h": 0.3, "totals": seen.sum(axis=0)}
+        | where
+        | mine,
+        "simplex_scir_rows#rank": rows | {"counts": seen} | mine,
+        "simplex_start#rank": begun | {"scale": 1.0} | mine,
+        "dirichlet_start#rank": begun | {"shape": 100.0} | mine,
+        "simplex_phi#rows": reading | {"rows": touched, "out": np.zeros_like(g[:3])},
+        "dirichlet_weights#rows": reading | {"rows": touched, "out": np.zeros_like(g[:3])},
+        "walk_phi#rows": walks | {"rows": touched} | team,
+        "simplex_smld_phi#rows": {"y": g, "log_sums": state["sums"], "topics": k}
+        | {"rows": touched, "approximate": False}
+        | team,
         "documents_gibbs": gibbs | {"rao_blackwell": True, "want_documents": True},
         "documents_gibbs#sampled": gibbs | {"rao_blackwell": False},
         "documents_gibbs#alphas": gibbs | {"rao_blackwell": True, "alpha": vector(k) * 0.1},
@@ -218,21 +277,21 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         "sphere_proportions#flat": walk | {"chart": "flat"},
         "sphere_evidence": products | {"samples": mixed[:, None].astype(np.float32)},
         "sphere_cosines": products | {"theta": mixed, "kappa": 20.0},
-        "draw#gamma": {"kind": "gamma", "parameter": np.ones(5, np.float32), "seed": seed},
-        "draw#poisson": {"kind": "poisson", "parameter": np.ones(5, np.float32), "seed": seed},
-        "latent_counts#binary": {"link": "binary", "parameter": np.ones(5), "seed": seed},
-        "latent_counts#real": {"link": "real", "parameter": np.ones(5), "seed": seed},
+        "draw#gamma": {"kind": "gamma", "parameter": np.ones(5, np.float32)} | drawn,
+        "draw#poisson": {"kind": "poisson", "parameter": np.ones(5, np.float32)} | drawn,
+        "latent_counts#binary": {"link": "binary", "parameter": np.ones(5)} | drawn,
+        "latent_counts#real": {"link": "real", "parameter": np.ones(5)} | drawn,
     }
 
 
 class Case(NamedTuple):
-    """A kernel, at so many topics, with a value in one argument: everywhere, or in one cell."""
+    """A kernel, a number of topics, and a value in one argument: everywhere, or in one cell."""
 
     kernel: str
     topics: int
     argument: str
     everywhere: bool
-    value: str
+    value: str | int
 
 
 def floats_of(arguments: dict[str, Any]) -> Iterator[tuple[str, bool]]:
@@ -245,8 +304,52 @@ def floats_of(arguments: dict[str, Any]) -> Iterator[tuple[str, bool]]:
             yield name, False
 
 
+def functions() -> dict[str, dict[str, str]]:
+    """Return the annotated arguments of every function of ``_core.pyi``, by name."""
+    path = Path(__file__).parents[1] / "pysgrld/_core.pyi"
+    found: dict[str, dict[str, str]] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            arguments = [*node.args.args, *node.args.kwonlyargs]
+            found[node.name] = {a.arg: ast.unparse(a.annotation) for a in arguments if a.annotation}
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            for name in node.targets:
+                assert isinstance(name, ast.Name)
+                found[name.id] = found[node.value.id]
+    return found
+
+
+def integers_of(function: str) -> list[str]:
+    """Return the names of the arguments of a function that are integers, or arrays of them."""
+    kinds = {"int", "Int32s", "Int64s", "Array"}
+    return [
+        name
+        for name, annotation in functions()[function].items()
+        if kinds
+        & {node.id for node in ast.walk(ast.parse(annotation)) if isinstance(node, ast.Name)}
+    ]
+
+
+def integer_cases() -> list[Case]:
+    """Every case with an integer."""
+    return [
+        Case(kernel, k, name, everywhere, value)
+        for k in TOPICS
+        for kernel, arguments in calls(k, 1, 1).items()
+        for name in integers_of(kernel.split("#")[0])
+        if arguments.get(name) is not None
+        for everywhere in ((True,) if isinstance(arguments[name], int) else (True, False))
+        for value in INTEGERS
+    ]
+
+
+def every_case() -> list[Case]:
+    """Every case: floats first."""
+    return cases() + integer_cases()
+
+
 def cases() -> list[Case]:
-    """Every case there is."""
+    """Every case with a float."""
     return [
         Case(kernel, k, name, everywhere, value)
         for k in TOPICS
@@ -255,6 +358,32 @@ def cases() -> list[Case]:
         for everywhere in ((True, False) if is_array else (True,))
         for value in VALUES
     ]
+
+
+def with_integer(x: Any, value: int, everywhere: bool) -> Any:
+    """Return an argument with an integer in it: everywhere, or in its last cell.
+
+    Arrays have the value of their type that is nearest to it.
+    """
+    if isinstance(x, int):
+        return value
+    if isinstance(x, list):
+        return [with_integer(part, value, everywhere) for part in x[:-1] * everywhere + x[-1:]]
+    out = np.array(x)
+    limits = np.iinfo(out.dtype)
+    cells = slice(None) if everywhere else slice(-1, None)
+    out.reshape(-1)[cells] = max(int(limits.min), min(int(limits.max), value))
+    return out
+
+
+def misaligned(x: Any) -> Any:
+    """Return a copy of an array, or of a list of arrays, in memory that is not aligned."""
+    if isinstance(x, list):
+        return [misaligned(part) for part in x]
+    out = np.frombuffer(bytearray(x.nbytes + 1), x.dtype, x.size, offset=1).reshape(x.shape)
+    out[...] = x
+    assert not out.flags.aligned
+    return out
 
 
 def spoilt(x: Any, value: float, everywhere: bool) -> Any:
@@ -292,20 +421,24 @@ def check(kernel: str, arguments: dict[str, Any], result: Any) -> None:
 def make(case: Case, seed: int = 1, threads: int = 1) -> str:
     """Make the call of a case; give "result", or the name of the refusal."""
     arguments = calls(case.topics, seed, threads)[case.kernel]
-    value = VALUES[case.value]
-    arguments[case.argument] = spoilt(arguments[case.argument], value, case.everywhere)
+    before = arguments[case.argument]
+    if isinstance(case.value, int):
+        arguments[case.argument] = with_integer(before, case.value, case.everywhere)
+    else:
+        arguments[case.argument] = spoilt(before, VALUES[case.value], case.everywhere)
     try:
         result = getattr(core, case.kernel.split("#")[0])(**arguments)
-    except (ValueError, NumericalError) as error:
+    except REFUSALS as error:
         return type(error).__name__
-    if case.value not in ("-1", "-inf"):  # what is negative has no counts to be checked
+    # what is negative has no counts to be checked
+    if isinstance(case.value, str) and case.value not in ("-1", "-inf"):
         check(case.kernel, arguments, result)
     return "result"
 
 
 def attack(numbers: list[int], seed: int = 1, threads: int = 1) -> list[str]:
     """Make calls in processes that may crash or hang; give what is wrong with any of them."""
-    every, wrong, left = cases(), [], list(numbers)
+    every, wrong, left = every_case(), [], list(numbers)
     while left:
         command = [sys.executable, __file__, str(seed), str(threads), *map(str, left)]
         pipe = subprocess.PIPE  # not buffered: what is waited for must not be here already
@@ -331,8 +464,12 @@ def attack(numbers: list[int], seed: int = 1, threads: int = 1) -> list[str]:
 
 if __name__ == "__main__":
     seed, threads, *numbers = map(int, sys.argv[1:])
-    every = cases()
+    every = every_case()
     for number in numbers:
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
+        # stacks of many threads are mapped, too; AddressSanitizer maps terabytes
+        is_free = "SGMC_SANITIZER" in os.environ or every[number].argument in ("threads", "wanted")
+        limit = resource.RLIM_INFINITY if is_free else ADDRESSES
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         make(every[number], seed, threads)

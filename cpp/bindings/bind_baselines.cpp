@@ -35,10 +35,7 @@ void bind_baselines(py::module_& m) {
           to = a.mutable_data();
           words = a;
         }
-        {
-          py::gil_scoped_release release;
-          run_mean_field(*active_kernels(), task, rows, to, work, threads);
-        }
+        without_lock([&] { run_mean_field(*active_kernels(), task, rows, to, work, threads); });
         return words;
       },
       py::kw_only(), py::arg("weights"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
@@ -54,7 +51,8 @@ void bind_baselines(py::module_& m) {
          std::uint64_t seed, std::uint32_t chain, std::vector<std::uint64_t> const& steps,
          std::vector<Array<std::int32_t>> z, Array<std::int64_t> const& token_ptr, Workspace& work,
          int threads) {
-        std::int64_t const stride = (topics + kPad - 1) / kPad * kPad;
+        if (rows < 0) throw py::value_error("rows: must be >= 0");
+        std::int64_t const stride = (std::int64_t{topics} + kPad - 1) / kPad * kPad;
         auto const chains = static_cast<std::int64_t>(z.size());
         auto one = task_over<CollapsedTask>(csr_of(indptr, indices, counts, rows));
         one.entity = entities_of(doc_ids, one.documents);
@@ -93,10 +91,8 @@ void bind_baselines(py::module_& m) {
         }
         auto found = lent<std::int64_t>(work, chains * rows, stride);
         std::int64_t* const to = found.mutable_data();
-        {
-          py::gil_scoped_release release;
-          run_collapsed(*active_kernels(), std::move(tasks), rows, to, work, threads);
-        }
+        without_lock(
+            [&] { run_collapsed(*active_kernels(), std::move(tasks), rows, to, work, threads); });
         return found;
       },
       py::kw_only(), py::arg("rows"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
@@ -128,8 +124,7 @@ void bind_baselines(py::module_& m) {
         task.address = address(seed, chain, step);
         task.purpose = Purpose::documents;
         task.z = z.mutable_data();
-        py::gil_scoped_release release;
-        run_mixture(*active_kernels(), task, threads);
+        without_lock([&] { run_mixture(*active_kernels(), task, threads); });
         return z;
       },
       py::kw_only(), py::arg("log_phi"), py::arg("log_weight"), py::arg("components"),

@@ -113,21 +113,20 @@ void bind_deep(py::module_& m) {
           task.mean = a.mutable_data();
           mean = a;
         }
-        {
-          py::gil_scoped_release release;
+        without_lock([&] {
           run_deep(*active_kernels(), task, rows, to, want_words ? upper : nullptr, table_counts,
                    work, threads);
-        }
+        });
         return py::make_tuple(words, above, tables, q, mean);
       },
       py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("r"), py::arg("start"),
       py::arg("indptr"), py::arg("indices"), py::arg("counts"), py::arg("doc_ids"), py::arg("a0"),
       py::arg("b0"), py::arg("e0"), py::arg("f0"), py::arg("link"), py::arg("sweeps"),
       py::arg("kept"), py::arg("held"), py::arg("rao_blackwell"), py::arg("seed"), py::arg("chain"),
-      py::arg("step"), py::arg("purpose"), py::arg("theta") = py::none(),
-      py::arg("rates") = py::none(), py::arg("totals") = py::none(), py::arg("fresh") = false,
-      py::arg("want_words") = true, py::arg("want_mean") = false, py::arg("work"),
-      py::arg("threads"));
+      py::arg("step"), py::arg("purpose"), py::arg("theta").noconvert() = py::none(),
+      py::arg("rates").noconvert() = py::none(), py::arg("totals").noconvert() = py::none(),
+      py::arg("fresh") = false, py::arg("want_words") = true, py::arg("want_mean") = false,
+      py::arg("work"), py::arg("threads"));
 
   m.def(
       "tables",

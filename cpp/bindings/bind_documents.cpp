@@ -17,10 +17,24 @@ void check_indptr(Array<std::int64_t> const& indptr, std::int64_t entries) {
 /// Held-out entries over `rows` rows.
 void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
                   std::int64_t rows) {
+  check_shape(indices, "indices", {-1});
   check_indptr(indptr, indices.shape(0));
   for (std::int64_t i = 0; i < indices.shape(0); ++i)
     if (indices.data()[i] < 0 || indices.data()[i] >= rows)
       throw py::value_error("indices: not a row of phi");
+}
+
+constexpr char const* kPlaces = "token_ptr: must give every document its tokens inside z";
+
+/// Where the tokens of each document begin and end, in an array of n: no difference of them
+/// overflows.
+void check_places(Array<std::int64_t> const& token_ptr, std::int64_t n) {
+  check_shape(token_ptr, "token_ptr", {-1});
+  std::int64_t const* const at = token_ptr.data();
+  std::int64_t const last = token_ptr.shape(0) - 1;
+  if (last < 0 || at[0] < 0 || at[last] > n) throw py::value_error(kPlaces);
+  for (std::int64_t d = 0; d < last; ++d)
+    if (at[d] > at[d + 1]) throw py::value_error(kPlaces);
 }
 
 /// Numbers of rows, of which there are n.
@@ -83,14 +97,15 @@ std::uint64_t const* entities_of(Array<std::int64_t> const& doc_ids, std::int64_
 void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
                   Csr const& documents, std::int32_t topics) {
   std::int64_t const n = documents.documents;
+  check_shape(z, "z", {-1});
   check_shape(token_ptr, "token_ptr", {n + 1});
   std::int64_t const* const at = token_ptr.data();
+  check_places(token_ptr, z.shape(0));
   for (std::int64_t d = 0; d < n; ++d) {
     std::int64_t tokens = 0;
     for (std::int64_t i = documents.indptr[d]; i < documents.indptr[d + 1]; ++i)
       tokens += documents.counts[i];
-    if (at[d] < 0 || at[d] + tokens > z.size() || at[d + 1] != at[d] + tokens)
-      throw py::value_error("token_ptr: must give every document its tokens inside z");
+    if (at[d + 1] - at[d] != tokens) throw py::value_error(kPlaces);
   }
   if (std::int64_t const tokens = at[n] - at[0];
       first_outside(z.data() + at[0], tokens, -1, topics - 1) < tokens)
@@ -111,10 +126,7 @@ void bind_documents(py::module_& m) {
         std::int32_t const* const from = ids.data();
         std::int32_t* const to = places.mutable_data();
         std::vector<std::int32_t> distinct;
-        {
-          py::gil_scoped_release release;
-          distinct = renumber(from, n, to);
-        }
+        without_lock([&] { distinct = renumber(from, n, to); });
         return py::make_tuple(
             Array<std::int32_t>(static_cast<py::ssize_t>(distinct.size()), distinct.data()),
             places);
@@ -176,16 +188,13 @@ void bind_documents(py::module_& m) {
           task.doc_counts = a.mutable_data();
           documents = a;
         }
-        {
-          py::gil_scoped_release release;
-          run_documents(*active_kernels(), task, to, rest, work, threads);
-        }
+        without_lock([&] { run_documents(*active_kernels(), task, to, rest, work, threads); });
         return py::make_tuple(words, documents);
       },
       py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
       py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("sweeps"), py::arg("kept"),
       py::arg("rao_blackwell"), py::arg("seed"), py::arg("chain"), py::arg("step"),
-      py::arg("purpose"), py::arg("z") = py::none(), py::arg("token_ptr") = py::none(),
+      py::arg("purpose"), py::arg("z").noconvert() = py::none(), py::arg("token_ptr") = py::none(),
       py::arg("want_words") = true, py::arg("want_documents") = false,
       py::arg("bucket").noconvert() = py::none(), py::arg("work"), py::arg("threads"));
 
@@ -207,10 +216,7 @@ void bind_documents(py::module_& m) {
         task.alpha = alphas.each.data()->lane;
         task.passes = passes;
         task.found = found.mutable_data();
-        {
-          py::gil_scoped_release release;
-          run_expected(*active_kernels(), task, rows, work, threads);
-        }
+        without_lock([&] { run_expected(*active_kernels(), task, rows, work, threads); });
         return found;
       },
       py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
@@ -222,14 +228,12 @@ void bind_documents(py::module_& m) {
         std::int64_t const n = counts.shape(0), stride = counts.shape(1);
         check_shape(alpha, "alpha", {-1});
         std::int64_t const topics = alpha.shape(0);
-        check_padding("counts", stride, static_cast<std::int32_t>(topics));
+        check_padding("counts", stride, topics);
         check_threads(threads);
         Array<double> theta({n, topics});
         double* const to = theta.mutable_data();
-        {
-          py::gil_scoped_release release;
-          run_proportions(counts.data(), n, stride, topics, alpha.data(), to, threads);
-        }
+        without_lock(
+            [&] { run_proportions(counts.data(), n, stride, topics, alpha.data(), to, threads); });
         return theta;
       },
       py::kw_only(), py::arg("counts"), py::arg("alpha"), py::arg("threads"));
@@ -254,9 +258,10 @@ void bind_documents(py::module_& m) {
         FoundRows<float> const from{phi.data(), theirs ? theirs->data() : nullptr, phi.shape(0),
                                     stride};
         std::int64_t* const to = counts.mutable_data();
-        py::gil_scoped_release release;
-        run_spread(*active_kernels(), from, order ? order->data() : nullptr, rows,
-                   alphas.share.data()->lane, bucket.data(), to, work, threads);
+        without_lock([&] {
+          run_spread(*active_kernels(), from, order ? order->data() : nullptr, rows,
+                     alphas.share.data()->lane, bucket.data(), to, work, threads);
+        });
       },
       py::kw_only(), py::arg("phi"), py::arg("theirs") = py::none(), py::arg("order") = py::none(),
       py::arg("alpha"), py::arg("topics"), py::arg("bucket"), py::arg("counts").noconvert(),
@@ -268,21 +273,16 @@ void bind_documents(py::module_& m) {
          Array<std::int64_t> const& doc_ids, Array<float> const& alpha, std::int32_t topics,
          std::uint64_t seed, std::uint32_t chain, std::uint64_t step, int threads) {
         check_shape(z, "z", {-1});
-        check_shape(token_ptr, "token_ptr", {-1});
         check_shape(alpha, "alpha", {-1});
         check_padding("alpha", alpha.shape(0), topics);
         check_threads(threads);
         Alphas const alphas(alpha, topics, alpha.shape(0));
+        check_places(token_ptr, z.shape(0));
         std::int64_t const n = token_ptr.shape(0) - 1;
-        if (n < 0 || token_ptr.data()[0] < 0 || token_ptr.data()[n] > z.shape(0))
-          throw py::value_error("token_ptr: must give every document its tokens inside z");
-        for (std::int64_t d = 0; d < n; ++d) {
-          std::int64_t const tokens = token_ptr.data()[d + 1] - token_ptr.data()[d];
-          if (tokens < 0 || tokens > kMaxCollected)
-            throw py::value_error(
-                "token_ptr: must give every document its tokens inside z, at most " +
-                std::to_string(kMaxCollected));
-        }
+        for (std::int64_t d = 0; d < n; ++d)
+          if (token_ptr.data()[d + 1] - token_ptr.data()[d] > kMaxCollected)
+            throw py::value_error(std::string(kPlaces) + ", at most " +
+                                  std::to_string(kMaxCollected));
         for (std::int64_t i = token_ptr.data()[0]; i < token_ptr.data()[n]; ++i)
           if (z.data()[i] < 0 || z.data()[i] >= topics)
             throw py::value_error("z: topics must be in [0, K)");
@@ -298,10 +298,7 @@ void bind_documents(py::module_& m) {
                              .purpose = Purpose::alpha_evidence,
                              .q = q.mutable_data()};
         std::int64_t* const to = tables.mutable_data();
-        {
-          py::gil_scoped_release release;
-          run_alpha(*active_kernels(), task, n, to, threads);
-        }
+        without_lock([&] { run_alpha(*active_kernels(), task, n, to, threads); });
         return py::make_tuple(tables, q);
       },
       py::kw_only(), py::arg("z"), py::arg("token_ptr"), py::arg("doc_ids"), py::arg("alpha"),
@@ -314,8 +311,7 @@ void bind_documents(py::module_& m) {
         check_shape(out, "out", {parts.shape(1)});
         check_threads(threads);
         std::int64_t* const to = out.mutable_data();
-        py::gil_scoped_release release;
-        run_add(parts.data(), parts.shape(0), parts.shape(1), to, threads);
+        without_lock([&] { run_add(parts.data(), parts.shape(0), parts.shape(1), to, threads); });
       },
       py::kw_only(), py::arg("parts"), py::arg("out").noconvert(), py::arg("threads"));
 
@@ -327,20 +323,20 @@ void bind_documents(py::module_& m) {
         check_shape(own, "own", {-1, -1});
         check_shape(theirs, "theirs", {-1, own.shape(1)});
         check_shape(order, "order", {own.shape(0) + theirs.shape(0)});
-        std::int64_t const rows = begin.size() - 1, n = order.shape(0);
         check_shape(begin, "begin", {-1});
+        std::int64_t const rows = begin.shape(0) - 1, n = order.shape(0);
+        if (rows < 0) throw py::value_error("begin: must go from 0 to the end of order");
         check_shape(out, "out", {rows, own.shape(1)});
         check_threads(threads);
         std::int64_t const *const from = order.data(), *const at = begin.data();
         check_order(order, n);
-        if (rows < 0 || at[0] != 0 || at[rows] != n)
+        if (at[0] != 0 || at[rows] != n)
           throw py::value_error("begin: must go from 0 to the end of order");
         for (std::int64_t r = 0; r < rows; ++r)
           if (at[r + 1] <= at[r]) throw py::value_error("begin: must increase strictly");
         FoundRows<std::int64_t> const found{own.data(), theirs.data(), own.shape(0), own.shape(1)};
         std::int64_t* const to = out.mutable_data();
-        py::gil_scoped_release release;
-        run_add_rows(found, from, at, rows, to, threads);
+        without_lock([&] { run_add_rows(found, from, at, rows, to, threads); });
       },
       py::kw_only(), py::arg("own"), py::arg("theirs"), py::arg("order"), py::arg("begin"),
       py::arg("out").noconvert(), py::arg("threads"));
@@ -351,13 +347,13 @@ void bind_documents(py::module_& m) {
          Array<std::int32_t> const& indices, Array<std::int64_t> const& doc_counts,
          Array<std::int64_t> const& tokens, Alpha const& alpha, double factor, int threads) {
         check_shape(phi, "phi", {-1, -1});
+        check_scored(indptr, indices, phi.shape(0));
         std::int64_t const stride = phi.shape(1), n = indptr.shape(0) - 1;
         check_shape(doc_counts, "doc_counts", {n, stride});
         check_shape(tokens, "tokens", {n});
         check_padding("phi", stride, topics);
         Alphas const alphas(alpha, topics, stride);
         check_threads(threads);
-        check_scored(indptr, indices, phi.shape(0));
         Array<double> p(indices.shape(0));
         PredictiveTask const task{.phi = phi.data(),
                                   .stride = stride,
@@ -371,8 +367,7 @@ void bind_documents(py::module_& m) {
                                   .factor = factor,
                                   .theta = nullptr,
                                   .p = p.mutable_data()};
-        py::gil_scoped_release release;
-        run_predictive(*active_kernels(), task, n, threads);
+        without_lock([&] { run_predictive(*active_kernels(), task, n, threads); });
         return p;
       },
       py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
@@ -383,11 +378,11 @@ void bind_documents(py::module_& m) {
       [](Array<float> const& phi, std::int32_t topics, Array<std::int64_t> const& indptr,
          Array<std::int32_t> const& indices, Array<float> const& theta, int threads) {
         check_shape(phi, "phi", {-1, -1});
+        check_scored(indptr, indices, phi.shape(0));
         std::int64_t const stride = phi.shape(1), n = indptr.shape(0) - 1;
         check_shape(theta, "theta", {n, stride});
         check_padding("phi", stride, topics);
         check_threads(threads);
-        check_scored(indptr, indices, phi.shape(0));
         Array<double> p(indices.shape(0));
         PredictiveTask task{};
         task.phi = phi.data();
@@ -397,8 +392,7 @@ void bind_documents(py::module_& m) {
         task.indices = indices.data();
         task.theta = theta.data();
         task.p = p.mutable_data();
-        py::gil_scoped_release release;
-        run_predictive(*active_kernels(), task, n, threads);
+        without_lock([&] { run_predictive(*active_kernels(), task, n, threads); });
         return p;
       },
       py::kw_only(), py::arg("phi"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),

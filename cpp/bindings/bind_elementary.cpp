@@ -14,8 +14,7 @@ void define(py::module_& m, char const* name, Function ElementaryKernels::*of) {
         double const* const in = x.data();
         double* const data = out.mutable_data();
         Function const function = active_kernels()->elementary.*of;
-        py::gil_scoped_release const release;
-        function(in, out.size(), data);
+        without_lock([&] { function(in, out.size(), data); });
         return out;
       },
       py::arg("x").noconvert());
@@ -38,8 +37,7 @@ void bind_elementary(py::module_& m) {
         double* const data = out.mutable_data();
         std::int64_t const rows = a.shape(0), inner = a.shape(1), columns = b.shape(1);
         KernelTable const& k = *active_kernels();
-        py::gil_scoped_release const release;
-        k.elementary.product(left, right, rows, inner, columns, data);
+        without_lock([&] { k.elementary.product(left, right, rows, inner, columns, data); });
         return out;
       },
       py::arg("a").noconvert(), py::arg("b").noconvert());

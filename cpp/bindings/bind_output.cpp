@@ -11,13 +11,12 @@ void bind_output(py::module_& m) {
         std::size_t const most = static_cast<std::size_t>(n) * (kDecimal + separator.size());
         std::unique_ptr<char[]> const text(new char[static_cast<std::size_t>(rows) * most + 1]);
         std::vector<std::size_t> ends;
-        {
-          py::gil_scoped_release const release;
+        without_lock([&] {
           std::size_t end = 0;
           for (std::int64_t i = 0; i < rows; ++i)
             ends.push_back(end += write_decimals(values.data() + i * n, n, separator, point,
                                                  text.get() + end));
-        }
+        });
         py::list out(ends.size());
         for (std::size_t i = 0, begin = 0; i < ends.size(); begin = ends[i], ++i)
           out[i] = py::bytes(text.get() + begin, ends[i] - begin);
@@ -35,8 +34,7 @@ void bind_output(py::module_& m) {
                                 std::to_string(top));
         Array<std::int32_t> out({rows, top});
         std::int32_t* const data = out.mutable_data();
-        py::gil_scoped_release const release;
-        find_greatest(values.data(), rows, n, top, data);
+        without_lock([&] { find_greatest(values.data(), rows, n, top, data); });
         return out;
       },
       py::arg("values").noconvert(), py::kw_only(), py::arg("top"));

@@ -77,6 +77,7 @@ void bind_random(py::module_& m) {
          std::uint32_t chain, Purpose purpose, std::uint64_t step) {
         check_shape(position, "position", {-1});
         std::int64_t const count = position.shape(0);
+        if (n < 0) throw py::value_error("n: must be >= 0");
         for (std::int64_t i = 0; i < count; ++i)
           if (position.data()[i] < 0 || position.data()[i] >= n)
             throw py::value_error("position: " + std::to_string(position.data()[i]) +
@@ -85,8 +86,7 @@ void bind_random(py::module_& m) {
         Address const a = address(seed, chain, step);
         auto* const to = out.mutable_data();
         auto const* const from = position.data();
-        py::gil_scoped_release release;
-        active_kernels()->random.permute(from, count, n, a, purpose, to);
+        without_lock([&] { active_kernels()->random.permute(from, count, n, a, purpose, to); });
         return out;
       },
       py::arg("position"), py::arg("n"), py::arg("seed"), py::arg("chain"), py::arg("purpose"),
@@ -109,8 +109,7 @@ void bind_random(py::module_& m) {
       "startable_threads",
       [](int wanted) {
         check_threads(wanted);
-        py::gil_scoped_release release;
-        return startable_threads(wanted);
+        return without_lock([&] { return startable_threads(wanted); });
       },
       py::arg("wanted"));
   m.def(

@@ -95,9 +95,10 @@ void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpos
         double* const to = sums.mutable_data();
         std::int64_t const v = g.shape(0);
         std::int64_t const* const of_all = totals ? totals->data() : nullptr;
-        py::gil_scoped_release release;
-        run_rows(*active_kernels(), kernel, data, v, task, to, of_all, work, threads,
-                 share ? &*share : nullptr);
+        without_lock([&] {
+          run_rows(*active_kernels(), kernel, data, v, task, to, of_all, work, threads,
+                   share ? &*share : nullptr);
+        });
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
@@ -120,6 +121,7 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
           std::int64_t rank, std::int64_t size) {
         check_state(g, sums, topics);
         check_threads(threads);
+        check_shape(rows, "rows", {-1});
         std::int64_t const n = rows.shape(0);
         auto const share = share_of(added, rank, size, g.shape(0), g.shape(1));
         for (std::int64_t i = 0; share && i < n; ++i)
@@ -139,10 +141,11 @@ void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
         task.packed = packed;
         float* const data = g.mutable_data();
         double* const to = sums.mutable_data();
-        py::gil_scoped_release release;
-        if (n > 0)
-          run_rows(*active_kernels(), kernel, data, n, task, to, nullptr, work, threads,
-                   share ? &*share : nullptr);
+        without_lock([&] {
+          if (n > 0)
+            run_rows(*active_kernels(), kernel, data, n, task, to, nullptr, work, threads,
+                     share ? &*share : nullptr);
+        });
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("lengths"), py::arg("counts"), py::arg("factor"),
@@ -191,6 +194,7 @@ void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
           std::optional<Array<float>> out) {
         check_state(g, sums, topics);
         check_threads(threads);
+        if (rows) check_shape(*rows, "rows", {-1});
         std::int64_t const n = rows ? rows->shape(0) : g.shape(0), stride = g.shape(1);
         if (out) check_shape(*out, "out", {n, stride});
         if (rows)
@@ -200,8 +204,9 @@ void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
         if (!out) out = work ? lent<float>(*work, n, stride) : aligned<float>({n, stride}, false);
         float* const to = out->mutable_data();
         std::int32_t const* const from = rows ? rows->data() : nullptr;
-        py::gil_scoped_release release;
-        run(*active_kernels(), g.data(), sums.data(), from, n, stride, topics, to, threads);
+        without_lock([&] {
+          run(*active_kernels(), g.data(), sums.data(), from, n, stride, topics, to, threads);
+        });
         return *out;
       },
       py::kw_only(), py::arg("g"), py::arg("sums"), py::arg("topics"), py::arg("rows"),
@@ -244,9 +249,10 @@ void bind_simplex(py::module_& m) {
                                         Purpose::tlasgr_noise, address(seed, chain, step, stream));
         float* const data = g.mutable_data();
         double* const to = sums.mutable_data();
-        py::gil_scoped_release release;
-        run_tlasgr(*active_kernels(), data, g.shape(0), task, to, steps.data(), totals.data(), clip,
-                   work, threads);
+        without_lock([&] {
+          run_tlasgr(*active_kernels(), data, g.shape(0), task, to, steps.data(), totals.data(),
+                     clip, work, threads);
+        });
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("steps"),
@@ -269,9 +275,10 @@ void bind_simplex(py::module_& m) {
         task.h = h;
         float* const data = y.mutable_data();
         double* const to = log_sums.mutable_data();
-        py::gil_scoped_release release;
-        run_smld(*active_kernels(), data, y.shape(0), task, to, totals.data(), approximate, work,
-                 threads);
+        without_lock([&] {
+          run_smld(*active_kernels(), data, y.shape(0), task, to, totals.data(), approximate, work,
+                   threads);
+        });
       },
       py::kw_only(), py::arg("y").noconvert(), py::arg("log_sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
@@ -283,6 +290,7 @@ void bind_simplex(py::module_& m) {
          std::optional<Array<std::int32_t>> rows, bool approximate, Workspace* work, int threads) {
         check_state(y, log_sums, topics);
         check_threads(threads);
+        if (rows) check_shape(*rows, "rows", {-1});
         std::int64_t const n = rows ? rows->shape(0) : y.shape(0), stride = y.shape(1);
         if (rows)
           for (std::int64_t i = 0; i < n; ++i)
@@ -291,9 +299,10 @@ void bind_simplex(py::module_& m) {
         auto out = work ? lent<float>(*work, n, stride) : aligned<float>({n, stride}, false);
         float* const to = out.mutable_data();
         std::int32_t const* const from = rows ? rows->data() : nullptr;
-        py::gil_scoped_release release;
-        run_smld_phi(*active_kernels(), y.data(), log_sums.data(), from, n, stride, topics,
-                     approximate, to, threads);
+        without_lock([&] {
+          run_smld_phi(*active_kernels(), y.data(), log_sums.data(), from, n, stride, topics,
+                       approximate, to, threads);
+        });
         return out;
       },
       py::kw_only(), py::arg("y"), py::arg("log_sums"), py::arg("topics"), py::arg("rows"),
@@ -313,9 +322,10 @@ void bind_simplex(py::module_& m) {
         if (lengths) check_lengths(*lengths, n);
         double* const to = total.mutable_data();
         double const* const from = lengths ? lengths->data() : nullptr;
-        py::gil_scoped_release release;
-        run_add_phi(*active_kernels(), g.data(), sums.data(), from, eta, n, stride, topics, to,
-                    threads);
+        without_lock([&] {
+          run_add_phi(*active_kernels(), g.data(), sums.data(), from, eta, n, stride, topics, to,
+                      threads);
+        });
       },
       py::kw_only(), py::arg("total").noconvert(), py::arg("g"), py::arg("sums"), py::arg("topics"),
       py::arg("eta"), py::arg("lengths"), py::arg("threads"));
@@ -337,9 +347,10 @@ void bind_simplex(py::module_& m) {
             throw py::value_error("kappa: must be positive and finite");
         double* const data = log_g.mutable_data();
         double const* const rates = kappa ? kappa->data() : nullptr;
-        py::gil_scoped_release release;
-        run_scir_log(*active_kernels(), data, shape.data(), log_g.shape(0), log_g.shape(1), h,
-                     rates, address(seed, chain, step, stream), threads);
+        without_lock([&] {
+          run_scir_log(*active_kernels(), data, shape.data(), log_g.shape(0), log_g.shape(1), h,
+                       rates, address(seed, chain, step, stream), threads);
+        });
       },
       py::kw_only(), py::arg("log_g").noconvert(), py::arg("shape"), py::arg("h"),
       py::arg("kappa") = py::none(), py::arg("seed"), py::arg("chain"), py::arg("step"),

@@ -77,11 +77,10 @@ void bind_points(py::module_& m) {
         Array<double> gram({shape.stride, shape.stride}), along(shape.stride);
         double *const to = gram.mutable_data(), *const also = along.mutable_data();
         double const* const of = centre ? centre->data() : nullptr;
-        {
-          py::gil_scoped_release release;
+        without_lock([&] {
           run_sphere_moments(*active_kernels(), x.data(), of, x.shape(0), shape, to, also, work,
                              threads);
-        }
+        });
         return py::make_tuple(gram, along);
       },
       py::kw_only(), py::arg("x"), py::arg("topics"), py::arg("centre"), py::arg("work"),
@@ -105,9 +104,10 @@ void bind_points(py::module_& m) {
         task.part = part;
         double *const force = gradient.mutable_data(), *const pace = v.mutable_data(),
                       *const to = squares.mutable_data();
-        py::gil_scoped_release release;
-        run_sphere_force(*active_kernels(), force, x.data(), x.shape(0), task, pace, damp, to, work,
-                         threads);
+        without_lock([&] {
+          run_sphere_force(*active_kernels(), force, x.data(), x.shape(0), task, pace, damp, to,
+                           work, threads);
+        });
       },
       py::kw_only(), py::arg("gradient").noconvert(), py::arg("x"), py::arg("v").noconvert(),
       py::arg("squares").noconvert(), py::arg("topics"), py::arg("length"), py::arg("sd"),
@@ -124,8 +124,10 @@ void bind_points(py::module_& m) {
         double *const place = x.mutable_data(), *const pace = v.mutable_data(),
                       *const to = squares.mutable_data();
         std::int64_t const n = x.shape(0);
-        py::gil_scoped_release release;
-        run_sphere_drift(*active_kernels(), place, pace, n, shape, length, damp, to, work, threads);
+        without_lock([&] {
+          run_sphere_drift(*active_kernels(), place, pace, n, shape, length, damp, to, work,
+                           threads);
+        });
       },
       py::kw_only(), py::arg("x").noconvert(), py::arg("v").noconvert(),
       py::arg("squares").noconvert(), py::arg("topics"), py::arg("length"), py::arg("damp"),
@@ -139,10 +141,8 @@ void bind_points(py::module_& m) {
         check_threads(threads);
         auto along = aligned<double>({of.documents, shape.stride}, false);
         double* const to = along.mutable_data();
-        {
-          py::gil_scoped_release release;
-          run_sphere_along(*active_kernels(), x.data(), shape.stride, of, to, threads);
-        }
+        without_lock(
+            [&] { run_sphere_along(*active_kernels(), x.data(), shape.stride, of, to, threads); });
         return along;
       },
       py::kw_only(), py::arg("x"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
@@ -170,10 +170,9 @@ void bind_points(py::module_& m) {
         task.outer = outer.data();
         auto gradient = aligned<double>({x.shape(0), task.stride}, false);
         double* const to = gradient.mutable_data();
-        {
-          py::gil_scoped_release release;
+        without_lock([&] {
           run_sphere_gradient(*active_kernels(), x.data(), to, x.shape(0), task, of, work, threads);
-        }
+        });
         return gradient;
       },
       py::kw_only(), py::arg("x"), py::arg("topics"), py::arg("centre"), py::arg("pull"),
@@ -200,11 +199,10 @@ void bind_points(py::module_& m) {
         task.of_other = of_other;
         Array<double> squares(task.stride);
         double *const sum = first.mutable_data(), *const to = squares.mutable_data();
-        {
-          py::gil_scoped_release release;
+        without_lock([&] {
           run_sphere_halves(*active_kernels(), x.data(), sum, other.data(), x.shape(0), task, to,
                             work, threads);
-        }
+        });
         return squares;
       },
       py::kw_only(), py::arg("x"), py::arg("topics"), py::arg("first").noconvert(),
@@ -253,10 +251,7 @@ void bind_documents_of_points(py::module_& m) {
         task.samples = samples.mutable_data();
         task.accepted = accepted.mutable_data();
         task.jumped = jumped.mutable_data();
-        {
-          py::gil_scoped_release release;
-          run_sphere_proportions(*active_kernels(), task, work, threads);
-        }
+        without_lock([&] { run_sphere_proportions(*active_kernels(), task, work, threads); });
         return py::make_tuple(samples, accepted, jumped);
       },
       py::kw_only(), py::arg("gram"), py::arg("along"), py::arg("topics"), py::arg("kappa"),
@@ -281,10 +276,7 @@ void bind_documents_of_points(py::module_& m) {
         task.proportions = proportions.mutable_data();
         task.cosines = cosines.mutable_data();
         double* const to = outer.mutable_data();
-        {
-          py::gil_scoped_release release;
-          run_sphere_evidence(*active_kernels(), task, n, to, work, threads);
-        }
+        without_lock([&] { run_sphere_evidence(*active_kernels(), task, n, to, work, threads); });
         return py::make_tuple(proportions, outer, cosines);
       },
       py::kw_only(), py::arg("gram"), py::arg("along"), py::arg("topics"), py::arg("samples"),
@@ -302,10 +294,7 @@ void bind_documents_of_points(py::module_& m) {
         CosinesTask const task{gram.data(), along.data(),           theta.data(),
                                nullptr,     theta.shape(0),         stride,
                                topics,      finite("kappa", kappa), found.mutable_data()};
-        {
-          py::gil_scoped_release release;
-          run_sphere_cosines(*active_kernels(), task, n, work, threads);
-        }
+        without_lock([&] { run_sphere_cosines(*active_kernels(), task, n, work, threads); });
         return found;
       },
       py::kw_only(), py::arg("gram"), py::arg("along"), py::arg("topics"), py::arg("theta"),

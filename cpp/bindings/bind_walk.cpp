@@ -66,8 +66,9 @@ void bind_walk(py::module_& m) {
                             static_cast<float>(weight), warm};
         float *const data = b.mutable_data(), *const mean = curvature.mutable_data();
         double* const to = log_sums.mutable_data();
-        py::gil_scoped_release release;
-        run_walk_step(*active_kernels(), data, mean, task, prior, move, to, work, threads);
+        without_lock([&] {
+          run_walk_step(*active_kernels(), data, mean, task, prior, move, to, work, threads);
+        });
       },
       py::kw_only(), py::arg("b").noconvert(), py::arg("curvature").noconvert(),
       py::arg("log_sums").noconvert(), py::arg("topics"), py::arg("rows"), py::arg("counts"),
@@ -91,8 +92,9 @@ void bind_walk(py::module_& m) {
         float* const data = b.mutable_data();
         double* const to = log_sums.mutable_data();
         std::int64_t* const found = accepted.mutable_data();
-        py::gil_scoped_release release;
-        run_walk_accept(*active_kernels(), data, task, prior, to, found, work, threads);
+        without_lock([&] {
+          run_walk_accept(*active_kernels(), data, task, prior, to, found, work, threads);
+        });
         return accepted;
       },
       py::kw_only(), py::arg("b").noconvert(), py::arg("log_sums").noconvert(), py::arg("topics"),
@@ -105,6 +107,7 @@ void bind_walk(py::module_& m) {
          std::optional<Array<std::int32_t>> rows, Workspace* work, int threads) {
         WalkTask const task = walk_of(b, log_sums, topics);
         check_threads(threads);
+        if (rows) check_shape(*rows, "rows", {-1});
         std::int64_t const n = rows ? rows->shape(0) : b.shape(0);
         if (rows)
           for (std::int64_t i = 0; i < n; ++i)
@@ -114,8 +117,9 @@ void bind_walk(py::module_& m) {
             work ? lent<float>(*work, n, task.stride) : aligned<float>({n, task.stride}, false);
         float* const to = out.mutable_data();
         std::int32_t const* const from = rows ? rows->data() : nullptr;
-        py::gil_scoped_release release;
-        run_walk_phi(*active_kernels(), b.data(), from, n, task, log_sums.data(), to, threads);
+        without_lock([&] {
+          run_walk_phi(*active_kernels(), b.data(), from, n, task, log_sums.data(), to, threads);
+        });
         return out;
       },
       py::kw_only(), py::arg("b"), py::arg("log_sums"), py::arg("topics"), py::arg("rows"),

@@ -1,9 +1,11 @@
 // Conversion and checks only: every function here says which argument is wrong and what is wanted.
 #pragma once
 
+#include <cxxabi.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <limits>
@@ -11,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -21,8 +24,21 @@ namespace sgmc::bindings {
 
 namespace py = pybind11;
 
+/// A C-contiguous array of T whose values are aligned. An argument that is none is copied to one,
+/// unless the kernel writes to it (`noconvert`): then it is refused.
 template <class T>
-using Array = py::array_t<T, py::array::c_style>;
+class Array
+    : public py::array_t<T, +py::array::c_style | +py::detail::npy_api::NPY_ARRAY_ALIGNED_> {
+  using Base = py::array_t<T, +py::array::c_style | +py::detail::npy_api::NPY_ARRAY_ALIGNED_>;
+
+ public:
+  using Base::Base;
+  /// Whether an object is such an array as it stands.
+  static bool check_(py::handle object) {
+    return Base::check_(object) &&
+           py::detail::check_flags(object.ptr(), py::detail::npy_api::NPY_ARRAY_ALIGNED_);
+  }
+};
 
 void bind_random(py::module_& m);
 void bind_baselines(py::module_& m);
@@ -40,6 +56,51 @@ Link link_of(std::string const& name);
 
 /// The kernels in use; `use_isa` changes them (bind_random.cpp).
 KernelTable const*& active_kernels();
+
+/// Leaves the interpreter's lock to other threads while it lives.
+class WithoutLock {
+ public:
+  WithoutLock() : thread_(PyEval_SaveThread()) {}
+  ~WithoutLock() {
+#if defined(__GLIBCXX__)
+    // A daemon thread does not get the lock again when Python ends: before 3.14 it is unwound
+    // here, which ends the process by abort (134) at the first destructor. It waits instead.
+    try {
+      PyEval_RestoreThread(thread_);
+    } catch (abi::__forced_unwind const&) {
+      for (;;) pause();
+    }
+#else
+    PyEval_RestoreThread(thread_);
+#endif
+  }
+  WithoutLock(WithoutLock const&) = delete;
+  WithoutLock& operator=(WithoutLock const&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+/// Calls a kernel without the interpreter's lock, which is held again when this returns: without it
+/// no Python object may be made, copied or destroyed.
+template <class Kernel>
+auto without_lock(Kernel&& kernel) {
+  using Result = decltype(kernel());
+  static_assert(std::is_void_v<Result> || std::is_arithmetic_v<Result>);
+  WithoutLock const released;
+  return kernel();
+}
+
+/// Values of an array of this shape; throws where they are none or take more bytes than there are.
+inline std::size_t values_of(std::initializer_list<std::int64_t> shape, std::size_t bytes) {
+  std::size_t n = 1;
+  for (std::int64_t const size : shape) {
+    if (size < 0) throw py::value_error("shape: must not be negative");
+    if (__builtin_mul_overflow(n, static_cast<std::size_t>(size), &n)) throw std::bad_alloc();
+  }
+  if (n > (std::size_t{1} << 62) / bytes) throw std::bad_alloc();
+  return n;
+}
 
 template <class T>
 void check_shape(Array<T> const& a, char const* name, std::initializer_list<std::int64_t> shape) {
@@ -71,7 +132,7 @@ void check_positive(char const* name, Real x) {
 }
 
 /// Rows padded to the width of a vector, K of their values used.
-inline void check_padding(char const* name, std::int64_t stride, std::int32_t topics) {
+inline void check_padding(char const* name, std::int64_t stride, std::int64_t topics) {
   if (stride % kPad != 0 || topics < 1 || topics > stride)
     throw py::value_error(std::string(name) +
                           ": rows must be padded to a multiple of 16 and hold K values");
@@ -116,6 +177,7 @@ void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token
 /// of the array. Its rows start on cache lines where the stride is one of `padded`.
 template <class T>
 Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
+  values_of({rows, stride}, sizeof(T));
   auto memory = std::make_unique<Lent<T>>(work, rows * stride);
   py::capsule const owner(memory.get(), [](void* p) { delete static_cast<Lent<T>*>(p); });
   T* const data = memory.release()->data();
@@ -125,14 +187,12 @@ Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
 /// A new C-contiguous array whose rows start on cache lines.
 template <class T>
 Array<T> aligned(std::initializer_list<std::int64_t> shape, bool zero) {
-  std::size_t bytes = sizeof(T);
-  std::vector<py::ssize_t> dims;
-  for (std::int64_t n : shape) {
-    dims.push_back(n);
-    bytes *= static_cast<std::size_t>(n);
-  }
+  std::size_t const bytes = values_of(shape, sizeof(T)) * sizeof(T);
+  std::vector<py::ssize_t> const dims(shape.begin(), shape.end());
   constexpr std::align_val_t line{64};
-  void* const data = ::operator new(bytes + 64, line);
+  // nothrow: with the sanitizers the other one ends the process where there is no memory
+  void* const data = ::operator new(bytes + 64, line, std::nothrow);
+  if (!data) throw std::bad_alloc();
   if (zero) std::memset(data, 0, bytes);
   py::capsule owner(data, [](void* p) { ::operator delete(p, std::align_val_t{64}); });
   return Array<T>(dims, static_cast<T*>(data), owner);
@@ -144,3 +204,16 @@ inline Address address(std::uint64_t seed, std::uint32_t chain, std::uint64_t st
 }
 
 }  // namespace sgmc::bindings
+
+/// As of `array_t`, whose own does not look at alignment.
+template <class T>
+struct pybind11::detail::pyobject_caster<sgmc::bindings::Array<T>> {
+  using type = sgmc::bindings::Array<T>;
+  bool load(handle source, bool convert) {
+    if (!convert && !type::check_(source)) return false;
+    value = reinterpret_borrow<type>(type::ensure(source));
+    return static_cast<bool>(value);
+  }
+  static handle cast(handle const& source, return_value_policy, handle) { return source.inc_ref(); }
+  PYBIND11_TYPE_CASTER(type, (handle_type_name<array_t<T, array::c_style>>::name));
+};

@@ -12,6 +12,7 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
   std::int64_t const n = task.documents;
   int const layers = task.layers;
   Extent const extent = extent_of(task);
+  if (task.link == Link::counts) check_collected(extent, 1);  // tables are drawn token by token
   // an entry is split over the topics in one go, whatever its count
   check_draws(task.indptr[n] + n, task.sweeps);
   std::int64_t next = 0;

@@ -38,16 +38,6 @@ WaitingCounts waiting_counts(DocumentsTask const& task, std::size_t room, Scratc
   return w;
 }
 
-/// Throws std::invalid_argument where a document is too long to be counted exactly.
-void check_collected(Extent const& extent, std::int32_t kept) {
-  for (std::size_t d = 0; d < extent.tokens.size(); ++d)
-    if (extent.tokens[d] > kMaxCollected / kept)
-      throw std::invalid_argument("document " + std::to_string(d) + " has " +
-                                  std::to_string(extent.tokens[d]) + " tokens: at most " +
-                                  std::to_string(kMaxCollected / kept) + " can be counted in " +
-                                  std::to_string(kept) + " kept sweeps");
-}
-
 /// Whether one sweep over a document is made sooner over the topics that it uses than over all:
 /// their columns are copied for that sweep alone. By what was measured, in tenths of a nanosecond:
 /// a cell of a column, a token that has columns, and a block of topics of a token.
@@ -78,14 +68,24 @@ std::int64_t sparse_first(DocumentsTask const& task, Extent& extent) {
 
 }  // namespace
 
-void check_draws(std::int64_t items, std::int32_t sweeps) {
+void check_collected(Extent const& extent, std::int32_t kept) {
+  for (std::size_t d = 0; d < extent.tokens.size(); ++d)
+    if (extent.tokens[d] > kMaxCollected / kept)
+      throw std::invalid_argument("document " + std::to_string(d) + " has " +
+                                  std::to_string(extent.tokens[d]) + " tokens: at most " +
+                                  std::to_string(kMaxCollected / kept) + " can be counted in " +
+                                  std::to_string(kept) + " kept sweeps");
+}
+
+void check_draws(std::int64_t items, std::int32_t sweeps, char const* name) {
   if (sweeps > kMaxSweeps)
-    throw std::invalid_argument("sweeps: " + std::to_string(sweeps) + ", wanted at most " +
-                                std::to_string(kMaxSweeps));
-  if (items > kMaxDraws / sweeps)
-    throw std::invalid_argument("sweeps: " + std::to_string(items) + " tokens or entries times " +
-                                std::to_string(sweeps) + " sweeps, wanted at most " +
-                                std::to_string(kMaxDraws) + " draws in one call");
+    throw std::invalid_argument(std::string(name) + ": " + std::to_string(sweeps) +
+                                ", wanted at most " + std::to_string(kMaxSweeps));
+  if (sweeps > 0 && items > kMaxDraws / sweeps)
+    throw std::invalid_argument(std::string(name) + ": " + std::to_string(items) +
+                                " tokens or entries times " + std::to_string(sweeps) + " " + name +
+                                ", wanted at most " + std::to_string(kMaxDraws) +
+                                " draws in one call");
 }
 
 namespace {
@@ -253,7 +253,7 @@ void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Wo
                   int threads) {
   Scratch memory(work);
   Extent const extent = extent_of(task);
-  check_draws(task.indptr[task.documents] + task.documents, task.passes + 1);
+  check_draws(task.indptr[task.documents] + task.documents, task.passes, "passes");
   std::int64_t next = 0;
   task.order = extent.order.data();
   task.next = &next;
@@ -342,7 +342,7 @@ void run_add(std::int64_t const* parts, std::int64_t n, std::int64_t size, std::
   parallel_for((size + kChunk - 1) / kChunk, threads, [&](std::int64_t chunk, int) {
     std::int64_t const begin = chunk * kChunk, end = std::min(size, begin + kChunk);
     for (std::int64_t p = 0; p < n; ++p)
-      for (std::int64_t i = begin; i < end; ++i) out[i] += parts[p * size + i];
+      for (std::int64_t i = begin; i < end; ++i) out[i] = sum_of(out[i], parts[p * size + i]);
   });
 }
 
@@ -356,7 +356,7 @@ void run_add_rows(FoundRows<std::int64_t> const& found, std::int64_t const* orde
       std::int64_t i = begin[r];
       if (i + 1 < begin[r + 1]) {  // two at once: most rows have one or two
         std::int64_t const *const a = found.row(order[i]), *const b = found.row(order[i + 1]);
-        for (std::int64_t k = 0; k < stride; ++k) to[k] = a[k] + b[k];
+        for (std::int64_t k = 0; k < stride; ++k) to[k] = sum_of(a[k], b[k]);
         i += 2;
       } else {
         std::copy_n(found.row(order[i]), stride, to);
@@ -364,7 +364,7 @@ void run_add_rows(FoundRows<std::int64_t> const& found, std::int64_t const* orde
       }
       for (; i < begin[r + 1]; ++i) {
         std::int64_t const* const a = found.row(order[i]);
-        for (std::int64_t k = 0; k < stride; ++k) to[k] += a[k];
+        for (std::int64_t k = 0; k < stride; ++k) to[k] = sum_of(to[k], a[k]);
       }
     }
   });

@@ -126,8 +126,10 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
     std::vector<std::int64_t> total(ratio.size(), 0);
     if (totals) total.assign(totals, totals + stride);
     for (std::int64_t i = 0; !totals && i < task.n_touched; ++i)
-      for (std::int64_t c = 0; c < stride; ++c)
-        total[static_cast<std::size_t>(c)] += task.counts[i * stride + c];
+      for (std::int64_t c = 0; c < stride; ++c) {
+        std::int64_t& all = total[static_cast<std::size_t>(c)];
+        all = sum_of(all, task.counts[i * stride + c]);
+      }
     for (std::int64_t c = 0; c < task.topics; ++c)
       ratio[static_cast<std::size_t>(c)] = static_cast<float>(
           static_cast<double>(total[static_cast<std::size_t>(c)]) * task.factor / sums[c]);

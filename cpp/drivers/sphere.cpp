@@ -149,7 +149,9 @@ void run_sphere_halves(KernelTable const& k, double const* x, double* first, dou
 void run_sphere_proportions(KernelTable const& k, ProportionsTask task, Workspace& work,
                             int threads) {
   Scratch memory(work);
-  check_draws(task.documents * task.topics * task.leaps, task.trajectories);
+  std::int64_t items = task.documents * task.topics;
+  if (__builtin_mul_overflow(items, std::int64_t{task.leaps}, &items)) items = kMaxDraws + 1;
+  check_draws(items, task.trajectories, "trajectories");
   std::int64_t const groups = (task.documents + kTogether - 1) / kTogether;
   threads = static_cast<int>(std::clamp<std::int64_t>(groups, 1, threads));
   auto const cells = static_cast<std::size_t>(task.topics * kTogether);

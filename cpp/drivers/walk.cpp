@@ -32,8 +32,10 @@ struct Walk {
     std::vector<std::int64_t> tokens(shift.size(), 0);  // exact: the order cannot matter
     for (std::int64_t i = 0; i < task.n_touched; ++i) {
       auto const to = static_cast<std::size_t>(task.touched[i] % slices * stride);
-      for (std::int64_t c = 0; c < stride; ++c)
-        tokens[to + static_cast<std::size_t>(c)] += task.counts[i * stride + c];
+      for (std::int64_t c = 0; c < stride; ++c) {
+        std::int64_t& all = tokens[to + static_cast<std::size_t>(c)];
+        all = sum_of(all, task.counts[i * stride + c]);
+      }
     }
     total.reserve(tokens.size());
     for (std::int64_t const n : tokens)

@@ -31,8 +31,11 @@ void row_mass(float const* phi, float const* share, std::int64_t stride, std::in
 void spread_bucket(float const* phi, float const* share, std::int64_t stride, float mass,
                    std::int64_t bucket, std::int64_t* counts) noexcept {
   double const part = static_cast<double>(bucket) / static_cast<double>(mass);
-  for (std::int64_t k = 0; k < stride; ++k)
-    counts[k] += fixed_point(share ? phi[k] * share[k] : phi[k], part);
+  for (std::int64_t k = 0; k < stride; ++k) {
+    std::int64_t const more = fixed_point(share ? phi[k] * share[k] : phi[k], part);
+    counts[k] = static_cast<std::int64_t>(static_cast<std::uint64_t>(counts[k]) +
+                                          static_cast<std::uint64_t>(more));  // never undefined
+  }
 }
 
 }  // namespace sgmc::SGMC_ISA

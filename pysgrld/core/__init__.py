@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysgrld import check_interpreter
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.types import Int64s
 
 if TYPE_CHECKING:
     import pysgrld._core as core
 else:
+    check_interpreter()
     try:
         core = importlib.import_module("pysgrld._core")
     except ModuleNotFoundError as error:

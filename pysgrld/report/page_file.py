@@ -115,7 +115,7 @@ def page(
 
 
 def policy_of(page: bytes) -> str:
-    """Return the content security policy of an HTML file of `page_file`; of another file, one that forbids all.
+    """Return the content security policy in the head of a page; of other files, one that forbids all.
 
     Parameters
     ----------

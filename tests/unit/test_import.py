@@ -21,3 +21,31 @@ def test_in_the_folder_of_the_source_it_says_what_hides_the_package(tmp_path):
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"ImportError: {tmp_path} is the source of sgmc, which is not compiled")
     assert "pip install -e ." in last
+
+
+#: Imports the package in a sub-interpreter, then in the main one.
+IN_BOTH = """
+import sys
+interpreters = __import__("_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters")
+code = (
+    "import warnings; warnings.simplefilter('ignore')\\n"
+    "try:\\n"
+    "    from pysgrld import LDA\\n"
+    "except ImportError as error:\\n"
+    "    print('ImportError:', error, flush=True)"
+)
+interpreters.run_string(interpreters.create(), code)
+import pysgrld
+pysgrld.LDA
+print("main", flush=True)
+"""
+
+
+def test_a_sub_interpreter_is_refused():
+    """Red with: a wait for ever for the lock of the main interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_BOTH], capture_output=True, text=True, check=False, timeout=120
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("ImportError: pysgrld cannot be imported in a sub-interpreter")
+    assert lines[1] == "main"

@@ -7,6 +7,12 @@ import pytest
 from pysgrld.core import core
 from pysgrld.errors import NumericalError
 
+#: Arguments of a function that shares its code with one that is tried with them.
+OF_ALIASES = {
+    (f"simplex_{kernel}", argument)
+    for kernel in ("sgrld", "scir_natural", "relax", "relax_rows")
+    for argument in ("totals", "rank", "size")
+}
 SAMPLED = ["documents_gibbs", "documents_mean_field", "documents_collapsed", "documents_deep"]
 
 
@@ -25,12 +31,72 @@ def test_no_float_crashes_or_hangs_a_kernel():
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("isa", core.available_isas())
-def test_no_float_crashes_or_hangs_a_kernel_of_any_kind(isa, threads, monkeypatch):
+def test_no_number_crashes_or_hangs_a_kernel_of_any_kind(isa, threads, monkeypatch):
     """All of them, by every instruction set."""
     monkeypatch.setenv("SGMC_ISA", isa)
-    numbers = list(range(len(hostile.cases())))
+    numbers = list(range(len(hostile.every_case())))
     for seed in (1, 2):
         assert hostile.attack(numbers, seed, threads) == []
+
+
+def test_every_function_and_integer_of_the_core_is_tried():
+    """Red with: a function or an argument of ``_core.pyi`` that no call of hostile_calls.py has."""
+    calls = hostile.calls(5, 1, 1)
+    tried = {
+        (kernel.split("#")[0], name)
+        for kernel, arguments in calls.items()
+        for name, value in arguments.items()
+        if value is not None
+    }
+    takes = {name: arguments for name, arguments in hostile.functions().items() if arguments}
+    assert {kernel.split("#")[0] for kernel in calls} == set(takes)
+    assert {
+        (function, argument)
+        for function in takes
+        for argument in hostile.integers_of(function)
+        if (function, argument) not in tried | OF_ALIASES
+    } == set()
+    public = {name for name in dir(core) if not name.startswith("_")}
+    functions = {name for name in public if callable(getattr(core, name))}
+    assert functions - {"Purpose", "Workspace"} == set(hostile.functions())
+
+
+@pytest.mark.timeout(1200)
+def test_no_integer_crashes_or_hangs_a_function():
+    """Every thirteenth of all calls.
+
+    Red with: zeros(-1, 4), which wrote beside its memory; rows of -2^63 and topics of 2^31 - 1 of
+    documents_collapsed; passes of 2^31 - 1 of documents_expected (.ci/sanitizers shows overflows that
+    do no harm here).
+    """
+    first, last = len(hostile.cases()), len(hostile.every_case())
+    assert hostile.attack(list(range(first, last, 13))) == []
+
+
+@pytest.mark.parametrize("kernel", hostile.calls(5, 1, 1))
+def test_arrays_that_are_not_aligned_are_copied_or_refused(kernel):
+    """Packed records and buffers with an offset have them.
+
+    Red with: all kernels, which read them as if they were aligned: undefined, and an error of the
+    processor where it does not do that.
+    """
+    call = getattr(core, kernel.split("#")[0])
+    for name, value in hostile.calls(5, 1, 1)[kernel].items():
+        first = value[0] if isinstance(value, list) else value
+        if not isinstance(first, np.ndarray):
+            continue
+        good = hostile.calls(5, 1, 1)[kernel]
+        arguments = hostile.calls(5, 1, 1)[kernel]
+        arguments[name] = hostile.misaligned(arguments[name])
+        before = hostile.misaligned(arguments[name])
+        want = call(**good)
+        try:
+            result = call(**arguments)
+        except TypeError:  # it would be written to
+            np.testing.assert_equal(arguments[name], before)
+            continue
+        np.testing.assert_equal(result, want)
+        np.testing.assert_equal(arguments[name], good[name])
 
 
 @pytest.mark.parametrize("kernel", SAMPLED)

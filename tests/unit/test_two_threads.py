@@ -1,6 +1,8 @@
 """Two models fitted at once, in two threads of one process: each is what it is alone."""
 
 import ast
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -81,3 +83,28 @@ def test_no_module_has_a_scratch_memory_of_its_own():
         for statement in ast.parse(path.read_text()).body:
             if not isinstance(statement, ast.ClassDef | ast.FunctionDef):
                 assert "Workspace(" not in ast.unparse(statement), path
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_python_may_end_while_a_daemon_thread_fits(n_jobs):
+    """Red with: abort (134) when Python unwinds a thread that asks for the lock in C++."""
+    code = f"""
+import threading
+import numpy as np
+from pysgrld import LDA
+begun = threading.Event()
+def fit():
+    x = np.random.default_rng(0).poisson(1.0, (400, 300))
+    model = LDA(20, max_iter=10**6, n_jobs={n_jobs}, holdout=0)
+    model.partial_fit(x)
+    begun.set()
+    while True:
+        model.partial_fit(x)
+threading.Thread(target=fit, daemon=True).start()
+begun.wait()
+"""
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+        )
+        assert (done.returncode, done.stderr) == (0, "")

@@ -17,12 +17,17 @@ struct NotFinite : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The sum of two counts, modulo 2^64: what overflows was no count, and must not be undefined.
+constexpr std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 /// Throws NotFinite unless all sums of topics are finite.
 void check_sums(char const* name, double const* sums, std::int32_t topics);
 
 /// Throws std::invalid_argument unless `items` (tokens, or entries where a sweep visits those)
 /// times sweeps are at most kMaxDraws, and sweeps at most kMaxSweeps.
-void check_draws(std::int64_t items, std::int32_t sweeps);
+void check_draws(std::int64_t items, std::int32_t sweeps, char const* name = "sweeps");
 
 /// Throws NotFinite unless every row of weights (times share, where not null) has a sum that is
 /// positive and finite, also times `most`. Returns the sums, (rows), in slot `slot` of the scratch;
@@ -40,6 +45,9 @@ struct Extent {
   std::int64_t all = 0;                     // tokens of all
 };
 Extent extent_of(Csr const& documents);
+
+/// Throws std::invalid_argument where a document has too many tokens to be counted exactly.
+void check_collected(Extent const& extent, std::int32_t kept);
 
 /// The first of n numbers that is not in [low, high], or n.
 std::int64_t first_outside(std::int32_t const* x, std::int64_t n, std::int32_t low,
