@@ -37,6 +37,12 @@ HELD = 2**18
 _HEADER = 128
 
 
+def _close(fd: int) -> None:
+    """Close a file that was read: an error of the system means nothing then."""
+    with contextlib.suppress(OSError):
+        os.close(fd)
+
+
 class Vector:
     """A vector whose values lie one after the other in a file.
 
@@ -65,7 +71,7 @@ class Vector:
         self.path, self.dtype, self.offset, self.size = path, dtype, offset, size
         with open_regular(path, links=True) as (fd, _):
             self._fd = os.dup(fd)
-        weakref.finalize(self, os.close, self._fd)
+        weakref.finalize(self, _close, self._fd)
         self._gathered = 0
         self._whole: Array = np.empty(0, dtype)
         self.stamp = stamp_of(os.fstat(self._fd))

@@ -32,6 +32,7 @@ from pysgrld.corpus.vectors import GrowingFile, add_member, new_archive, stamp_o
 from pysgrld.errors import Interrupted, LockedError, OutputError, SgmcError, WriteError
 from pysgrld.run import jsonio
 from pysgrld.run.files import (
+    advice_on,
     flock,
     fsync_folder,
     read_small,
@@ -286,18 +287,32 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         except OSError as error:
             if isinstance(error, SgmcError):
                 raise
-            raise WriteError(
-                f"{store}: writing failed: {error.strerror}; nothing was left behind"
-            ) from None
+            reason = error.strerror or str(error)
+            raise WriteError(f"{store}: cannot be written: {reason}; {advice_on(error)}") from None
     finally:
         if lock is not None:
             if not stays and is_same(place, lock):  # the name still means the folder that is held
                 if begun:
-                    shutil.rmtree(work.folder, ignore_errors=True)
+                    _remove_work(work.folder)
                 unused = work.folder != place or (not begun and work.record is None)
                 if unused and not note.is_file():
-                    shutil.rmtree(place, ignore_errors=True)
-            os.close(lock)
+                    _remove_work(place)
+            with contextlib.suppress(OSError):  # it is unlocked, whatever the system says of it
+                os.close(lock)
+
+
+def _remove_work(folder: Path) -> None:
+    """Remove a folder of work, its `MARKER` last: the next process takes over what cannot be removed."""
+    with contextlib.suppress(OSError):
+        for entry in folder.iterdir():
+            if entry.name == MARKER:
+                continue
+            with contextlib.suppress(OSError):
+                is_folder = entry.is_dir() and not entry.is_symlink()
+                shutil.rmtree(entry) if is_folder else entry.unlink()
+        if {entry.name for entry in folder.iterdir()} <= {MARKER}:
+            (folder / MARKER).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def _hold(place: Path) -> int:

@@ -502,7 +502,7 @@ class RunDirectory:
         return folder
 
     def _restore_removed(self) -> None:
-        """Make again folders, options and words that were removed from the run, as far as they are known."""
+        """Write again folders, options and words that were removed from the run and are known."""
         for name in (CHECKPOINTS, SAMPLES):
             make_folder(self.path / name, "restore")
         known = {CONFIG: lambda: jsonio.sealed(self.config)}

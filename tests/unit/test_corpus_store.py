@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -443,3 +444,29 @@ def test_a_large_file_is_never_held(tmp_path, monkeypatch):
         vector.gather(np.arange(0, 1000, 2), np.full(500, 2))
         vector.gather(np.arange(0, 900, 2), np.full(450, 1))
     assert not len(vector._whole)
+
+
+def test_work_that_cannot_be_removed_is_taken_over_by_the_next_process(tmp_path, monkeypatch):
+    """A disk that fails at close() fails when folders are removed, too.
+
+    Red with: work without its mark, which the next process took for a folder of somebody else.
+    """
+
+    def remove_files_only(path, *, ignore_errors=False):
+        for entry in Path(path).iterdir():
+            if not entry.is_dir():
+                entry.unlink()
+        if not ignore_errors:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    def fail(patch):
+        with write_module.work_folder(store, identity) as work:
+            (work.folder / "about").mkdir()
+            patch.setattr(write_module.shutil, "rmtree", remove_files_only)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    store, identity = tmp_path / "b", {"a": 1}
+    with monkeypatch.context() as patch, pytest.raises(WriteError, match="Input/output error; the"):
+        fail(patch)
+    with write_module.work_folder(store, identity) as work:
+        assert not (work.folder / "about").exists()

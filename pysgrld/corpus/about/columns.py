@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.details import MOST, DocumentDetails
+from pysgrld.corpus.about.details import MOST, DocumentDetails, too_many_columns
 from pysgrld.corpus.about.scalars import MISSING, NONE, integer, spelled
 from pysgrld.corpus.about.texts import TextWriter
 from pysgrld.corpus.about.values import ColumnReading, ValueRules, read_as
@@ -225,9 +225,7 @@ class DetailsCollector:
                     if role != COLUMN and all(value is None for value in column):
                         continue
                     if len(self.columns) >= MOST + 2:
-                        raise CorpusError(
-                            f"more than {MOST} different fields; name those that are to be kept"
-                        )
+                        raise too_many_columns()
                     stem = f"c{len(self.columns)}"
                     self.columns[role, name] = GrowingColumn(self.folder, stem)
                 self.columns[role, name].append(column, found.fields.typed, first)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 from pysgrld.corpus.about.scalars import MISSING, PARSERS, STRING, TIME, spelled
 from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.reading import AUTO, CorpusOptions
+from pysgrld.errors import CorpusError
 from pysgrld.options.parse import EVERYTHING, column
 from pysgrld.types import Documents, Int64s
 
@@ -24,6 +25,13 @@ MOST = 256
 
 class FieldError(Exception):
     """A field of a record that cannot be kept; the message says which and why."""
+
+
+def too_many_columns() -> CorpusError:
+    """Return the error of documents that have more than `MOST` columns: of no single one of them."""
+    return CorpusError(
+        f"the documents have more than {MOST} columns: name those to keep, each with --meta-field NAME"
+    )
 
 
 class Fields(NamedTuple):
@@ -158,9 +166,7 @@ class FieldReader:
                 if type(value) in _NESTED:
                     raise _not_plain(name, value)
             if len(self.columns) + len(found) > MOST and len({*self.columns, *found}) > MOST:
-                raise FieldError(
-                    f"more than {MOST} different fields; name those that are to be kept"
-                )
+                raise too_many_columns()
             for name, value in found.items():
                 values = self.columns.setdefault(name, [])
                 values.extend([None] * (len(self.ids) - len(values)))

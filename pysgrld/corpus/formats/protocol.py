@@ -312,9 +312,14 @@ class Batch:
         ------
         BadDocument
             If one of its fields cannot be kept.
+        CorpusError
+            If the records up to here have too many columns: leaving out documents is no way out.
         """
         try:
             self._fields.add(fields)
+        except CorpusError as error:
+            line = None if self.noun else number
+            raise CorpusError(error.reason, self.label, line) from None
         except FieldError as error:
             raise BadDocument("field not plain", str(error)) from None
         self._count(number)
