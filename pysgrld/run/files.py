@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from pysgrld.errors import OutputError, SgmcError, WriteError
-from pysgrld.run.ownership import foreign, is_marked, list_of, marked_name
+from pysgrld.run.ownership import foreign, is_marked, list_of, marked_name, refuse_new
 
 try:
     from pysgrld.run._failpoints import fail_point as fail_point
@@ -486,6 +486,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 yield file
                 file.flush()
                 sync(file.fileno())
+            refuse_new(path)
             if (files := list_of(path.parent)) is not None:
                 files.add(path.name, temporary)
     except SgmcError:  # of what was to be written: an input that is gone is an OSError, too

@@ -16,6 +16,7 @@ import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError
 from pysgrld.run.files import read_small, regular_target, replace_file, writing
+from pysgrld.run.ownership import expect_free
 from pysgrld.types import Int64s
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
@@ -97,6 +98,7 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
                 raise OutputError(f"{path}: is a file of the search {folder}; name another file")
         if not force and os.path.lexists(path):
             raise OutputError(f"{path}: is there already; --force replaces it")
+        expect_free(whole)
 
 
 # ---- how often each word occurs in the training documents: for the unigram model

@@ -21,6 +21,8 @@ line, and is left as it was. There are four kinds of marks, and no other reason 
    manifests of checkpoints) marks the files that it lists, under the names of docs/run-directory.md. A
    folder without such a record is never taken for one: it must be empty or missing.
 
+A file that appears while a command computes is not replaced either (`expect_free`, `refuse_new`).
+
 A symbolic link is no mark: links inside such folders are foreign. Of a named file that is a link its
 target is replaced, as a shell does it.
 
@@ -273,6 +275,34 @@ class FileList:
 
 #: Folders that this process has claimed: its files there are listed.
 _claimed: set[Path] = set()
+#: Files that it will write, and that did not exist when it looked.
+_free: set[Path] = set()
+
+
+def expect_free(path: Path) -> None:
+    """Remember whether a file exists that will be written: one that appears meanwhile is not replaced."""
+    place = path.parent.resolve() / path.name
+    if os.path.lexists(place):
+        _free.discard(place)
+    else:
+        _free.add(place)
+
+
+def refuse_new(path: Path) -> None:
+    """Refuse to replace a file that was written by others since `expect_free`; call it once a file.
+
+    Raises
+    ------
+    OutputError
+        If there is one.
+    """
+    place = path.parent.resolve() / path.name
+    if place in _free and os.path.lexists(place):
+        raise OutputError(
+            f"{path}: was written by others since this command began; move it away or name another "
+            "file"
+        )
+    _free.discard(place)
 
 
 def list_of(folder: Path) -> FileList | None:
@@ -321,6 +351,7 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
                 check_owned(files, name)
                 if not force:
                     raise OutputError(f"{folder / name}: is there already; --force replaces it")
+            expect_free(folder / name)
         _claimed.add(folder.resolve())
     except (OSError, RuntimeError) as error:  # circular links
         reason = getattr(error, "strerror", None) or error

@@ -10,6 +10,7 @@ import pytest
 
 from pysgrld.errors import OutputError
 from pysgrld.run.files import whole_file
+from pysgrld.run.layout import check_outputs
 from pysgrld.run.ownership import LIST, FileList, claim_files, is_marked, marked_name
 
 
@@ -71,6 +72,25 @@ def test_force_replaces_listed_files_and_no_others(tmp_path: Path) -> None:
         claim_files(tmp_path, ["folder"], force=True)
     with pytest.raises(OutputError, match="is a file; name a folder"):
         claim_files(tmp_path / "mine", ["a"], force=True)
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    """Red with: a look at the beginning alone, and an hour of work before the file is written."""
+    for claim in (
+        lambda force: claim_files(tmp_path, ["a"], force=force),
+        lambda force: check_outputs([tmp_path / "a"], force=force),
+    ):
+        claim(False)
+        (tmp_path / "a").write_text("mine")
+        with pytest.raises(OutputError, match="was written by others since this command began"):
+            write(tmp_path / "a", "x")
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        assert (tmp_path / "a").read_text() == "mine"
+        (tmp_path / "a").unlink()
+    write(tmp_path / "a", "x")
+    write(tmp_path / "a", "twice by one command")
+    check_outputs([tmp_path / "a"], force=True)
+    write(tmp_path / "a", "named")
 
 
 def test_a_list_of_somebody_else_is_refused_and_a_cut_one_is_read(tmp_path: Path) -> None:
