@@ -129,8 +129,7 @@ def command(
     from pysgrld.report.page_file import compact
     from pysgrld.report.page_server import PageServer
     from pysgrld.run.files import whole_file
-    from pysgrld.run.layout import check_outputs
-    from pysgrld.run.ownership import claim_files
+    from pysgrld.run.layout import check_outputs, claim_outputs
 
     from .progress import Screen
 
@@ -152,7 +151,7 @@ def command(
             path = Path(out) if out is not None else place / PAGE
             check_outputs(facts if out is None else [path, *facts], force=force, inputs=read)
             if out is None:
-                claim_files(place, [PAGE], force=force)
+                claim_outputs(place, [PAGE], force=force)
         effects = None
         if effect is not None:
             effects = _effects(screen, run, effect, cluster, metadata, layer, values["threads"])

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import OutputError, UsageError
 from pysgrld.run.files import whole_file
-from pysgrld.run.ownership import LIST, claim_files, foreign, is_marked
+from pysgrld.run.layout import claim_outputs
+from pysgrld.run.ownership import LIST, foreign, is_marked
 
 
 class ExperimentSetting(NamedTuple):
@@ -94,7 +95,7 @@ def make_folder(path: Path, *, force: bool) -> None:
         )
         if holds and not force:
             raise OutputError(f"{path}: is there already; --force replaces the results in it")
-        files = claim_files(path, [], force=force)
+        files = claim_outputs(path, [], force=force)
         if holds and (other := next(files.foreign(), None)) is not None:
             raise foreign(path / other)
         path.mkdir(parents=True, exist_ok=True)

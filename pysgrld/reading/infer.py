@@ -27,7 +27,8 @@ from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
 from pysgrld.run.files import make_folder, read_small, whole_file
-from pysgrld.run.ownership import LIST, claim_files, is_marked
+from pysgrld.run.layout import claim_outputs
+from pysgrld.run.ownership import LIST, is_marked
 from pysgrld.types import Documents, Doubles
 
 #: Documents that are looked at together, at most.
@@ -298,7 +299,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         found = jsonio.parse(read_small(folder / RECORD))
         old = found if isinstance(found, dict) else None
     if force:
-        claim_files(folder, [*there, *({RECORD} & set(names))], force=True)
+        claim_outputs(folder, [*there, *({RECORD} & set(names))], force=True)
     elif old is None and folder.exists() and _has_something(folder):
         raise OutputError(
             f"{folder}: is there already, and has no parts of an inference; name another folder"
@@ -311,7 +312,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         )
     try:
         make_folder(folder, "output")
-        files = claim_files(folder, [], force=force)
+        files = claim_outputs(folder, [], force=force)
         if force:
             files.remove(there)
             there = []

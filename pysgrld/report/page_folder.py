@@ -13,8 +13,9 @@ from typing import Any, Self
 
 from pysgrld.errors import LockedError, OutputError
 from pysgrld.run.files import fsync_folder, make_folder, rename, whole_file, write_new
+from pysgrld.run.layout import claim_outputs
 from pysgrld.run.lock import hold_folder, scratch_folder
-from pysgrld.run.ownership import LIST, FileList, claim_files, is_marked
+from pysgrld.run.ownership import LIST, FileList, is_marked
 
 #: The page.
 INDEX = "index.html"
@@ -53,7 +54,7 @@ class PageFolder:
         self._written: list[dict[str, Any]] = []
         self._name: str | None = None
         self._held = contextlib.ExitStack()
-        claim_files(path, [], force=force)
+        claim_outputs(path, [], force=force)
         try:
             make_folder(path, "output")
             if (lock := hold_folder(path)) is not None:
@@ -63,7 +64,7 @@ class PageFolder:
                     raise OutputError(
                         f"{path}: has {other}, which is of no page; name another folder"
                     )
-            claim_files(path, [INDEX], force=force)
+            claim_outputs(path, [INDEX], force=force)
             self._scratch = self._held.enter_context(scratch_folder(path)) / "files"
             self._scratch.mkdir()
         except BlockingIOError:

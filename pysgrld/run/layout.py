@@ -16,7 +16,7 @@ import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError
 from pysgrld.run.files import read_small, regular_target, replace_file, writing
-from pysgrld.run.ownership import expect_free
+from pysgrld.run.ownership import LIST, FileList, claim_files, expect_free
 from pysgrld.types import Int64s
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
@@ -47,6 +47,50 @@ _OF_RUN = frozenset(
 _OF_CORPUS = frozenset({"meta.json", "vocab.txt", "word-counts.npy", "documents.npz", "texts.npz"})
 _OF_CORPUS |= {"inputs.jsonl"} | {f"{name}.npy" for name in ("indptr", "indices", "counts")}
 _OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "corpus"})
+
+
+def refuse_part(path: Path) -> None:
+    """Refuse to write a file that a run, a search or a stored corpus consists of.
+
+    Raises
+    ------
+    OutputError
+    """
+    try:
+        whole = path.resolve()
+    except (OSError, RuntimeError) as error:  # circular links
+        raise OutputError(f"{path}: cannot be looked up: {error}; name another path") from None
+    for folder in whole.parents:
+        first = whole.relative_to(folder).parts[0]
+        # two names each: a person's folder may well have a config.json or a meta.json
+        if is_run(folder) and (folder / LOG).is_file() and first in _OF_RUN:
+            raise OutputError(f"{path}: is a file of the run {folder}; name another file")
+        stored = all((folder / name).is_file() for name in ("meta.json", "indptr.npy"))
+        if stored and first in _OF_CORPUS:
+            raise OutputError(f"{path}: is a file of the stored corpus {folder}; name another file")
+        searched = all((folder / name).is_file() for name in ("search.json", LOCK))
+        if searched and first in _OF_SEARCH:
+            raise OutputError(f"{path}: is a file of the search {folder}; name another file")
+
+
+def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
+    """Claim files in a folder of outputs, as `claim_files`, which must be no part of a run or a corpus.
+
+    Parameters
+    ----------
+    folder : Path
+    names : iterable of str
+    force : bool
+
+    Raises
+    ------
+    OutputError
+        Also as `claim_files`.
+    """
+    names = list(names)
+    for name in (*names, LIST):
+        refuse_part(folder / name)
+    return claim_files(folder, names, force=force)
 
 
 def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] = ()) -> None:
@@ -83,19 +127,7 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         if whole in targets:
             raise OutputError(f"{path}: is named for two outputs; name another file")
         targets.add(whole)
-        for folder in whole.parents:
-            first = whole.relative_to(folder).parts[0]
-            # two names each: a person's folder may well have a config.json or a meta.json
-            if is_run(folder) and (folder / LOG).is_file() and first in _OF_RUN:
-                raise OutputError(f"{path}: is a file of the run {folder}; name another file")
-            stored = all((folder / name).is_file() for name in ("meta.json", "indptr.npy"))
-            if stored and first in _OF_CORPUS:
-                raise OutputError(
-                    f"{path}: is a file of the stored corpus {folder}; name another file"
-                )
-            searched = all((folder / name).is_file() for name in ("search.json", LOCK))
-            if searched and first in _OF_SEARCH:
-                raise OutputError(f"{path}: is a file of the search {folder}; name another file")
+        refuse_part(path)
         if not force and os.path.lexists(path):
             raise OutputError(f"{path}: is there already; --force replaces it")
         expect_free(whole)

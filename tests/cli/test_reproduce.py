@@ -392,11 +392,15 @@ def test_results_that_are_there_are_not_replaced_unless_forced(sgmc, digits):
     )
     (sgmc.folder / "out").mkdir()
     (sgmc.folder / "out" / "mine").write_text("kept")
-    done = sgmc(*common, code=73)
-    assert done.stderr.count("\n") == 1
+    for force in ([], ["--force"]):
+        done = sgmc(*common, *force, code=73)
+        assert done.stderr.count("\n") == 1
+    assert [path.name for path in (sgmc.folder / "out").iterdir()] == ["mine"]
+    (sgmc.folder / "out" / "mine").unlink()
+    sgmc(*common, "-q")
+    sgmc(*common, code=73)
     sgmc(*common, "--force", "-q")
     assert (sgmc.folder / "out" / "layers.csv").exists()
-    assert (sgmc.folder / "out" / "mine").read_text() == "kept"
 
 
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.corpus])

@@ -173,13 +173,14 @@ def export(
     WriteError
         If the disk is full.
     """
-    from pysgrld.run.ownership import FileList, claim_files
+    from pysgrld.run.layout import claim_outputs
+    from pysgrld.run.ownership import FileList
 
     row = FORMATS[asked.format]
     writer = import_module(f"{__package__}.{row.module}")
     names: list[str] = writer.files(results, asked)
     others = [name for name in row.sometimes if name not in names]
-    claim_files(asked.folder, [*names, *others], force=force)
+    claim_outputs(asked.folder, [*names, *others], force=force)
     while True:
         kept = [chain.kept() for chain in results.chains]
         try:
