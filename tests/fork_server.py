@@ -148,16 +148,21 @@ def _wait(pid, seconds):
         os.close(handle)
 
 
+def import_modules(package):
+    """Import all modules of a package but those that need an extra that is not installed, as mpi4py."""
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        try:
+            importlib.import_module(module.name)
+        except ImportError as error:
+            if (error.name or "").partition(".")[0] == package.__name__:
+                raise
+
+
 def _serve():
     import pysgrld
 
     faulthandler.enable()  # shows the stacks of a child that hangs
-    for module in pkgutil.walk_packages(pysgrld.__path__, "pysgrld."):
-        try:
-            importlib.import_module(module.name)
-        except ImportError as error:  # of an extra that is not installed, such as mpi4py
-            if (error.name or "").partition(".")[0] == "pysgrld":
-                raise
+    import_modules(pysgrld)
     pysgrld.run.machine.version()  # read now: a child may be nobody, who reads nothing
     gc.freeze()  # no child copies what it only looks through for garbage
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -49,3 +49,17 @@ def test_a_sub_interpreter_is_refused():
     lines = done.stdout.splitlines()
     assert lines[0].startswith("ImportError: pysgrld cannot be imported in a sub-interpreter")
     assert lines[1] == "main"
+
+
+def test_the_server_of_forks_begins_without_mpi4py():
+    """So that tests of the command line run without it. Red with: all modules imported, or none."""
+    code = (
+        "import sys; sys.modules['mpi4py'] = None; import fork_server, pysgrld; "
+        "fork_server.import_modules(pysgrld); "
+        "print('pysgrld.chain.mpi' in sys.modules, 'pysgrld.train.loop' in sys.modules)"
+    )
+    folder = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["False", "True"], done.stderr
