@@ -11,7 +11,18 @@ import click
 from pysgrld.errors import UsageError, plural
 from pysgrld.options.parse import integer
 
-from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
+from .options import (
+    Described,
+    as_json,
+    flag,
+    layer,
+    plain,
+    population,
+    quiet,
+    run_argument,
+    show_json,
+    threads,
+)
 from .terminal import echo, fill, room, table, width
 
 if TYPE_CHECKING:
@@ -61,6 +72,7 @@ Examples:
 @plain("-o/--out", "none", "also write a table: FILE.csv or .parquet", parse=str, metavar="FILE")
 @plain("--plot", "none", "also draw predicted shares, as PNG", parse=str, metavar="FILE")
 @flag("--force", "replace files that are there")
+@population
 @as_json
 @quiet
 @threads
@@ -75,6 +87,7 @@ def command(
     out: str | None,
     plot: str | None,
     force: bool,
+    population: str | None,
     **values: Any,
 ) -> None:
     """Tell how shares of topics go with columns of the documents, as FORMULA combines these.
@@ -110,7 +123,9 @@ def command(
     check_outputs(written, force=force, inputs=[metadata] if metadata else [])
     asked = EffectRequest(formula, [_contrast(text) for text in contrast], cluster, layer)
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run, count(values["threads"]).number, missing=screen.warn)
+        results = open_run(
+            run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
+        )
         effects = estimate(screen, results, asked, metadata)
         at = results.at(layer)
         names = names_of(results, at) | results.given_names(at)

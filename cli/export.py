@@ -11,7 +11,7 @@ from pysgrld.errors import UsageError
 from pysgrld.options.parse import choice, integer
 from pysgrld.report.exports import FORMATS
 
-from .options import Described, flag, layer, plain, quiet, run_argument, threads
+from .options import Described, flag, layer, plain, population, quiet, run_argument, threads
 
 _FORMATS = "\n".join(f"  {name:<12} {format.phrase}" for name, format in FORMATS.items())
 
@@ -57,6 +57,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 @flag("--mallet-old", "mallet: doc-topics.txt as before MALLET 2.0.8")
 @layer
 @flag("--force", "replace files that are there")
+@population
 @quiet
 @threads
 def command(
@@ -70,6 +71,7 @@ def command(
     mallet_old: bool,
     layer: int | None,
     force: bool,
+    population: str | None,
     **values: Any,
 ) -> None:
     """Take what a run found to other programs: topics, words, documents, draws.
@@ -94,7 +96,9 @@ def command(
     from .progress import Screen
 
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run, count(values["threads"]).number, missing=screen.warn)
+        results = open_run(
+            run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
+        )
         asked = ExportRequest(
             to,
             results.place / f"export-{to}" if out is None else Path(out),

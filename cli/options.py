@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from pysgrld.errors import CorpusError, UsageError
 from pysgrld.models.options import OPTIONS
 from pysgrld.options.option import Option
-from pysgrld.options.parse import integer
+from pysgrld.options.parse import choice, integer
 from pysgrld.options.peers import hint, peer
 
 from .terminal import shown_in_json, write
@@ -325,6 +325,17 @@ def layer(function: Decorated) -> Decorated:
     """Make ``--layer``, counted from 1."""
     return plain(
         "--layer", "1", "layer of a deep model, the lowest is 1", parse=integer(1, 100), metavar="L"
+    )(function)
+
+
+def population(function: Decorated) -> Decorated:
+    """Add ``--population``, which says for which documents intervals are meant."""
+    return plain(
+        "--population",
+        "alike",
+        "intervals for other texts like these, or for these documents alone",
+        parse=choice("alike", "these"),
+        metavar="alike|these",
     )(function)
 
 

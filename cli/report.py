@@ -10,7 +10,7 @@ import click
 
 from pysgrld.options.parse import integer
 
-from .options import Described, finite, flag, layer, plain, quiet, run_argument, threads
+from .options import Described, finite, flag, layer, plain, population, quiet, run_argument, threads
 
 #: Where the page of a run is written, in its folder.
 PAGE = "report.html"
@@ -85,6 +85,7 @@ Examples:
 @flag("--no-text", "leave out texts and words of documents")
 @plain("--words", "200000", "words that can be looked up", parse=integer(1), metavar="N")
 @layer
+@population
 @plain("--json", "none", "also write all facts as JSON", parse=str, metavar="FILE")
 @flag("--force", "replace files that are there")
 @quiet
@@ -109,6 +110,7 @@ def command(
     no_text: bool,
     words: int | None,
     layer: int | None,
+    population: str | None,
     json: str | None,
     force: bool,
     **values: Any,
@@ -154,7 +156,16 @@ def command(
                 claim_outputs(place, [PAGE], force=force)
         effects = None
         if effect is not None:
-            effects = _effects(screen, run, effect, cluster, metadata, layer, values["threads"])
+            effects = _effects(
+                screen,
+                run,
+                effect,
+                cluster,
+                metadata,
+                layer,
+                values["threads"],
+                these=population == "these",
+            )
         with screen.steps() as moved:
             page = report(
                 run,
@@ -171,6 +182,7 @@ def command(
                 texts=texts,
                 metadata=metadata,
                 effects=effects,
+                these=population == "these",
                 beside=beside,
                 log=screen.note,
                 threads=values["threads"],
@@ -206,6 +218,8 @@ def _effects(
     metadata: str | None,
     layer: int | None,
     threads: int | None,
+    *,
+    these: bool,
 ) -> dict[str, Any]:
     """Estimate effects of columns for the page, of the run or of the chains that it is of."""
     from pysgrld.effects.answers import EffectRequest
@@ -214,6 +228,6 @@ def _effects(
 
     from .effect import estimate
 
-    results = open_run(run, count(threads).number, missing=screen.warn)
+    results = open_run(run, count(threads).number, missing=screen.warn, these=these)
     asked = EffectRequest(formula, (), cluster, layer)
     return estimate(screen, results, asked, metadata).plain()

@@ -10,7 +10,18 @@ import click
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.options.parse import integer
 
-from .options import Described, as_json, flag, layer, plain, quiet, run_argument, show_json, threads
+from .options import (
+    Described,
+    as_json,
+    flag,
+    layer,
+    plain,
+    population,
+    quiet,
+    run_argument,
+    show_json,
+    threads,
+)
 from .terminal import echo, fill, room, screen_rows, width, wrap
 
 if TYPE_CHECKING:
@@ -104,6 +115,7 @@ Examples:
     parse=str,
     metavar="COLUMN",
 )
+@population
 @as_json
 @quiet
 @threads
@@ -122,6 +134,7 @@ def command(
     along: str | None,
     over_time: bool,
     cluster: str | None,
+    population: str | None,
     **values: Any,
 ) -> None:
     """Show the topics, the one with the greatest share of the tokens first.
@@ -147,7 +160,9 @@ def command(
     alone = asked | {"--tree": tree, "--name-with": name_with, "--over-time": over_time}
     check_alone(alone, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
-        results = open_run(run, count(values["threads"]).number, missing=screen.warn)
+        results = open_run(
+            run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
+        )
         if cluster is not None and by is None and along is None:
             raise UsageError("--cluster says what --by and --along count: give one of them")
         if force and name_with is None:

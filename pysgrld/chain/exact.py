@@ -3,7 +3,8 @@
 Draws of samplers that see minibatches vary more than the posterior, and the means of topics lie beside
 its own. So training is followed by a few chains of an exact sampler, from its last state. The first half
 of their sweeps is burn-in; draws are taken in the second, of one chain after the other. Means, kept
-samples and scores of a run are then those of these draws.
+samples and scores of a run are then those of these draws. Replicates on resampled documents follow: they
+measure how much topics of other texts like these would differ (`pysgrld.chain.population`).
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
+from pysgrld.chain.population import REPLICATES, WORDS, PopulationDraws, WordSpread
 from pysgrld.chain.posterior import PREFIX, Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import at_words, by_word
@@ -26,7 +28,7 @@ from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.options.option import Resolved
-from pysgrld.types import Array, Doubles, Floats, Key
+from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Chains of the stage, whatever the number of threads: results must not depend on it.
 CHAINS = 4
@@ -37,14 +39,9 @@ DRAWS = 200
 #: Sweeps of each chain from which on bounds of their draws were found to be intervals: fewer leave them
 #: too near to where they began, and are not swept unless somebody asks for them (docs/calibration.md).
 FEWEST = 500
-#: Sweeps of each chain at least where nobody gave a budget, as long as they are no more token visits than
-#: this: shares of topics come to rest after several hundred (docs/calibration.md).
-ENOUGH, AFFORDED = 1000, 4e9
-#: Independent draws that those of figures should be worth, medians: chains of which they are fewer go on
-#: to this many sweeps, where these are afforded.
-WANTED = {"words": 100.0, "documents": 100.0, "shares": 50.0}
-#: Sweeps of each chain, at most, that are made for such draws.
-MOST = 2000
+#: Sweeps of each chain at least if nobody gave a budget, if they are no more token visits than this. More
+#: sweeps raise the effective sample size of words and documents, but hardly that of shares of topics.
+ENOUGH, AFFORDED = 600, 4e9
 #: Token visits of a training minibatch that take as long as one of a collapsed sweep.
 COST = 2.5
 #: Training that is followed by exact draws has settled when doubling it buys less than this share: the
@@ -53,6 +50,7 @@ SETTLED_BEFORE = 0.02
 
 _PREFIX = "exact."
 _PLAN, _TRACE, _LAST = f"{_PREFIX}plan", f"{_PREFIX}trace.", f"{_PREFIX}last."
+_SPREAD = f"{_PREFIX}spread."
 
 
 def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
@@ -80,20 +78,6 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
     return sweeps if sweeps >= FEWEST else 0
 
 
-def further_sweeps(stage: ExactStage, options: Resolved, *, open_ended: bool) -> int:
-    """Return the sweeps that a stage goes on to, as its draws are worth too few; 0 where it is done.
-
-    Only where nobody says how many there shall be.
-    """
-    if options.exact_sweeps != "auto" or not open_ended:
-        return 0
-    each = len(stage.chains) * max(1, stage.chains[0].tokens)
-    most = min(MOST, int(AFFORDED / each))
-    worth = worth_in(stage.arrays())
-    short = any(worth.get(name, math.inf) < wanted for name, wanted in WANTED.items())
-    return most if short and most >= 2 * stage.sweep else 0  # as many draws as there were, or more
-
-
 def follows(chain: Chain, options: Resolved) -> bool:
     """Say whether exact draws follow training that ends by itself, however long that takes.
 
@@ -117,6 +101,25 @@ class ExactChain(BlockChain, ABC):
     """
 
     method: str
+    #: Whether `replicate` is available.
+    replicates: ClassVar[bool] = False
+
+    @abstractmethod
+    def top_words(self, number: int) -> Int64s:
+        """Return the ids of the most probable words of each topic, shape (K, number)."""
+
+    def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
+        """Continue this chain on resampled documents, and return the mean of the topics, (K, V).
+
+        Parameters
+        ----------
+        number : int
+            Number of the replicate; the documents and the random numbers depend on it.
+        threads : int
+        waiting : callable
+            Called between sweeps; may raise, to stop.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def sweep(self, sweeps: int, others: Sequence[Any] = ()) -> None:
@@ -174,7 +177,7 @@ class ExactStage:
         self._lay_out(sweeps)
         self._trace: dict[str, list[Floats]] = {}
         self._pool: ThreadPoolExecutor | None = None
-        self._keep: Callable[[ExactChain], None] | None = None
+        self._keep: Keep | None = None
         self._drawn: ExactChain | None = None
 
     @property
@@ -188,18 +191,32 @@ class ExactStage:
         return self.sweep >= self.sweeps
 
     @property
+    def replicates(self) -> int:
+        """Replicates that are done."""
+        return len(self._spread.replicates) if self._spread else 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether all sweeps and all replicates are done; without kept draws there are no replicates."""
+        if not self.done or self._spread is None:
+            return self.done
+        self._take()
+        return self._spread.draws < 2 or self.replicates >= REPLICATES
+
+    @property
     def draws(self) -> int:
         """Draws that were taken."""
         return max(0, self.sweep - self.burn_in) // self.every
 
     @contextmanager
-    def drawing(self, keep: Callable[[ExactChain], None]) -> Iterator[None]:
+    def drawing(self, keep: Keep) -> Iterator[None]:
         """Let chains sweep at the same time, as far as there are threads, and draws be kept.
 
         Parameters
         ----------
         keep : callable
-            Called with the chain of each draw, as it was then, while `step` and `draws` are those of it.
+            Called with the chain of each draw, as it was then, while `step` and `draws` are those of it;
+            returns the draw in the form of a sample if it is kept, else None.
         """
         number, self._keep = min(self.threads, len(self.chains)), keep
         if number < 2:
@@ -246,6 +263,20 @@ class ExactStage:
         else:
             self._drawn = self.last.as_it_stands()
 
+    def replicate(self, waiting: Callable[[], None]) -> None:
+        """Run the next replicate, after all sweeps.
+
+        Parameters
+        ----------
+        waiting : callable
+            Called between sweeps; may raise, to stop, and the replicate is then run again from its start.
+        """
+        assert self._spread is not None
+        self._take()
+        number = self.replicates
+        chain = self.chains[number % len(self.chains)]
+        self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
+
     def _take(self) -> None:
         """Average, score, watch and keep the last draw, unless that is done."""
         chain, self._drawn = self._drawn, None
@@ -254,8 +285,9 @@ class ExactStage:
         self.posterior.take_sample(chain)
         for name, figures in chain.watched().items():
             self._trace.setdefault(name, []).append(figures.astype(np.float32))
-        if self._keep is not None:
-            self._keep(chain)
+        sample = self._keep(chain) if self._keep is not None else None
+        if sample is not None and self._spread is not None:
+            self._spread.add_draw(sample[chain.topics.name])
 
     def kept(self, most: int) -> bool:
         """Say whether the last draw is one of at most ``most`` that are kept, as many of each chain."""
@@ -286,11 +318,13 @@ class ExactStage:
         if self.draws:
             arrays |= {f"{_PREFIX}{name}": a for name, a in self.posterior.arrays().items()}
             arrays |= {f"{_LAST}{name}": a for name, a in self.last.sample().items()}
+        if self._spread is not None:
+            arrays |= {f"{_PREFIX}{name}": a for name, a in self._spread.arrays().items()}
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
         """Return those of the `arrays` that tell of the draws, from which the stage cannot go on."""
-        told = (_PLAN, _TRACE, _LAST, _PREFIX + PREFIX)
+        told = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
         return {name: a for name, a in self.arrays().items() if name.startswith(told)}
 
     def restore(self, arrays: Mapping[str, Array], sweeps: int = 0) -> None:
@@ -318,26 +352,22 @@ class ExactStage:
             return
         if self.draws:
             self.posterior.restore(Within(arrays, _PREFIX))
+        if self._spread is not None:
+            self._spread.restore(Within(arrays, _PREFIX))
         self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
-
-    def go_on(self, posterior: Posterior, sweeps: int) -> None:
-        """Plan more sweeps, of which those that are done are burn-in.
-
-        Parameters
-        ----------
-        posterior : Posterior
-            Averages over draws; of none yet.
-        sweeps : int
-            Of each chain in all.
-        """
-        self.posterior, self._trace = posterior, {}
-        self._lay_out(sweeps)
 
     def _lay_out(self, sweeps: int) -> None:
         """Set when draws are taken: after half of the sweeps, and after those that are done."""
         self.burn_in = max(self.sweep, sweeps // 2)
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
+        self._spread: WordSpread | None = None
+        if self.chains[0].replicates and self.sweeps >= FEWEST:
+            self._spread = WordSpread(self.chains[0].top_words(WORDS))
+
+
+#: What keeps a draw: returns it in the form of a sample if it is kept.
+Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
 class ExactPlan(NamedTuple):
@@ -395,6 +425,11 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     """
     plan = plan_in(arrays)
     return Within(arrays, _PREFIX) if plan and plan.drawn else arrays
+
+
+def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
+    """Return what turns the kept draws of a checkpoint into draws for other texts like these."""
+    return PopulationDraws.of(Within(arrays, _PREFIX), seed, chain)
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -220,7 +220,10 @@ class KeptModel(Framed):
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
         """Return kept samples of topics, whether they are the posterior's, and of an exact stage."""
         at, fitted = self._at(layer), self._fitted()
-        rows = (fitted.rows_of(sample, at) for sample in self._samples.values())
+        rows = (
+            fitted.rows_of(fitted.like_these(step, sample), at)
+            for step, sample in self._samples.items()
+        )
         return rows, fitted.faithful, fitted.exact is not None
 
     def _at(self, layer: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
-from pysgrld.train.begin import begin, begin_exactly, clusters_of_topics, draw_on
+from pysgrld.train.begin import Stopped, begin, begin_exactly, clusters_of_topics
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.
@@ -317,18 +318,21 @@ class TopicModel(KeptModel, Transformer):
         samples: dict[int, Sample] = {}
         most = self._most_samples(options, words)
 
-        def draws_on() -> bool:
-            of = posterior, options, words, number, held_out
-            return draw_on(stage, *of, open_ended=self.max_iter is None) is not None
+        def keep(chain: ExactChain) -> Sample | None:
+            if not most or not stage.kept(most):
+                return None
+            samples[stage.step] = chain.sample()
+            return samples[stage.step]
 
-        def keep(chain: ExactChain) -> None:
-            if stage.draws == 1:  # what was drawn before more sweeps were planned
-                samples.clear()
-            if most and stage.kept(most):
-                samples[stage.step] = chain.sample()
+        def waiting() -> None:
+            if progress.interrupted:
+                raise Stopped
 
-        with stage.drawing(keep):
-            while not progress.interrupted and (not stage.done or draws_on()):
+        with stage.drawing(keep), contextlib.suppress(Stopped):
+            while not progress.interrupted and not stage.complete:
+                if stage.done:
+                    stage.replicate(waiting)
+                    continue
                 stage.advance()
                 said = [plural(stage.draws, "exact draw")]
                 progress.show(stage.sweep, stage.sweeps, said, last=stage.done)

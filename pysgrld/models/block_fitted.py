@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from pysgrld.chain.blocks import arrays_of, take_priors
-from pysgrld.chain.exact import averaged, last_draw
+from pysgrld.chain.exact import averaged, last_draw, population_draws
+from pysgrld.chain.population import PopulationDraws
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic, by_word
@@ -62,6 +63,27 @@ class BlockFitted(Fitted):
         }
         take_priors(self.priors, states)
         return states
+
+    @cached_property
+    def population(self) -> PopulationDraws | None:
+        """What turns kept draws into draws for other texts like these; None without replicates.
+
+        Raises
+        ------
+        CheckpointError
+            If the checkpoint has replicates that do not belong together.
+        """
+        if not self.exact:
+            return None
+        options = self.record.options
+        return population_draws(self.record.arrays, options.seed, options.chain)
+
+    def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the draw for other texts like these that belongs to the kept sample of an iteration."""
+        if self.population is None:
+            return sample
+        name = self.blocks[0].name
+        return {**sample, name: self.population.widen(step, sample[name])}
 
     @cached_property
     def current(self) -> Draw:

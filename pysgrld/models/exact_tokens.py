@@ -95,8 +95,9 @@ class ExactTokens(ExactChain):
     def __init__(
         self, options: Any, batch: Minibatch, watched: Watched, chain: BlockChain, number: int
     ) -> None:
+        self.options = options
         blocks, self._tokens = self.parts(options, chain)
-        self._batch, self._number, self._watched = batch, number, watched
+        self.batch, self._number, self._watched = batch, number, watched
         super().__init__(
             options,
             blocks,
@@ -124,12 +125,24 @@ class ExactTokens(ExactChain):
     @property
     def key(self) -> Key:
         """The address of the next iteration's random numbers: no other chain's, nor training's."""
-        return Key(self.seed, self.chain, self.step + (self._number + 1 << _NUMBER))
+        return Key(self.seed, self.chain, shifted(self.step, self._number))
+
+    def top_words(self, number: int) -> Int64s:
+        """Return the ids of the most probable words of each topic, shape (K, number)."""
+        phi = weights_of(self.draw())[:, : self.topics.shape[1]]
+        return top_words(phi, min(number, len(phi)))
+
+    def topics_of_tokens(self, documents: Int64s) -> Int32s:
+        """Return the topics of the tokens of some documents, one document after the other."""
+        z, token_ptr = self._tokens.z, self._tokens.token_ptr
+        assert z is not None
+        assert token_ptr is not None
+        return np.concatenate([z[token_ptr[d] : token_ptr[d + 1]] for d in documents])
 
     def start(self, draw: Draw, threads: int) -> None:
         """Give all tokens their first topics, given a draw of training."""
-        draw = at_words(draw, self._batch.words)
-        self._tokens.sample_first(self.key, draw, self._batch, threads)
+        draw = at_words(draw, self.batch.words)
+        self._tokens.sample_first(self.key, draw, self.batch, threads)
         self.step = 1  # whose random numbers are used up
 
     @abstractmethod
@@ -189,6 +202,11 @@ class ExactTokens(ExactChain):
             self.states[b.name].restore(arrays_of(b.name, arrays))
         take_priors(self.priors, self.states)
         self.step = int(own["visits"][0])
+
+
+def shifted(step: int, number: int) -> int:
+    """Return the number of a sweep in random keys that no other chain of a run uses."""
+    return step + (number + 1 << _NUMBER)
 
 
 E = TypeVar("E", bound=ExactTokens)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pysgrld.chain.exact import CHAINS, ExactPlan, plan_in
+from pysgrld.chain.population import PopulationDraws
 from pysgrld.core.draws import Draw
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
@@ -167,6 +168,16 @@ class Fitted(ABC):
         except CheckpointError:
             return None
         return plan if plan and plan.drawn else None
+
+    @cached_property
+    def population(self) -> PopulationDraws | None:
+        """What turns kept draws into draws for other texts like these; None without replicates."""
+        return None
+
+    def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the draw for other texts like these that belongs to the kept sample of an iteration."""
+        del step
+        return sample
 
     @property
     def faithful(self) -> bool:

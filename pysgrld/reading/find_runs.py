@@ -53,6 +53,8 @@ def open_run(
     threads: int,
     reading: Mapping[str, Any] | None = None,
     missing: Callable[[str], None] = lambda line: None,
+    *,
+    these: bool = False,
 ) -> Results:
     """Open the run that a person means: of a folder of chains all that have a checkpoint, as one.
 
@@ -65,6 +67,8 @@ def open_run(
         As `Results` has it.
     missing : callable, optional
         Told in a line of every chain that is left out.
+    these : bool
+        As `Results` has it.
 
     Raises
     ------
@@ -75,8 +79,8 @@ def open_run(
     """
     folder = find_folder(None if name is None else str(name), chains=True)
     if not chains_of(folder):
-        return Results(folder, threads, reading)
-    return read_together(open_chains(folder, threads, reading, missing), folder)
+        return Results(folder, threads, reading, these=these)
+    return read_together(open_chains(folder, threads, reading, missing, these=these), folder)
 
 
 def open_chains(
@@ -84,6 +88,8 @@ def open_chains(
     threads: int,
     reading: Mapping[str, Any] | None = None,
     missing: Callable[[str], None] = lambda line: None,
+    *,
+    these: bool = False,
 ) -> list[Results]:
     """Open the chains, by number, of the run that a person means: those that have a checkpoint.
 
@@ -93,6 +99,8 @@ def open_chains(
         As `open_run` has them.
     missing : callable, optional
         Told in a line of every chain that is left out.
+    these : bool
+        As `Results` has it.
 
     Raises
     ------
@@ -104,7 +112,7 @@ def open_chains(
     folder = find_folder(None if name is None else str(name), chains=True)
     found, refused = [], {}
     for path in chains_of(folder) or [folder]:
-        results = Results(path, threads, reading)
+        results = Results(path, threads, reading, these=these)
         try:
             results.checkpoint  # noqa: B018 - reads it
         except CheckpointError as error:

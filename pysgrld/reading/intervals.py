@@ -39,6 +39,9 @@ class Spread(NamedTuple):
         Independent draws that those of an exact stage are worth, by what figures are of: medians.
     chains : int
         Chains that are read as one.
+    stretch : float or None
+        About how many times as wide as the posterior's intervals are that are for other texts like
+        these; None for these documents alone.
     """
 
     algo: str
@@ -48,6 +51,7 @@ class Spread(NamedTuple):
     remedy: str | None
     worth: Mapping[str, float] = MappingProxyType({})
     chains: int = 1
+    stretch: float | None = None
 
     @property
     def title(self) -> str:
@@ -56,6 +60,11 @@ class Spread(NamedTuple):
 
     def remark(self) -> str | None:
         """Return what is to be known of the intervals, in a sentence; None if nothing is."""
+        if self.faithful and self.stretch is not None:
+            return (
+                f"for other texts like these, about {self.stretch:.1f} times as wide as for these "
+                "documents alone (--population these), by replicates on resampled documents"
+            )
         if self.faithful and self.chains > 1:
             return (
                 "draws of all chains that have a topic, of each as many; where these disagree bounds are "

@@ -41,7 +41,7 @@ class PooledResults(Results):
 
     def __init__(self, chains: Sequence[Results], place: Path) -> None:
         first = chains[0]
-        super().__init__(first.path, first.threads, first.asked)
+        super().__init__(first.path, first.threads, first.asked, these=first.these)
         self.place, self.chains = place, [*chains]
         self._matched: dict[int, Matched] = {}
 

@@ -10,13 +10,14 @@ import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pysgrld.chain.exact import averaged, trace_in, worth_in
+from pysgrld.chain.population import PopulationDraws
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
@@ -74,6 +75,9 @@ class Results:
         Threads that documents are read and sampled with, at least 1.
     reading : mapping, optional
         Options by name that say how other documents are read, where not as in training.
+    these : bool
+        Whether intervals are for these documents alone. By default they are for other texts like these,
+        if the run has replicates on resampled documents.
 
     Attributes
     ----------
@@ -96,8 +100,15 @@ class Results:
         If its ``config.json`` is not what was written.
     """
 
-    def __init__(self, path: Path, threads: int, reading: Mapping[str, Any] | None = None) -> None:
-        self.path, self.threads, self.asked = path, threads, reading or {}
+    def __init__(
+        self,
+        path: Path,
+        threads: int,
+        reading: Mapping[str, Any] | None = None,
+        *,
+        these: bool = False,
+    ) -> None:
+        self.path, self.threads, self.asked, self.these = path, threads, reading or {}, these
         self.place, self.chains = path, [self]
         self.run = RunDirectory.open(path)
         self.model, self.options = run_record.model_and_options(self.run)
@@ -286,6 +297,7 @@ class Results:
             None if noise is None else math.sqrt(wider(noise)),
             self.fitted.remedy,
             worth_in(self.checkpoint.arrays) if self.fitted.exact else {},
+            stretch=None if self.population is None else float(np.median(self.population.width)),
         )
 
     def share_sizes(self) -> Doubles | None:
@@ -339,9 +351,25 @@ class Results:
         self.run.samples.verify(step)
         return sample
 
+    @cached_property
+    def population(self) -> PopulationDraws | None:
+        """What turns kept draws into draws for other texts like these; None if they stay as they are."""
+        return None if self.these else self.fitted.population
+
+    def topic_sample(self, step: int) -> Mapping[str, Array]:
+        """Return the draw of the population that belongs to a kept sample, in the form of one.
+
+        Raises
+        ------
+        MissingInputError, CheckpointError
+            As `read_sample`.
+        """
+        sample = self.read_sample(step)
+        return sample if self.population is None else self.fitted.like_these(step, sample)
+
     def rows_of(self, step: int, at: int) -> Floats:
-        """Return the topics of a layer over the words in a kept sample, (K, V)."""
-        return self.fitted.rows_of(self.read_sample(step), at)
+        """Return the topics of a layer over the words in a draw, (K, V)."""
+        return self.fitted.rows_of(self.topic_sample(step), at)
 
     def topic_draws(self, steps: Sequence[int], at: int = 0) -> Iterator[Floats]:
         """Yield the topics of a layer over the words, (K, V), in one kept sample after the other.
@@ -372,7 +400,15 @@ class Results:
         self.run.samples.verify(step, top_words=True)
         if sample["words"].max(initial=0) >= v:
             raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
-        return sample
+        if self.population is None:
+            return sample
+        words = sample["words"].astype(np.int64)
+        wide, _ = self.population.at(step, words, partial(looked_up, sample))
+        order = np.argsort(-wide, axis=1, kind="stable")
+        return {
+            "words": np.take_along_axis(sample["words"], order, axis=1),
+            "phi": np.take_along_axis(wide, order, axis=1),
+        }
 
     def word_steps(self, at: int = 0) -> tuple[list[int], bool]:
         """Return the iterations of the samples that words are followed by, and True for top-word samples.
@@ -411,8 +447,14 @@ class Results:
         """Look words of each topic up in one sample, as `top_word_draws` does in all."""
         if slim:
             return looked_up(self.read_slim(step), words)
-        rows = np.arange(len(words))[:, None]
-        return self.rows_of(step, at)[rows, words], np.zeros(words.shape, bool)
+        phi = self.fitted.rows_of(self.read_sample(step), at)
+
+        def look_up(some: Int64s) -> tuple[Floats, Array]:
+            return phi[np.arange(len(some))[:, None], some], np.zeros(some.shape, bool)
+
+        if self.population is None or at:
+            return look_up(words)
+        return self.population.at(step, words, look_up)
 
     def word_intervals(self, words: Int64s, at: int = 0) -> Interval | None:
         """Return the intervals of some words of each topic, (K, n); None where samples are too few."""
@@ -591,7 +633,7 @@ class Results:
         """
         if not self.fitted.draws:
             raise UsageError(f"{self.path}: {self.no_samples}, and its documents have no draws")
-        samples: Samples = ((step, self.read_sample(step)) for step in steps)
+        samples: Samples = ((step, self.topic_sample(step)) for step in steps)
         if new:
-            samples = self.fitted.samples_for_new(steps, self.read_sample)
+            samples = self.fitted.samples_for_new(steps, self.topic_sample)
         return self.fitted.document_draws(samples, documents, ids, at)

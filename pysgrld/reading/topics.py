@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import WANTED
 from pysgrld.models.fitted import top_words
 from pysgrld.reading.results import Results
+
+#: Effective sample size below which a bound is called rough.
+_ENOUGH = 100.0
 
 
 class Word(NamedTuple):
@@ -38,7 +40,7 @@ class Word(NamedTuple):
     @property
     def rough(self) -> bool:
         """Whether its draws are worth fewer independent ones than they should be."""
-        return self.worth is not None and self.worth < WANTED["words"]
+        return self.worth is not None and self.worth < _ENOUGH
 
 
 class Topic(NamedTuple):

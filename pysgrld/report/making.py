@@ -142,6 +142,7 @@ def report(
     metadata: str | Path | None = None,
     threads: int | None = None,
     effects: Mapping[str, Any] | None = None,
+    these: bool = False,
     beside: PageFolder | None = None,
     log: Callable[[str], None] = lambda line: None,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
@@ -185,6 +186,8 @@ def report(
         By default as many as the process may use.
     effects : mapping, optional
         Effects of columns that the page is to show (`pysgrld.effects.answers.Effects.plain`).
+    these : bool
+        Whether intervals are for these documents alone, not for other texts like these.
     beside : PageFolder, optional
         Where the page is to be, if it is a folder: all documents are written to it, in files that the
         page loads as they are looked at. The page itself is not written yet.
@@ -222,6 +225,7 @@ def report(
         layer=layer,
         folder=beside is not None,
         effects=effects,
+        these=these,
     )
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))

@@ -59,6 +59,8 @@ class PageRequest(NamedTuple):
         Whether the page is a folder, in which all documents lie beside it.
     effects : mapping or None
         Effects of columns, as plain values (`pysgrld.effects.answers.Effects.plain`).
+    these : bool
+        Whether intervals are for these documents alone, not for other texts like these.
     """
 
     by: Sequence[str] = ()
@@ -73,6 +75,7 @@ class PageRequest(NamedTuple):
     layer: int | None = None
     folder: bool = False
     effects: Mapping[str, Any] | None = None
+    these: bool = False
 
 
 class Noun(NamedTuple):
@@ -179,7 +182,7 @@ class ReportedRun:
             self.noun = Noun(one, many)
         self.missing: list[str] = []
         number = allowed_threads(threads).number
-        self.results = open_run(run, number, missing=self.missing.append)
+        self.results = open_run(run, number, missing=self.missing.append, these=asked.these)
         self.chains = self.results.chains
         self.at = self.results.at(asked.layer)
         self.size, self.signed = self.results.fitted.layers[self.at], self.results.fitted.signed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class KeptSample:
     results: Results
     at: int
     step: int
-    matrices: dict[str, Array]
+    matrices: Mapping[str, Array]
     top_words: bool
 
     @cached_property
@@ -102,7 +102,7 @@ def read_samples(
         steps, top_words = results.word_steps(at)
         for step in steps:
             try:
-                matrices = results.read_slim(step) if top_words else results.read_sample(step)
+                matrices = results.read_slim(step) if top_words else results.topic_sample(step)
             except MissingInputError:
                 continue
             sample = KeptSample(chain, results, at, step, matrices, top_words)

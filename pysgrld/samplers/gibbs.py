@@ -10,11 +10,12 @@ draw of them is kept, as their means alone vary too little.
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 
 from pysgrld.core import core
-from pysgrld.samplers.log_rows import LogRows, RowsOrLogs, shapes, transition
+from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, shapes, transition
 from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Floats, Key
@@ -49,10 +50,19 @@ class Conjugate(RowsOrLogs):
 
 
 class Mean(Rows):
-    """Rows that are the expectation of topics given the tokens' topics."""
+    """Expectation of the topics given the topics of all tokens."""
+
+    _statistics: Counts | None = None  # of the last step
 
     def drawn(self, key: Key) -> Floats:
-        """Return a draw of all rows from their conditional law, Dirichlet(eta + n_k)."""
+        """Return a draw of phi from its conditional law Dirichlet(eta + n_k), shape (V, Kp)."""
+        if self.block.prior < FLOAT_ETA or self._statistics is None:
+            return self._drawn_by_logarithms(key)
+        draw = Conjugate(self.block, self.threads, g=self.g.copy(), sums=self.sums.copy())
+        draw.step(key, self._statistics, math.inf)
+        return draw.rows()
+
+    def _drawn_by_logarithms(self, key: Key) -> Floats:
         v, k = self.block.shape
         log_g = np.zeros((v, k))
         shape = self.g[:, :k].astype(np.float64)
@@ -63,3 +73,12 @@ class Mean(Rows):
         """Set g to eta + n; ``h`` plays no part."""
         del h
         self.step_by(core.simplex_relax, key, statistics, h=math.inf)
+        self._statistics = statistics
+
+    def as_it_stands(self) -> Self:
+        """Return a copy that is looked at while this state continues."""
+        copy = super().as_it_stands()
+        if self._statistics is not None:
+            counts = self._statistics.counts.copy()  # the next sweep reuses their memory
+            copy._statistics = self._statistics._replace(counts=counts)
+        return copy

@@ -9,19 +9,12 @@ import numpy as np
 
 from pysgrld.chain.clusters import cluster_means
 from pysgrld.chain.communicator import Orders
-from pysgrld.chain.exact import (
-    SETTLED_BEFORE,
-    WANTED,
-    ExactStage,
-    follows,
-    further_sweeps,
-    worth_in,
-)
+from pysgrld.chain.exact import SETTLED_BEFORE, ExactStage, follows
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import weights_of
 from pysgrld.corpus.minibatches import Epochs, Minibatches
-from pysgrld.errors import NumericalError, plural
+from pysgrld.errors import NumericalError
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
@@ -210,40 +203,3 @@ def begin_exactly(
     chains = model_of(options.model).exact_chains(options, trained, threads, start=start)
     own = averages(chains[0], options, words, threads, held_out, keep_mean=posterior.keeps_mean)
     return ExactStage(chains, own, trained.step, sweeps, threads)
-
-
-def draw_on(
-    stage: ExactStage,
-    posterior: Posterior,
-    options: Resolved,
-    words: int,
-    threads: int,
-    held_out: HeldOut | None,
-    *,
-    open_ended: bool,
-) -> str | None:
-    """Plan more sweeps of an exact stage whose draws are worth too few, and say so in a line.
-
-    None where it is done. What the draws so far were averaged to is dropped: they become burn-in.
-
-    Parameters
-    ----------
-    stage : ExactStage
-        All of whose sweeps are done.
-    posterior, options, words, threads, held_out
-        As for `begin_exactly`.
-    open_ended : bool
-        Whether training ended by itself.
-    """
-    sweeps = further_sweeps(stage, options, open_ended=open_ended)
-    if not sweeps:
-        return None
-    worth, keep = worth_in(stage.arrays()), posterior.keeps_mean
-    few = [f"{worth[n]:.0f} for {n}" for n, least in WANTED.items() if worth.get(n, least) < least]
-    stage.go_on(
-        averages(stage.chains[0], options, words, threads, held_out, keep_mean=keep), sweeps
-    )
-    return (
-        f"exact draws are worth few independent ones, {', '.join(few)}: goes on to "
-        f"{plural(stage.sweeps, 'sweep')}"
-    )

@@ -12,6 +12,7 @@ import numpy as np
 
 from pysgrld.chain.communicator import ALONE, Communicator, Orders
 from pysgrld.chain.exact import ExactStage, follows, plan_in, sweeps_after
+from pysgrld.chain.population import REPLICATES
 from pysgrld.chain.posterior import Settled
 from pysgrld.core.restore import counted
 from pysgrld.corpus.minibatches import FeedPosition, OnePass
@@ -42,7 +43,6 @@ from pysgrld.train.begin import (
     begin,
     begin_exactly,
     clusters_of_topics,
-    draw_on,
     short_iterations,
 )
 from pysgrld.train.events import Position, Reporter
@@ -362,14 +362,17 @@ class Training:
         reasons: list[str | None] = []
         self._step_seconds, took, first = 0.0, 0.0, stage.sweep
         with stage.drawing(self.keeper.draw):
-            while not stage.done or self._draws_on(stage):
+            while not stage.complete:
                 began = self.pulse.awake()
                 own = self.stop.reason if self.stop.should_stop(self._step_seconds) else None
                 self.comm.share(True)
                 reasons = self.comm.gather(own)
                 if any(reasons):
                     break
-                stage.advance()
+                if not stage.done:
+                    stage.advance()
+                elif not self._replicate(stage):
+                    continue  # with the reason to stop
                 at.train_seconds += self.pulse.awake() - began
                 due = saves.due(stage.step, at.train_seconds)
                 if due or self.stop.take_checkpoint_request():
@@ -393,20 +396,15 @@ class Training:
                 self._tell_gap()
         return next((reason for reason in reasons if reason), None)
 
-    def _draws_on(self, stage: ExactStage) -> bool:
-        """Plan more sweeps where the draws of all that were planned are worth too few."""
-        line = draw_on(
-            stage,
-            self.posterior,
-            self.options,
-            self.words,
-            self.threads,
-            self.held_out,
-            open_ended=not self.iterations,
-        )
-        if line:
-            self.reporter.note(line)
-        return line is not None
+    def _replicate(self, stage: ExactStage) -> bool:
+        """Run the next replicate, and return True unless there is a reason to stop."""
+        if not stage.replicates:
+            self.reporter.note(f"Resampling documents: {REPLICATES} replicates for the intervals")
+        try:
+            stage.replicate(self.run_on.waiting)
+        except Stopped:
+            return False
+        return True
 
     def _tell_gap(self) -> None:
         """Say for how long the process stood still, if it did."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -21,6 +21,7 @@ from pysgrld.run.layout import METRICS, SAMPLES
 from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Reporter
 from pysgrld.train.prepare import Prepared
+from pysgrld.types import Array
 
 #: Checkpoints that may fail one after the other before the run gives up.
 FAILED_CHECKPOINTS = 3
@@ -121,8 +122,10 @@ class RunWriter:
                 due.append(top_words)
         self._keep(step, self.chain, due)
 
-    def draw(self, chain: ExactChain) -> None:
+    def draw(self, chain: ExactChain) -> Mapping[str, Array] | None:
         """Keep the last exact draw on disk, if it is its turn; the first replaces training's samples.
+
+        Returns the draw in the form of a sample if it is kept, else None.
 
         Parameters
         ----------
@@ -136,7 +139,7 @@ class RunWriter:
                 for old in samples.steps(top_words=top_words):
                     self.backlog.write(SAMPLES, partial(samples.drop, old, top_words=top_words))
         due = [top_words for top_words, limit in self.limits.items() if stage.kept(limit)]
-        self._keep(stage.step, chain, due)
+        return self._keep(stage.step, chain, due)
 
     def said_exactly(self) -> str:
         """Say how many independent draws the exact ones are worth."""
@@ -152,15 +155,18 @@ class RunWriter:
             line = f"{self.score.title} {self.score.show(average, average.error)} of {line}"
         return line
 
-    def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> None:
-        """Keep a sample of a chain on disk: full where False is due, of top words where True is."""
-        sample = chain.sample() if due else {}
+    def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
+        """Keep a sample of a chain on disk: full if False is due, of top words if True is; return it."""
+        if not due:
+            return None
+        sample = chain.sample()
         if False in due:
             self.backlog.write_sample(step, sample, self.model.fitted.sample_invariants)
         if True in due:
             self.backlog.write_sample(
                 step, top_word_sample(sample["phi"]), TOP_WORDS, top_words=True
             )
+        return sample
 
     def measure(self) -> None:
         """Write a line of metrics; never changes the chain."""

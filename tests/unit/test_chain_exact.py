@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from pysgrld import LDA
 from pysgrld.chain.exact import (
@@ -17,10 +16,9 @@ from pysgrld.chain.exact import (
     plan_in,
     sweeps_after,
 )
-from pysgrld.cli import main
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.intervals import bounds, interval
+from pysgrld.train.begin import Stopped, begin_exactly
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (40, 9)) + 1
 
@@ -34,8 +32,8 @@ def trained(tokens, epochs, *, draws=True):
 @pytest.mark.parametrize(
     ("tokens", "epochs", "open_ended", "asked", "sweeps"),
     [
-        (200_000, 20, True, "auto", 1000),  # where nobody gave a budget
-        (1_600_000, 20, True, "auto", 625),  # no more visits than are affordable
+        (200_000, 20, True, "auto", 600),  # where nobody gave a budget
+        (1_800_000, 20, True, "auto", 555),  # no more visits than are affordable
         (2_100_000, 20, True, "auto", 0),  # too few
         (2_100_000, 500, True, "auto", 500),  # as long as training took
         (200_000, 20, False, "auto", 0),
@@ -99,57 +97,39 @@ def test_draws_are_those_of_their_sweep_although_chains_go_on_meanwhile(monkeypa
     )
 
 
-def test_draws_that_are_worth_little_are_burn_in_of_more(monkeypatch, tmp_path):
-    """Red with: averages or kept draws of before; going on where somebody said how many sweeps."""
-    monkeypatch.setattr("pysgrld.chain.exact.ENOUGH", 500)
-    monkeypatch.setattr("pysgrld.chain.exact.MOST", 1000)
-    few = LDA(2, holdout=10, keep_samples=30, n_jobs=1, minibatch=10)
-    assert few.fit(COUNTS)._stage.sweeps == 998
-    plan = few._stage
-    assert (plan.burn_in, plan.draws, few.n_samples_) == (500, 166, 166)
-    assert min(few._samples) > plan.begun + 500
-    drawn = len(plan.arrays()["exact.trace.words"])
-    assert drawn == 166
-    monkeypatch.setattr("pysgrld.chain.exact.MOST", 900)  # too few to be worth it
-    assert LDA(2, holdout=10, n_jobs=1, minibatch=10).fit(COUNTS)._stage.sweeps == 500
-    monkeypatch.setattr("pysgrld.chain.exact.MOST", 1000)
-    monkeypatch.setattr("pysgrld.chain.exact.WANTED", dict.fromkeys(("words", "shares"), 0.0))
-    enough = LDA(2, holdout=10, n_jobs=1, minibatch=10).fit(COUNTS)
-    assert enough._stage.sweeps == 500
-    monkeypatch.undo()
-    given = LDA(2, holdout=10, n_jobs=1, minibatch=10, exact_sweeps=40).fit(COUNTS)
-    assert given._stage.sweeps == 40
+def test_replicates_follow_where_bounds_are_intervals():
+    """Red if replicates are left out of a run, or made after sweeps that give no intervals."""
+    few = LDA(2, max_iter=30, holdout=10, exact_sweeps=40, n_jobs=1).fit(COUNTS)
+    assert (few._stage.complete, few._stage.replicates) == (True, 0)
+    enough = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1).fit(COUNTS)
+    assert (enough._stage.complete, enough._stage.replicates) == (True, 8)
+    nothing_kept = LDA(2, max_iter=30, exact_sweeps=500, keep_samples=0, n_jobs=1).fit(COUNTS)
+    assert (nothing_kept._stage.complete, nothing_kept._stage.replicates) == (True, 0)
 
 
-def test_the_command_goes_on_as_the_estimator_does(monkeypatch, tmp_path):
-    """Red with: another rule; a start that ended between the two halves drawing anew."""
-    monkeypatch.setattr("pysgrld.chain.exact.ENOUGH", 500)
-    monkeypatch.setattr("pysgrld.chain.exact.MOST", 1000)
-    rows = [" ".join(f"w{w}" for w, n in enumerate(row) for _ in range(n)) for row in COUNTS]
-    (tmp_path / "corpus.txt").write_text("\n".join(rows))
-    asked = [
-        "train",
-        str(tmp_path / "corpus.txt"),
-        "-k",
-        "2",
-        "--holdout",
-        "10",
-        "--min-df",
-        "1",
-        "--max-df",
-        "1.0",
-    ]
-    asked += ["--minibatch", "10", "--stop-words", "none", "--out"]
-    said = CliRunner().invoke(main, [*asked, str(tmp_path / "run")])
-    assert said.exit_code == 0, said.output
-    assert "goes on to 998 sweeps" in said.stderr
-    run = open_run(tmp_path / "run", 1)
-    plan = run.fitted.exact
-    assert (plan.sweeps, plan.burn_in, run.fitted.samples) == (998, 500, 166)
-    assert min(run.kept()) > plan.begun + 500
-    again = CliRunner().invoke(main, [*asked, str(tmp_path / "run")])
-    assert "nothing to do" in again.stderr
-    assert open_run(tmp_path / "run", 1).fitted.exact == plan
+@pytest.mark.parametrize("done", [0, 3, 8])
+def test_replicates_resume_with_the_same_bits(done):
+    """Red if a replicate depends on the ones before it, or on the process that began the stage."""
+    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1)
+    lda.fit(COUNTS)
+    whole = lda._stage.arrays()
+    part = {**whole, "exact.spread.replicates": whole["exact.spread.replicates"][:done]}
+    stage = begin_exactly(lda._posterior, lda._options, 9, 2, None, sweeps=500, start=False)
+    stage.restore(part)
+    assert stage.replicates == done
+    while not stage.complete:
+        stage.replicate(lambda: None)
+    resumed = stage.arrays()
+    assert (resumed["exact.spread.replicates"] == whole["exact.spread.replicates"]).all()
+    assert (resumed["exact.last.phi"] == whole["exact.last.phi"]).all()
+
+
+def test_a_replicate_stops_between_sweeps():
+    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1).fit(COUNTS)
+    lda._stage._spread.replicates.pop()
+    with pytest.raises(Stopped):
+        lda._stage.replicate(lambda: (_ for _ in ()).throw(Stopped()))
+    assert lda._stage.replicates == 7
 
 
 def test_bounds_allow_for_few_independent_draws():

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
+from pysgrld.core import padded
 from pysgrld.models.exact_tokens import ExactTokens
 from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.lda.collapsed import CollapsedDocuments
 from pysgrld.models.lda.resolved import LDAOptions
+from pysgrld.models.resampled import Replicate
+from pysgrld.samplers.seeds import with_seeds
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Block, Doubles, Key, Minibatch
+from pysgrld.types import Array, Block, Doubles, Floats, Key, Minibatch
 
 
 class ExactLDA(ExactTokens):
@@ -21,6 +24,7 @@ class ExactLDA(ExactTokens):
     algo = "cgs"
     method = "collapsed Gibbs sampling"
     follow = True
+    replicates = True
     _tokens: CollapsedDocuments
     _visited: dict[str, Counts]
 
@@ -42,11 +46,35 @@ class ExactLDA(ExactTokens):
         found = CollapsedDocuments.visit_together(
             [chain._tokens for chain in chains],
             [chain.key for chain in chains],
-            [chain._read(chain.key, self._batch.words) for chain in chains],
-            self._batch,
+            [chain._read(chain.key, self.batch.words) for chain in chains],
+            self.batch,
         )
         for chain, chain._visited in zip(chains, found, strict=True):
             chain.advance()
+
+    def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
+        """Continue this chain on resampled documents, and return the mean of the topics, (K, V)."""
+        phi = Replicate(self, number, threads).mean(waiting)
+        return np.ascontiguousarray(phi[:, : self.topics.shape[1]].T)
+
+    def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
+        """Continue from `arrays`; the topics over words follow from those of the tokens.
+
+        Raises
+        ------
+        CheckpointError
+            If they are no state of this chain.
+        """
+        super().restore(step, arrays)
+        block, batch, z = self.topics, self.batch, self._tokens.z
+        assert z is not None
+        across = padded(block.shape[1])
+        cells = np.repeat(batch.indices.astype(np.int64), batch.counts) * across + z
+        counts = np.bincount(cells, minlength=len(batch.words) * across)
+        statistics = Counts(batch.words, counts.reshape(-1, across), 1.0)
+        if block.seeds is not None:
+            statistics = with_seeds(statistics, block.seeds, whole_tokens=True)
+        self.states[block.name].step(self.key, statistics, 0.0)
 
     def _visit(self, key: Key, batch: Minibatch) -> dict[str, Counts]:
         del key, batch

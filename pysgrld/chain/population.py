@@ -1,0 +1,273 @@
+"""Draws of topics for other texts like these: they vary as topics of resampled documents do.
+
+The posterior takes the words of a document for independent draws given its topics. In real text they
+are not: a word that a document has once is likely to come again (Doyle and Elkan 2009). Topics of
+another sample of documents therefore differ by more than posterior draws do. How much more is measured
+on replicates: chains that continue on documents resampled with replacement.
+
+Everything is done on square roots of probabilities, whose variance depends little on their size. For
+the top words of each topic, the variance of a replicate mean is moderated as in Smyth (2004): few
+replicates say little about a single word, so that the posterior variance, multiplied by the mean ratio
+of the two variances over the topic, counts as much as `PRIOR_FREEDOM` further degrees of freedom. If
+replicates vary less than posterior draws do, they were too short for a topic that mixes slowly, or its
+chains disagree: draws are then posterior draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.core.restore import put_back
+from pysgrld.errors import CheckpointError
+from pysgrld.types import Array, Doubles, Floats, Int64s
+
+#: Replicates on resampled documents.
+REPLICATES = 8
+#: Top words of each topic whose variance is measured; draws of other words stay posterior draws.
+WORDS = 256
+#: Degrees of freedom of the posterior variance in the moderated variance.
+PRIOR_FREEDOM = 6
+#: Top words of a topic over which the ratio of the variances is averaged.
+_RATIO_WORDS = 20
+#: Separates the random numbers of `PopulationDraws` from others of the run.
+_SEED = 2006
+_PREFIX = "spread."
+
+
+class WordSpread:
+    """Variation of the top words of topics, over posterior draws and over replicates.
+
+    Parameters
+    ----------
+    words : (K, W) int64
+        Ids of the top words of each topic, the most probable first.
+
+    Attributes
+    ----------
+    draws : int
+        Posterior draws so far.
+    replicates : list of (K, W) float32
+        Mean probabilities of the words in each replicate.
+    """
+
+    def __init__(self, words: Int64s) -> None:
+        self.words, self.draws = words, 0
+        self.replicates: list[Floats] = []
+        self._sums: Doubles = np.zeros((2, *words.shape))  # of square roots, of probabilities
+
+    def add_draw(self, phi: Floats) -> None:
+        """Add a posterior draw of the topics, (K, V)."""
+        values = self._probabilities(phi)
+        self._sums += np.sqrt(values), values
+        self.draws += 1
+
+    def add_replicate(self, phi: Floats) -> None:
+        """Add the mean of a replicate, (K, V)."""
+        self.replicates.append(self._probabilities(phi).astype(np.float32))
+
+    def _probabilities(self, phi: Floats) -> Doubles:
+        rows = np.arange(len(self.words))[:, None]
+        return phi[rows, self.words].astype(np.float64)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays that `restore` and `PopulationDraws` read, by name."""
+        replicates = np.empty((len(self.replicates), *self.words.shape), np.float32)
+        for row, values in zip(replicates, self.replicates, strict=True):
+            row[:] = values
+        return {
+            f"{_PREFIX}words": self.words,
+            f"{_PREFIX}sums": self._sums,
+            f"{_PREFIX}draws": np.array([self.draws]),
+            f"{_PREFIX}replicates": replicates,
+        }
+
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Continue from `arrays`.
+
+        Raises
+        ------
+        CheckpointError
+            If they are not of these topics.
+        """
+        own = self.arrays()
+        name = f"{_PREFIX}replicates"
+        stored = arrays.get(name, own[name])
+        if stored.ndim != 3 or len(stored) > REPLICATES:
+            raise CheckpointError(f"array {name!r} of the checkpoint has shape {stored.shape}")
+        own[name] = np.empty((len(stored), *self.words.shape), np.float32)
+        put_back(own, arrays)
+        self.draws, self.replicates = int(own[f"{_PREFIX}draws"][0]), list(own[name])
+
+    @classmethod
+    def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
+        """Return the variation that a checkpoint has; None if it has none.
+
+        Raises
+        ------
+        CheckpointError
+            If the arrays do not belong together.
+        """
+        words = arrays.get(f"{_PREFIX}words")
+        if words is None:
+            return None
+        if words.ndim != 2 or words.dtype.kind != "i" or words.min(initial=0) < 0:
+            raise CheckpointError(f"array '{_PREFIX}words' of the checkpoint has no ids of words")
+        spread = cls(words.astype(np.int64))
+        spread.restore(arrays)
+        return spread
+
+    @property
+    def means(self) -> tuple[Doubles, Doubles]:
+        """The means of the square roots and of the probabilities over posterior draws, (K, W) each."""
+        roots, values = self._sums / max(1, self.draws)
+        return roots, values
+
+
+class _Parts(NamedTuple):
+    """What a draw is made of, (K, W) arrays in square roots of probabilities.
+
+    Attributes
+    ----------
+    centre : float64
+        Centre of the draws, such that their squares have the posterior mean.
+    roots : float64
+        Mean of the square roots over posterior draws.
+    stretch : float64
+        Factor of the deviation of a posterior draw from ``roots``.
+    deviations : (R, K, W) float64
+        Factors of R standard normal numbers.
+    """
+
+    centre: Doubles
+    roots: Doubles
+    stretch: Doubles
+    deviations: Doubles
+
+
+class PopulationDraws:
+    """Turns posterior draws of topics into draws for other texts like these.
+
+    A draw is the centre, plus a stretched posterior deviation, plus a random combination of the
+    deviations of the replicates, all with Student's t for few replicates: its variance is the moderated
+    one, and words and topics vary together as they do in both.
+
+    Parameters
+    ----------
+    spread : WordSpread
+        With at least two draws and two replicates.
+    seed, chain : int
+        Of the run.
+    """
+
+    def __init__(self, spread: WordSpread, seed: int, chain: int) -> None:
+        self._spread, self._address = spread, (_SEED, seed, chain)
+        #: Degrees of freedom of the moderated variance.
+        self.freedom = PRIOR_FREEDOM + len(spread.replicates) - 1
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
+        """Return the population draws of a checkpoint; None if it has too few draws or replicates."""
+        spread = WordSpread.stored(arrays)
+        if spread is None or spread.draws < 2 or len(spread.replicates) < 2:
+            return None
+        return cls(spread, seed, chain)
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        spread = self._spread
+        roots, values = spread.means
+        n, number = spread.draws, len(spread.replicates)
+        posterior = np.maximum(values - roots**2, 0.0) * n / (n - 1)
+        deviations = np.sqrt(np.stack(spread.replicates).astype(np.float64))
+        deviations -= deviations.mean(axis=0)
+        replicated = (deviations**2).sum(axis=0) / (number - 1)
+        first = slice(0, _RATIO_WORDS)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = replicated[:, first] / posterior[:, first]
+        ratios[~np.isfinite(ratios)] = np.nan
+        known = np.isfinite(ratios).any(axis=1)
+        ratio = np.ones(len(ratios))
+        ratio[known] = np.maximum(1.0, np.nanmean(ratios[known], axis=1))
+        share = PRIOR_FREEDOM / self.freedom
+        stretch = np.broadcast_to(np.sqrt(share * ratio)[:, None], posterior.shape).copy()
+        variance = stretch**2 * posterior + (1 - share) * replicated
+        narrow = variance < posterior
+        stretch[narrow], variance[narrow] = 1.0, posterior[narrow]
+        deviations[:, narrow] = 0.0
+        variance *= self.freedom / (self.freedom - 2)
+        return _Parts(
+            np.sqrt(np.maximum(values - variance, 0.0)),
+            roots,
+            stretch,
+            deviations / math.sqrt(self.freedom),
+        )
+
+    @property
+    def width(self) -> Doubles:
+        """The standard deviation of the draws in posterior ones, (K,): mean over the top words."""
+        parts = self._parts
+        roots, values = self._spread.means
+        posterior = np.maximum(values - roots**2, 1e-300)
+        total = parts.stretch**2 * posterior + (parts.deviations**2).sum(axis=0)
+        width: Doubles = np.sqrt((total / posterior)[:, :_RATIO_WORDS].mean(axis=1))
+        return width
+
+    def _drawn(self, step: int, values: Array) -> Doubles:
+        """Return probabilities of the top words in the draw of a step, given posterior ones, (K, W)."""
+        parts, number = self._parts, len(self._spread.replicates)
+        generator = np.random.default_rng([*self._address, step])
+        scale = math.sqrt(self.freedom / generator.chisquare(self.freedom))
+        deviation = parts.stretch * (np.sqrt(values) - parts.roots)
+        for weight, part in zip(generator.standard_normal(number), parts.deviations, strict=True):
+            deviation += weight * part
+        drawn: Doubles = np.maximum(parts.centre + scale * deviation, 0.0) ** 2
+        return drawn
+
+    def widen(self, step: int, phi: Floats) -> Floats:
+        """Return the topics of the draw of a step, (K, V), given the posterior draw of that step."""
+        rows = np.arange(len(phi))[:, None]
+        values = phi[rows, self._spread.words].astype(np.float64)
+        drawn = self._drawn(step, values)
+        wide = phi.copy()
+        wide[rows, self._spread.words] = drawn
+        wide /= (1.0 + (drawn - values).sum(axis=1, keepdims=True)).astype(np.float32)
+        return wide
+
+    def at(
+        self, step: int, words: Int64s, look_up: Callable[[Int64s], tuple[Floats, Array]]
+    ) -> tuple[Floats, Array]:
+        """Return the probabilities of some words of each topic, (K, n), in the draw of a step.
+
+        Parameters
+        ----------
+        step : int
+        words : (K, n) int64
+        look_up : callable
+            Returns the probabilities of words, (K, m), in the posterior draw of the step, and whether
+            they are only upper bounds, because the draw has been kept without the word.
+        """
+        (values, censored), (top, lacking) = look_up(words), look_up(self._spread.words)
+        top = np.where(lacking, self._parts.roots**2, top).astype(np.float64)
+        drawn = self._drawn(step, top)
+        total = 1.0 + (drawn - top).sum(axis=1, keepdims=True)
+        place = self._places(words)
+        rows = np.arange(len(words))[:, None]
+        wide = np.where((place >= 0) & ~censored, drawn[rows, place], values) / total
+        return wide.astype(np.float32), censored
+
+    def _places(self, words: Int64s) -> Int64s:
+        """Return the places of words among the top words of their topics, (K, n); -1 if they are not."""
+        top = self._spread.words
+        base = int(max(top.max(initial=0), words.max(initial=0))) + 1
+        rows = np.arange(len(top), dtype=np.int64)[:, None] * base
+        keys = (top + rows).ravel()
+        order = np.argsort(keys)
+        wanted = (words + rows).ravel()
+        near = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+        places = np.where(keys[near] == wanted, near % top.shape[1], -1)
+        return places.reshape(words.shape)
