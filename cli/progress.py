@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import math
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 #: Seconds between lines of a batch log: in the first minute, and later.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
+
+
+#: Topics that are shown when training has ended and its refinement begins.
+SHOWN = 10
 
 
 class Screen(logging.Handler):
@@ -169,24 +174,35 @@ class Screen(logging.Handler):
         if not self.terminal and not self._due():
             return
         p = position
-        state = speed(p.tokens_per_second) + ("" if p.exact else f", step {p.step_size:.3g}")
+        state = speed(p.tokens_per_second)
+        if p.unit == "iteration":
+            state += f", step {p.step_size:.3g}"
         if math.isfinite(p.score):
             from pysgrld.models.table import scores
 
             score = scores()[p.kind]
             state += f", {score.title} {score.show(p.score)}"
         if self.terminal:
-            what = "exact sweeps" if p.exact else "training"
+            what = {"iteration": "training"}.get(p.unit, f"{p.unit}s")
             self._draw(what, p.iteration, p.iterations or None, state + self._left())
             return
         of = f" of {p.iterations:,}" if p.iterations else ""
-        unit = "exact sweep" if p.exact else "iteration"
-        line = f"{unit} {p.iteration:,}{of}, epoch {p.epoch:.1f}, {state}"
-        if p.iterations and p.iteration:
+        line = f"{p.unit} {p.iteration:,}{of}, epoch {p.epoch:.1f}, {state}"
+        if p.iterations and p.iteration and p.unit != "replicate":  # which took the sweeps' time
             left = (p.iterations - p.iteration) * p.train_seconds / p.iteration
             line += f", {_clock(left)} left"
         fields: dict[str, Any] = p._asdict() | {p.kind: p.score}
         self._line("position", line + self._left(), **fields)
+
+    def refining(self, run: RunDirectory, line: str) -> None:
+        """Show the topics of training, and what the rest of the time is for."""
+        if not self.quiet and (topics := _first_topics(run.path)):
+            for text in topics:
+                self._line("topics", text)
+        path = shlex.quote(str(run.path))
+        self._line(
+            "refining", f"{line}, for intervals; Ctrl-C keeps these topics: sgmc topics {path}"
+        )
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""
@@ -339,6 +355,26 @@ class Screen(logging.Handler):
             if self._bar is not None:
                 self._bar.close()
         self._bar = None
+
+
+def _first_topics(path: Path) -> list[str]:
+    """Return a line for each of the largest topics of a run; none if they cannot be read."""
+    from pysgrld.errors import SgmcError
+
+    with contextlib.suppress(SgmcError, OSError, MemoryError):
+        from pysgrld.reading.results import Results
+        from pysgrld.reading.topics import topics_of
+
+        results = Results(path, 1)
+        topics = topics_of(results, 8, intervals=False, coherences=False)
+        lines = ["topic   share  top words"]
+        for topic in topics[:SHOWN]:
+            share = "" if topic.weight is None else f"{100 * topic.weight:.1f} %"
+            lines.append(f"{topic.id:>5}  {share:>6}  {' '.join(w.word for w in topic.words)}")
+        if len(topics) > SHOWN:
+            lines.append(f"and {plural(len(topics) - SHOWN, 'smaller topic')}")
+        return lines
+    return []
 
 
 def _on_use(path: Path) -> str | None:

@@ -70,6 +70,9 @@ class Silent:
         if self.at is not None:
             self.at(position.iteration)
 
+    def refining(self, run, line):
+        self.lines.append(line)
+
     def evaluated(self, record):
         pass
 

@@ -42,6 +42,8 @@ FEWEST = 500
 #: Sweeps of each chain at least if nobody gave a budget, if they are no more token visits than this. More
 #: sweeps raise the effective sample size of words and documents, but hardly that of shares of topics.
 ENOUGH, AFFORDED = 600, 4e9
+#: The same of topics over time, whose steps are accepted or not and mix more slowly.
+ENOUGH_OVER_TIME = 1000
 #: Token visits of a training minibatch that take as long as one of a collapsed sweep.
 COST = 2.5
 #: Training that is followed by exact draws has settled when doubling it buys less than this share: the
@@ -74,7 +76,8 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
     epochs, each = chain.step / chain.stream.per_epoch, CHAINS * max(1, chain.tokens)
     sweeps = int(epochs * options.sweeps / COST / CHAINS)
     if open_ended:
-        sweeps = max(sweeps, min(ENOUGH, int(AFFORDED / each)))
+        enough = ENOUGH if options.slicing is None else ENOUGH_OVER_TIME
+        sweeps = max(sweeps, min(enough, int(AFFORDED / each)))
     return sweeps if sweeps >= FEWEST else 0
 
 

@@ -63,8 +63,11 @@ def usual_exact(value: Mapping[str, Any], need: int, *, whole_corpus: bool) -> i
 def exact_bytes(facts: Facts, each: int) -> int:
     """Return the bytes of exact chains: all documents, topics of their tokens, and ``each`` of topics.
 
-    One is copied, its topics and tokens alone, to be looked at while the chains go on.
+    One chain is copied, its topics and tokens alone, to be looked at while the chains continue. A
+    replicate has resampled documents, topics of their tokens, topics, their mean, and counts twice.
     """
     from pysgrld.chain.exact import CHAINS
 
-    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + each) + 4 * facts.tokens + each // 4
+    copied = 4 * facts.tokens + each // 4
+    replicate = 12 * facts.tokens + 2 * each
+    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + each) + max(copied, replicate)

@@ -22,8 +22,8 @@ class Position(NamedTuple):
     train_seconds : float
     kind : str
         Name of the score (`pysgrld.models.table.scores`).
-    exact : bool
-        Whether iterations are sweeps of the exact stage.
+    unit : str
+        What is counted: ``iteration``, ``exact sweep`` or ``replicate``.
     """
 
     iteration: int
@@ -34,7 +34,7 @@ class Position(NamedTuple):
     score: float
     train_seconds: float
     kind: str
-    exact: bool = False
+    unit: str = "iteration"
 
 
 class Reporter(Listener, Protocol):
@@ -45,6 +45,9 @@ class Reporter(Listener, Protocol):
 
     def moved(self, position: Position) -> None:
         """Show an iteration; must be cheap."""
+
+    def refining(self, run: RunDirectory, line: str) -> None:
+        """Show the topics of training, as its refinement begins; the line describes that."""
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""

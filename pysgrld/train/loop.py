@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import shlex
 from functools import partial
 
 import numpy as np
@@ -331,12 +330,11 @@ class Training:
         self.keeper.measure()
         self._save(last=False)
         stage = self._made_stage(sweeps, start=True)
-        self.reporter.note(
-            f"draws exactly: {len(stage.chains)} chains of {stage.chains[0].method} over all documents, "
-            f"{plural(stage.sweeps, 'sweep')} each"
+        self.reporter.refining(
+            self.run,
+            f"Gibbs refinement: {len(stage.chains)} chains of {stage.chains[0].method}, "
+            f"{plural(stage.sweeps, 'sweep')} each",
         )
-        path = shlex.quote(str(self.run.path))
-        self.reporter.note(f"the topics of training are there meanwhile: sgmc topics {path}")
         return stage
 
     def _made_stage(self, sweeps: int, *, start: bool) -> ExactStage:
@@ -379,17 +377,19 @@ class Training:
                     self._save(last=False)
                     saves.last = stage.step, at.train_seconds
                 took += self.pulse.awake() - began
+                replicates = stage.replicates
+                visits = len(stage.chains) * self.chain.tokens * (stage.sweep - first)
                 self.reporter.moved(
                     Position(
-                        stage.sweep,
-                        stage.sweeps,
+                        replicates or stage.sweep,
+                        REPLICATES if replicates else stage.sweeps,
                         self.chain.step / self.stream.per_epoch,
-                        len(stage.chains) * self.chain.tokens * (stage.sweep - first) / took,
+                        visits / took,
                         0.0,
                         stage.posterior.score,
                         took,
                         self.score.name,
-                        exact=True,
+                        unit="replicate" if replicates else "exact sweep",
                     )
                 )
                 self._step_seconds = self.pulse.awake() - began
@@ -398,8 +398,6 @@ class Training:
 
     def _replicate(self, stage: ExactStage) -> bool:
         """Run the next replicate, and return True unless there is a reason to stop."""
-        if not stage.replicates:
-            self.reporter.note(f"Resampling documents: {REPLICATES} replicates for the intervals")
         try:
             stage.replicate(self.run_on.waiting)
         except Stopped:

@@ -334,6 +334,9 @@ class _Relay(logging.Handler):
             self.last = time.monotonic()
             self.send("moved", position)
 
+    def refining(self, run: RunDirectory, line: str) -> None:
+        self.send("note", line)
+
     def evaluated(self, record: Mapping[str, Any]) -> None:
         self.send("evaluated", dict(record))
 

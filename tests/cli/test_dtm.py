@@ -167,7 +167,7 @@ def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
     assert "  sgmc topics --over-time all\n" in done.stderr
     code, said = dated.stop_midway(
         *(signal.SIGTERM, *given, "--checkpoint-every", "1", "--threads", "2"),
-        **{"base": base, "corpus": "news.csv", "out": "killed", "word": "draws exactly"},
+        **{"base": base, "corpus": "news.csv", "out": "killed", "word": "Gibbs refinement"},
     )
     assert code == 85
     stopped = re.search(r"stopped after exact sweep (\d+)", said)

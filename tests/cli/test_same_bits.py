@@ -80,7 +80,7 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     exact = ("--exact-sweeps", "28", "--samples", "8", "--alpha", "learn", "--eta", "learn")
     sgmc.train(*exact, "--threads", "1", out="whole")
     again = ("--checkpoint-every", "1", "--threads", "2")
-    code, said = sgmc.stop_midway(number, *exact, *again, word="draws exactly")
+    code, said = sgmc.stop_midway(number, *exact, *again, word="Gibbs refinement")
     assert code == (85 if number == signal.SIGTERM else -number)
     done = sgmc.train(*exact, "--threads", "3")
     assert "nothing to do" not in done.stderr

@@ -45,7 +45,7 @@ def trained(tokens, epochs, *, draws=True):
 )
 def test_sweeps_are_as_many_as_are_affordable(tokens, epochs, open_ended, asked, sweeps):
     """Red with: sweeps of all chains for those of each; a budget that was given, overstepped."""
-    options = SimpleNamespace(exact_sweeps=asked, sweeps=10)
+    options = SimpleNamespace(exact_sweeps=asked, sweeps=10, slicing=None)
     assert sweeps_after(trained(tokens, epochs), options, open_ended=open_ended) == sweeps
     none = trained(tokens, epochs, draws=False)
     assert sweeps_after(none, options, open_ended=open_ended) == 0
