@@ -34,7 +34,7 @@ TEXTS = {
     *("--by", "--along", "--cluster", "--effect", "--title", "--noun", "--contrast", "--topics"),
     *("--name-with", "--grid", "--sbatch", "--mem", "--partition", "--account", "--mpi-plugin"),
     *("--id-field", "--meta-field", "--text-field", "--title-field", "--time", "--token-pattern"),
-    "--word",
+    *("--word", "--sheet", "--missing", "--date-format"),
 }
 SMALL = ("-k", "2", "--iterations", "12", "--starts", "1", "--burn-in", "2", "--max-df", "1.0")
 SMALL = (*SMALL, "--holdout", "5", "--sample-every", "1", "--exact-sweeps", "0", "--threads", "1")
