@@ -11,7 +11,7 @@ import numpy as np
 
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import Draw
-from pysgrld.core.restore import Within, put_back
+from pysgrld.core.restore import Form, Within, put_back
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles
@@ -23,7 +23,8 @@ SETTLED_SAMPLES = 50
 
 #: Names of arrays in a checkpoint: the number of samples, averaged scores, and a block's sum of them.
 PREFIX = "posterior."
-_SAMPLES, HISTORY, _SUM = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
+_SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
+_NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
 
 
 class Averages(NamedTuple):
@@ -45,10 +46,18 @@ class Averages(NamedTuple):
 
 
 def averages_in(arrays: Mapping[str, Array]) -> Averages:
-    """Return the running averages among the arrays of a checkpoint."""
-    samples = int(arrays[_SAMPLES][0]) if _SAMPLES in arrays else 0
-    history = arrays.get(HISTORY, np.empty(0)).astype(np.float64)
-    sums = Within(arrays, _SUM)
+    """Return the running averages among the arrays of a checkpoint.
+
+    Raises
+    ------
+    CheckpointError
+        If they are of other types or shapes, or of less than no samples.
+    """
+    samples = int(_NUMBER.take(arrays, _SAMPLES)[0]) if _SAMPLES in arrays else 0
+    if samples < 0:
+        raise CheckpointError(f"array {_SAMPLES!r} of the checkpoint has {samples}")
+    history = _HISTORY.take(arrays, HISTORY) if HISTORY in arrays else np.empty(0)
+    sums = Within(arrays, SUMS)
     return Averages(samples, history, sums)
 
 
@@ -206,7 +215,7 @@ class Posterior:
             HISTORY: np.array(self._history, np.float64),
         }
         if self.samples:
-            arrays |= {_SUM + name: total for name, total in self._sums.items()}
+            arrays |= {SUMS + name: total for name, total in self._sums.items()}
         if self.scorer is not None:
             arrays |= {self.scorer.prefix + n: a for n, a in self.scorer.arrays().items()}
         return arrays
@@ -219,12 +228,12 @@ class Posterior:
         CheckpointError
             If they are not what `arrays` gives of this run.
         """
-        history = arrays.get(HISTORY, np.empty(0))
+        history = _HISTORY.take(arrays, HISTORY)
         own: dict[str, Array] = {_SAMPLES: np.zeros(1, int), HISTORY: np.empty(len(history))}
         put_back(own, arrays)
         self.samples = int(own[_SAMPLES][0])
         if self.samples > 0:
-            put_back({_SUM + name: total for name, total in self._sums.items()}, arrays)
+            put_back({SUMS + name: total for name, total in self._sums.items()}, arrays)
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
                 f"the checkpoint has {self.samples} samples and a history of {len(history)}"

@@ -7,9 +7,11 @@ here, before anything is changed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int32s
@@ -43,6 +45,44 @@ class Within(Mapping[str, Array]):
         return len(self._names)
 
 
+class Form(NamedTuple):
+    """The type and the shape of an array of a checkpoint; -1 stands for an axis of any length."""
+
+    dtype: npt.DTypeLike
+    shape: tuple[int, ...]
+
+    def take(self, arrays: Mapping[str, Array], name: str, prefix: str = "") -> Array:
+        """Return the array of this name, which is read once; messages put `prefix` before the name.
+
+        Raises
+        ------
+        CheckpointError
+            If it is missing, or of another type or shape.
+        """
+        array = arrays.get(name)
+        if array is None:
+            raise CheckpointError(f"the checkpoint lacks array {prefix + name!r}")
+        fits = array.ndim == len(self.shape) and all(
+            n in (-1, m) for n, m in zip(self.shape, array.shape, strict=True)
+        )
+        if array.dtype != self.dtype or not fits:
+            shape = tuple("any" if n < 0 else n for n in self.shape)
+            raise CheckpointError(
+                f"array {prefix + name!r} of the checkpoint is {array.dtype} {array.shape}, this run "
+                f"needs {np.dtype(self.dtype)} {shape}"
+            )
+        return array
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Put the name of a checkpoint before the message of a `CheckpointError` that is raised within."""
+    try:
+        yield
+    except CheckpointError as error:
+        raise CheckpointError(f"{place}: {error}") from None
+
+
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
     """Fill `own` in place from the arrays of the same names; messages put `prefix` before a name.
 
@@ -54,14 +94,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
         If one is missing, or of another type or shape; `own` is then no state of anything.
     """
     for name, array in own.items():
-        found = arrays.get(name)
-        if found is None:
-            raise CheckpointError(f"the checkpoint lacks array {prefix + name!r}")
-        if (found.dtype, found.shape) != (array.dtype, array.shape):
-            raise CheckpointError(
-                f"array {prefix + name!r} of the checkpoint is {found.dtype} {found.shape}, this run "
-                f"needs {array.dtype} {array.shape}"
-            )
+        found = Form(array.dtype, array.shape).take(arrays, name, prefix)
         if found is not array:
             array[...] = found
         del found

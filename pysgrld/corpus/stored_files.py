@@ -19,6 +19,7 @@ from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
 from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
+from pysgrld.run.schema import misfit
 
 #: What a stored corpus calls itself, and the version of its layout.
 FORMAT, VERSION = "sgmc-corpus", 2
@@ -42,6 +43,15 @@ BESIDE = (DOCUMENTS, TEXTS, INPUTS)
 FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
+
+#: The types of the parts of ``meta.json``.
+_HEADER = {
+    **dict.fromkeys(("documents", "words", "nnz", "tokens"), int),
+    "fingerprint": str,
+    "provenance": dict[str, Any],
+    "parts": dict[str, Any] | None,
+    "files": dict[str, dict[str, Any]] | None,
+}
 
 #: Bytes hashed between two looks at whether to stop.
 _PIECE = 2**23
@@ -104,19 +114,15 @@ def read_header(path: Path) -> dict[str, Any]:
             "texts, move meta.json away",
             path,
         )
-    version, parts = meta.get("version"), meta.get("parts", {})
+    version, parts = meta.get("version"), meta.get("parts")
     if version != VERSION and (version != 1 or parts):  # one without names is the same in version 1
         raise CorpusError(
             f"a corpus of version {version!r}, by meta.json, but this sgmc reads version {VERSION}; "
             "use the sgmc that wrote it, or build it again",
             path,
         )
-    kinds = {"documents": int, "words": int, "nnz": int, "tokens": int}
-    for key, kind in {**kinds, "fingerprint": str, "provenance": dict}.items():
-        if not isinstance(meta.get(key), kind):
-            raise damaged(path, f"meta.json has no proper {key!r}")
-    if not isinstance(parts, dict):
-        raise damaged(path, "meta.json has no proper 'parts'")
+    if problem := misfit(meta, _HEADER):
+        raise damaged(path, f"in meta.json {problem}")
     return meta
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from pysgrld.chain.blocks import arrays_of, take_priors
 from pysgrld.chain.exact import averaged, last_draw, population_draws
 from pysgrld.chain.population import PopulationDraws
-from pysgrld.chain.posterior import averages_in
-from pysgrld.core import core
+from pysgrld.chain.posterior import SUMS, averages_in
+from pysgrld.core import core, padded
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic, by_word
+from pysgrld.core.restore import Form, placed
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Record
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
@@ -52,15 +53,16 @@ class BlockFitted(Fitted):
     def states(self) -> dict[str, BlockState[Counts]]:
         """The blocks under their samplers, by name, as of the newest checkpoint."""
         options, record = self.record.options, self.record
-        states = {
-            b.name: sampler_of(self.sampler.name, b).restored(
-                b,
-                arrays_of(b.name, record.arrays),
-                self.threads,
-                warm=record.step <= options.warm_up,
-            )
-            for b in self.blocks
-        }
+        with placed(record.place):
+            states = {
+                b.name: sampler_of(self.sampler.name, b).restored(
+                    b,
+                    arrays_of(b.name, record.arrays),
+                    self.threads,
+                    warm=record.step <= options.warm_up,
+                )
+                for b in self.blocks
+            }
         take_priors(self.priors, states)
         return states
 
@@ -89,7 +91,11 @@ class BlockFitted(Fitted):
     def current(self) -> Draw:
         """The draw at the newest checkpoint: the last exact one where there are any."""
         if self.exact:
-            return by_word(last_draw(self.record.arrays), self.blocks)
+            with placed(self.record.place):
+                last = last_draw(self.record.arrays)
+                forms = {n: Form(np.float32, s) for n, s in self.sample_shapes(last).items()}
+                matrices = {name: form.take(last, name) for name, form in forms.items()}
+            return by_word(matrices, self.blocks)
         options = self.record.options
         key, draw = Key(options.seed, options.chain, self.record.step), {}
         for name, state in self.states.items():
@@ -102,8 +108,9 @@ class BlockFitted(Fitted):
     @cached_property
     def samples(self) -> int:
         """Posterior samples in the `mean`; 0 where there is none."""
-        found = averages_in(averaged(self.record.arrays))
-        return found.samples if found.sums else 0
+        with placed(self.record.place):
+            averages = averages_in(averaged(self.record.arrays))
+        return averages.samples if averages.sums else 0
 
     @cached_property
     def mean(self) -> Draw | None:
@@ -112,7 +119,12 @@ class BlockFitted(Fitted):
         if samples == 0:
             return None
         mean: Draw = {}
-        for name, total in averages_in(averaged(self.record.arrays)).sums.items():
+        sums = averages_in(averaged(self.record.arrays)).sums
+        for b in self.blocks:
+            name, kp = b.name, padded(b.shape[1])
+            with placed(self.record.place):
+                shape = (kp,) if b.is_vector else (b.shape[0], kp)
+                total = Form(np.float64, shape).take(sums, name, SUMS)
             if total.ndim == 1:
                 mean[name] = (total / samples).astype(np.float32)
             else:

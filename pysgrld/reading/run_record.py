@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import numpy as np
 
@@ -19,15 +18,24 @@ from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
+from pysgrld.run.schema import fits, misfit, shortened
 from pysgrld.types import Array, Documents
 
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
-#: Options without which nothing of a run can be read, and that every release has written.
-_NEEDED = frozenset({"algo", "topics", "seed"})
 #: Numbers of the corpus in the record that reading needs, each with its value where it is not there.
 _NUMBERS = {"training_documents": None, "training_tokens": None, "held_out": 0}
+#: The types of the options by which a corpus was read, as they are recorded with it.
+_READING = {
+    **dict.fromkeys(
+        ("document-is", "encoding", "numbers", "text-field", "token-pattern", "segment"), str | None
+    ),
+    **dict.fromkeys(("min-df", "max-df"), int | float | None),
+    **dict.fromkeys(("max-vocab", "chunk"), int | None),
+    "stop-words": list[dict[str, Any]] | None,
+    "phrases": list[str] | None,
+}
 
 logger = logging.getLogger(__name__)
 
@@ -55,16 +63,22 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     if not isinstance(name, str) or name not in MODELS:
         raise CheckpointError(f"{place}: is damaged: its model is {name!r}; restore it")
     model = model_of(name)
+    if options.get("algo") not in model.algorithms:
+        algo = shortened(options.get("algo"))
+        raise CheckpointError(f"{place}: is damaged: option algo is {algo}; restore it")
     found = restored(options)
     checked: dict[str, tuple[Any, Any]] = {}
-    for field, hint in get_type_hints(model.resolved).items():
-        if option_name(field) in options or field in _NEEDED:
-            checked[f"option {option_name(field)}"] = getattr(found, field), hint
+    for record in (found, found.settings):
+        for field, hint in get_type_hints(type(record)).items():
+            if field != "settings":
+                checked[f"option {option_name(field)}"] = getattr(record, field), hint
     for number, unsaid in _NUMBERS.items():
         checked[f"{number} of its corpus"] = corpus.get(number, unsaid), int
+    if problem := misfit(corpus.get("reading") or {}, _READING):
+        raise CheckpointError(f"{place}: is damaged: of its corpus, {problem}; restore it")
     for what, (value, hint) in checked.items():
-        if not _fits(value, hint):
-            raise CheckpointError(f"{place}: is damaged: {what} is {value!r}; restore it")
+        if not fits(value, hint):
+            raise CheckpointError(f"{place}: is damaged: {what} is {shortened(value)}; restore it")
     return model, found
 
 
@@ -189,20 +203,3 @@ def in_slices(
             f"'sgmc train --resume {run.path}' writes it again"
         )
     return [replace(part, slices=slices, copies=copies) for part in parts]
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value is of the type that a field is declared with."""
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return any(_fits(value, arg) for arg in args)
-    if origin is Literal:
-        return value in args
-    if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        each = args[:1] * len(value) if args[-1] is Ellipsis else args
-        return len(each) == len(value) and all(map(_fits, value, each))
-    if hint in (int, float):
-        return isinstance(value, int if hint is int else int | float) and value is not True
-    return isinstance(value, NoneType if hint is None else hint)

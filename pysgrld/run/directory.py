@@ -68,6 +68,7 @@ from pysgrld.run.layout import (
 )
 from pysgrld.run.lock import Lock, holder, scratch_folder
 from pysgrld.run.samples import Samples
+from pysgrld.run.schema import misfit
 from pysgrld.run.tensors import NONE, DamagedError
 from pysgrld.types import Array, Invariant
 
@@ -75,6 +76,27 @@ logger = logging.getLogger(__name__)
 
 #: A vocabulary beyond this is not what was written.
 MAX_VOCABULARY = 1 << 30
+
+#: The types of the parts of ``config.json`` that are read without their model.
+_RECORD = {
+    "options": dict[str, Any],
+    "corpus": {
+        "fingerprint": str | None,
+        "name": str | None,
+        "reading": dict[str, Any] | None,
+        "word_counts": str | None,
+        "words": int | None,
+        "documents": int | None,
+        "tokens": int | None,
+    },
+    "vocabulary": {"words": int | None, "sha256": str | None},
+    "command": {"corpus": str | None, "inputs": list[str] | None},
+    "defaults": list[str] | None,
+    "free": list[str],
+    "parent": dict[str, Any] | None,
+    "versions": dict[str, Any] | None,
+    "isa": str | None,
+}
 
 #: States of ``status.json``.
 STATES = ("running", "interrupted", "finished", "failed")
@@ -201,11 +223,11 @@ class RunDirectory:
         file = path / CONFIG
         try:
             config = jsonio.unsealed(read_small(file), file)
-            if not isinstance(config, dict) or not all(
-                isinstance(config.get(name, {}), dict)
-                for name in ("options", "corpus", "vocabulary", "command")
-            ):
+            if not isinstance(config, dict):
                 raise ValueError("not a table of options")
+            known = {"free": [], **config} if "schema" not in config else config
+            if config.get("schema", SCHEMA) == SCHEMA and (problem := misfit(known, _RECORD)):
+                raise ValueError(problem)
         except (FileNotFoundError, NotADirectoryError):
             raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
         except OSError as error:

@@ -367,6 +367,30 @@ def view(path: Path) -> dict[str, Array]:
     return arrays
 
 
+def check_finite(path: Path) -> None:
+    """Check that all floats of a file are finite, by reading it in pieces.
+
+    Raises
+    ------
+    DamagedError
+        Naming the first array that has another value; or if the file is no such file.
+    OSError
+        If it cannot be opened or read.
+    """
+    with open_regular(path) as (fd, size):
+        try:
+            header, _ = _read_header(path, fd, size)
+            for tensor in header.tensors:
+                dtype, count = _DTYPES[tensor.dtype], tensor.stop - tensor.start
+                for start in range(0, count if dtype.kind == "f" else 0, PIECE):
+                    piece = memoryview(bytearray(min(PIECE, count - start)))
+                    read_into(fd, piece, header.offset + tensor.start + start)
+                    if not np.isfinite(np.frombuffer(piece, dtype)).all():
+                        raise DamagedError(f"{path}: array {tensor.name!r} has NaN or infinity")
+        except EOFError as error:
+            raise DamagedError(f"{path}: {error}") from None
+
+
 # ---- what must hold of arrays
 
 #: No invariants: what the arrays mean is not known.

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from pysgrld.core import core, padded
-from pysgrld.core.restore import put_back
-from pysgrld.errors import CheckpointError
+from pysgrld.core.restore import Form, put_back
 from pysgrld.types import UNIT, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
 #: Step size of the warm-up that leaves nothing of what was there: exp(-64) of it.
@@ -196,14 +195,45 @@ class BlockState(ABC, Generic[S]):
         Raises
         ------
         CheckpointError
-            If one is missing.
+            If one is missing, or of another type or shape.
         """
         kind: type[BlockState[Any]] = (cls.warm_up if warm else None) or cls
-        for name in kind.names:
-            if name not in arrays:
-                raise CheckpointError(f"the checkpoint lacks array {f'{block.name}.{name}'!r}")
-        own = {name: arrays[name] for name in kind.names}
+        own: dict[str, Array] = {}
+        for name, form in cls.forms(block, warm=warm).items():
+            own[name] = form.take(arrays, name, f"{block.name}.")
         return kind(block, threads, None if kind is cls else cls, **own)
+
+    @classmethod
+    def forms(cls, block: Block, *, warm: bool) -> dict[str, Form]:
+        """Return the type and the shape that each array of a state of a block has, by name.
+
+        They are those of two states of a few rows: an axis is as long in both, or has an entry for each
+        row, or for each unit of `core.ROW_UNIT` rows.
+        """
+        v, k = block.shape
+        if block.is_vector:
+            shapes = [(v, k)] * 2
+        else:
+            shapes = [(units * block.copies * core.ROW_UNIT, k) for units in (1, 2)]
+        few, twice = (cls._small(block._replace(shape=shape), warm=warm) for shape in shapes)
+        rows, units = shapes[0][0], -(-v // core.ROW_UNIT)
+        forms = {}
+        for name, array in few.items():
+            shape = tuple(
+                n if n == m else v * n // rows if n % rows == 0 else units * n // block.copies
+                for n, m in zip(array.shape, twice[name].shape, strict=True)
+            )
+            forms[name] = Form(array.dtype, shape)
+        return forms
+
+    @classmethod
+    def _small(cls, block: Block, *, warm: bool) -> dict[str, Array]:
+        """Return the arrays of a state of a block with a few rows."""
+        hyper = block.hyper
+        if isinstance(hyper, np.ndarray):
+            hyper = np.resize(hyper, block.shape[0])
+        state = cls.start(Key(0, 0, 0), block._replace(hyper=hyper, seeds=None), 1)
+        return (state if warm else state.after_warm_up()).arrays()
 
     @classmethod
     def after(cls, warm: Any) -> Self:

@@ -93,7 +93,7 @@ def options(**changes):
             lambda config: config["corpus"].pop("training_tokens"),
             "training_tokens of its corpus is",
         ),
-        (lambda config: config.update(command=3), "not a table of options"),
+        (lambda config: config.update(command=3), "command is 3"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -221,7 +221,7 @@ DAMAGE = {
     "meta of another": (meta(format="x"), "not a corpus of sgmc"),
     "newer version": (meta(version=3), "a corpus of version 3"),
     "older version": (meta(version=1), "a corpus of version 1"),
-    "no documents": (meta(documents="3"), "no proper 'documents'"),
+    "no documents": (meta(documents="3"), "in meta.json documents is '3'"),
     "documents wrong": (
         meta(documents=4),
         "documents: 4 expected, by meta.json, 3 found in indptr.npy",

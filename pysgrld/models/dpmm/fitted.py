@@ -17,7 +17,7 @@ import numpy as np
 from pysgrld.core import core
 from pysgrld.core.arithmetic import dot, log
 from pysgrld.core.draws import Draw
-from pysgrld.errors import CheckpointError
+from pysgrld.core.restore import placed
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.models.dpmm.chain import numbers_of_components, settings_of
 from pysgrld.models.dpmm.likelihood import responsibilities
@@ -66,10 +66,8 @@ class MixtureFitted(Fitted):
         record = self.record
         options, documents = record.options, np.arange(record.documents)
         chain = Mixture(documents, record.words, settings_of(options), options.seed, options.chain)
-        try:
+        with placed(record.place):
             chain.restore(record.step, record.arrays)
-        except CheckpointError as error:
-            raise CheckpointError(f"{record.place}: {error}") from None
         return chain
 
     # ---- draws

@@ -9,6 +9,7 @@ import numpy as np
 
 from pysgrld.core import core
 from pysgrld.core.draws import Draw
+from pysgrld.core.restore import Form, check_positive, placed
 from pysgrld.evaluate import DocumentDraw, HeldOut, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.block_fitted import BlockFitted
@@ -77,7 +78,10 @@ class SphericalFitted(BlockFitted):
         return bool(self.record.options.algo == "gmc-bgibbs")
 
     def __init__(self, record: Record, threads: int) -> None:
-        centre = np.asarray(record.arrays.get("centre", np.zeros(record.words)))
+        centre = np.zeros(record.words)
+        if "centre" in record.arrays:
+            with placed(record.place):
+                centre = Form(np.float64, (record.words,)).take(record.arrays, "centre")
         super().__init__(record, threads, blocks(record.options, record.words, centre))
         self._work = core.Workspace()
 
@@ -103,7 +107,13 @@ class SphericalFitted(BlockFitted):
         return {"phi": phi} | self._weights()
 
     def _weights(self) -> Draw:
-        return {IDF: self.record.arrays[IDF].astype(np.float32)}
+        return {IDF: self._idf.astype(np.float32)}
+
+    @cached_property
+    def _idf(self) -> Doubles:
+        """The weight of each word, (V,), as of the newest checkpoint."""
+        with placed(self.record.place):
+            return Form(np.float64, (self.record.words,)).take(self.record.arrays, IDF)
 
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
         """Return the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
@@ -142,7 +152,7 @@ class SphericalFitted(BlockFitted):
         """
         del at  # there is one layer
         options, k = self.record.options, self.layers[0]
-        of = directions(documents, self.record.arrays[IDF].astype(np.float64))
+        of = directions(documents, self._idf)
         lengths = documents.lengths[:, None].astype(np.float32)
         theta: Doubles | None = None
         for step, sample in samples:
@@ -168,7 +178,10 @@ class SphericalFitted(BlockFitted):
         """Size of a step of proportions: that of training, if it had the same parametrisation."""
         options = self.record.options
         if options.theta_parametrisation == "root":
-            return float(self.record.arrays["theta.length"][0])
+            with placed(self.record.place):
+                length = Form(np.float64, (1,)).take(self.record.arrays, "theta.length")
+                check_positive("theta.length", length)
+            return float(length[0])
         return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:

@@ -1,0 +1,126 @@
+"""Runs that somebody has forged, digests included: a result, or one line with a documented exit code."""
+
+import json
+
+import numpy as np
+import pytest
+from faults.forge import KINDS, forgeries, load, prepare
+from faults_runs import checkpoints, sgmc, sign_again
+from safetensors.numpy import load_file, save_file
+
+from pysgrld.errors import CheckpointError
+from pysgrld.reading.results import Results
+from pysgrld.run import jsonio
+from pysgrld.run.files import digest_of
+from pysgrld.run.identity import identity
+from pysgrld.run.tensors import describe
+
+
+def forge_state(folder, change):
+    """Change the arrays of the newest checkpoint, and sign it again."""
+    newest = checkpoints(folder)[0]
+    arrays = load_file(newest / "state.safetensors")
+    change(arrays)
+    save_file(arrays, newest / "state.safetensors")
+    sign_again(newest, tensors=describe(arrays))
+
+
+@pytest.mark.row(78)
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("phi.g", lambda a: a[:, :8].copy()),
+        ("phi.g", lambda a: a.reshape(-1)),
+        ("phi.g", lambda a: a[:0].copy()),
+        ("phi.g", lambda a: a.astype(np.float64)),
+        ("phi.sums", lambda a: np.resize(a, 32)),
+        ("posterior.samples", lambda a: a[:0].copy()),
+        ("posterior.samples", lambda a: a - 100),
+        ("posterior.sum.phi", lambda a: a[:1].copy()),
+        ("posterior.sum.phi", lambda a: a.reshape(-1)),
+    ],
+)
+def test_an_array_of_another_type_or_shape_is_named(copied, name, change, trials):
+    """Red with: arrays taken by their names alone (70, a bug in sgmc)."""
+
+    def put(arrays):
+        arrays[name] = change(arrays[name])
+
+    forge_state(copied, put)
+    part = "mean" if name.startswith("posterior") else "states"
+    with pytest.raises(CheckpointError, match=rf"run/checkpoints/step-\d+: array '{name}' of the"):
+        getattr(Results(copied / "run", 1).fitted, part)
+    trials()
+
+
+def forge_config(folder, change):
+    """Change the record of a run, and sign it and the checkpoints again."""
+    path = folder / "run/config.json"
+    config = jsonio.unsealed(path.read_bytes(), path)
+    change(config)
+    path.write_bytes(jsonio.sealed(config))
+    same = identity(config)
+    for checkpoint in checkpoints(folder):
+        sign_again(checkpoint, config=same.fields, identity=same.digest)
+
+
+@pytest.mark.row(78)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(defaults=1e300), "defaults is 1e+300"),
+        (lambda c: c["defaults"].append([]), "defaults is ["),
+        (lambda c: c["options"].pop("algo"), "option algo is None"),
+        (lambda c: c["options"].pop("counts"), "option counts is None"),
+        (lambda c: c["corpus"]["reading"].update(encoding=1), "encoding is 1"),
+        (lambda c: c["corpus"].update(fingerprint={}), "corpus.fingerprint is {}"),
+    ],
+)
+def test_a_value_of_another_type_in_the_record_is_named(copied, change, message, trials):
+    """Red with: values that are looked at where they are used (70, a bug in sgmc)."""
+    forge_config(copied, change)
+    for command in (["topics", "run"], ["train", "--resume", "run"]):
+        line = sgmc(copied, *command, code=76).stderr.splitlines()[-1]
+        assert "run/config.json: is damaged" in line
+        assert message in line
+        trials()
+
+
+@pytest.mark.row(78)
+@pytest.mark.parametrize("value", [3, [1], None, "x"])
+def test_a_file_that_the_record_of_a_corpus_does_not_describe_is_named(copied, value, trials):
+    """Red with: `files` looked up as if each were a table."""
+    path = copied / "run/holdout/observed/meta.json"
+    meta = json.loads(path.read_text())
+    meta.pop("digest", None)
+    meta["files"]["vocab.txt"] = value
+    path.write_text(json.dumps(meta))
+    assert "in meta.json files is {" in sgmc(copied, "eval", "run", code=65).stderr
+    trials()
+
+
+@pytest.mark.row(78)
+def test_a_sample_with_infinity_is_named(copied, trials):
+    """Red with: values of kept samples not looked at (a hang of `diagnose`, warnings of NumPy)."""
+    place = sorted((copied / "run/samples").glob("step-*"))[0]
+    parts = load_file(place)
+    parts["phi"][1, 2] = np.inf
+    save_file(parts, place)
+    written = {place.name: digest_of(place)._asdict()}
+    sign_again(checkpoints(copied)[0], change=lambda content: content["samples"].update(written))
+    message = sgmc(copied, "topics", "run", "--intervals", code=76).stderr
+    assert "array 'phi' has NaN or infinity" in message
+    trials()
+
+
+@pytest.mark.nightly
+@pytest.mark.row(78)
+def test_two_thousand_forged_runs(tmp_path, trials):
+    """`python tests/faults/forge.py` is the same, and prints each fault."""
+    load()
+    prepare(tmp_path, list(KINDS))
+    found = []
+    for faults in forgeries(tmp_path, range(2000), list(KINDS), 2, 1):
+        found += faults
+        trials()
+    assert not found, "\n".join(map(str, found))
