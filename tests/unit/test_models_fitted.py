@@ -26,7 +26,7 @@ GIVEN = {
 class Run:
     """A `Record` of a run that has no checkpoint but for how directions weigh words."""
 
-    words, documents, tokens, step = V, 20, 300, 0
+    words, documents, tokens, step, place = V, 20, 300, 0, "run"
     arrays = {"idf": np.ones(V), "theta.length": np.array([0.05])}
 
     def __init__(self, name):
