@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import MissingInputError, UsageError, plural
+from pysgrld.errors import MissingInputError, OutputError, UsageError, plural
 from pysgrld.models.options import OPTIONS
 from pysgrld.options.parse import choice, columns, integer, part
+from pysgrld.options.paths import is_folder, is_there
 
 from .options import (
     Described,
@@ -24,7 +24,7 @@ from .options import (
     reading_of,
     threads,
 )
-from .terminal import named
+from .terminal import named, standard_output
 from .values import runs_and_files
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ def command(
     if len(run_and_corpus) > 2:
         raise UsageError(f"give one corpus, and before it a run: '{run_and_corpus[2]}' is too many")
     *run, path = run_and_corpus
-    if not run and (is_run(Path(path)) or not Path(path).exists()):
+    if not run and (is_run(Path(path)) or not is_there(path)):
         with contextlib.suppress(MissingInputError):
             find_folder(path)
             raise UsageError(f"{path} is a run: give a corpus after it")
     out = out or "-"
     if top and dense:
         raise UsageError("--top and --dense: a table lists topics or has a column for each")
-    folder = out != "-" and (out.endswith("/") or Path(out).is_dir())
+    folder = out != "-" and (out.endswith("/") or is_folder(out, OutputError))
     if not folder and (format or part or part_documents):
         raise UsageError(
             "--format, --part and --part-documents are of a folder of parts: give -o DIR/"
@@ -198,7 +198,7 @@ def command(
         documents = results.documents(path, screen, fields)
         with contextlib.ExitStack() as stack:
             piped = out == "-"
-            file = sys.stdout.buffer if piped else stack.enter_context(whole_file(Path(out)))
+            file = standard_output() if piped else stack.enter_context(whole_file(Path(out)))
             if piped:
                 stack.enter_context(named("standard output"))
             done = write_proportions(

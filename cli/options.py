@@ -19,7 +19,7 @@ from pysgrld.options.parse import choice, integer
 from pysgrld.options.peers import hint, peer
 
 from .terminal import shown_in_json, write
-from .values import of_option, runs
+from .values import of_option, runs, takes_path
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -82,7 +82,9 @@ class Described(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse what was typed; where that fails, the hint names the help of this command."""
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+            self._refuse_empty_paths(ctx)
+            return rest
         except click.NoSuchOption as error:
             if said := self._instead_of(error.option_name):
                 raise click.UsageError(said, ctx) from None
@@ -92,6 +94,14 @@ class Described(click.Command):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def _refuse_empty_paths(self, ctx: click.Context) -> None:
+        """Refuse an empty path, as of a shell's variable that is not set: Python takes it for "."."""
+        for param in self.params:
+            value = ctx.params.get(param.name or "")
+            if takes_path(param) and ("" in value if isinstance(value, tuple) else value == ""):
+                name = max(param.opts, key=len) if isinstance(param, click.Option) else param.name
+                raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
         """Return what to do instead of an option that this command has not; None: nobody knows."""
@@ -260,8 +270,16 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Give the options of the table that were typed, under their names there; files are read."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
     found = {name: named[name] for name in OPTIONS if named.get(name) is not None}
-    read = {name: OPTIONS[name].read for name in found}
-    return {name: reader(found[name]) if (reader := read[name]) else found[name] for name in found}
+    readers = {name: reader for name in found if (reader := OPTIONS[name].read)}
+    if readers:
+        from pysgrld.run.signals import StopFlag
+
+        # files may be pipes, for which a stop must not wait
+        limit, stop_signal = found.get("time-limit"), found.get("stop-signal")
+        with StopFlag(None if limit == "auto" else limit, stop_signal=stop_signal) as stop:
+            found |= {name: reader(found[name]) for name, reader in readers.items()}
+            stop.check("while options were read")
+    return found
 
 
 # ---- what several commands share

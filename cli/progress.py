@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pysgrld.errors import leave_in_order, plural
 from pysgrld.options.common import spelled
+from pysgrld.options.paths import is_folder, resolve_path
 
 from .options import finite
 from .terminal import shown, shown_in_json
@@ -222,7 +223,7 @@ class Screen(logging.Handler):
 
         timed = run.config["options"].get("time") is not None
         commands = ["sgmc topics", *["sgmc topics --over-time"] * timed, "sgmc report --open"]
-        commands += ["sgmc eval"] if (run.path / "holdout").is_dir() else []
+        commands += ["sgmc eval"] if is_folder(run.path / "holdout") else []
         kept = max(len(run.samples.steps(top_words=slim)) for slim in (False, True))
         commands += ["sgmc diagnose"] if kept >= FEWEST else []
         if not self.quiet and (remark := _on_use(run.path)):
@@ -238,7 +239,7 @@ class Screen(logging.Handler):
         from pysgrld.run import latest_run
 
         with contextlib.suppress(SgmcError, OSError):
-            if latest_run().resolve() == path.resolve():
+            if resolve_path(latest_run()) == resolve_path(path):
                 return ""
         return str(path)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pysgrld.errors import SgmcError
+from pysgrld.options.paths import is_there
 
 from .options import Described, as_json, flag, show_json
 from .terminal import echo, room, table
@@ -45,7 +46,7 @@ def command(folder: str | None, all: bool, json: bool) -> None:
     from pysgrld.run.choose import ROOT
 
     root = ROOT if folder is None else Path(folder)
-    if folder is not None and not root.exists() and (ROOT / folder).exists():
+    if folder is not None and not is_there(root) and is_there(ROOT / folder):
         root = ROOT / folder  # a search by its name, as runs are named
     found = list(list_runs(root))
     if json:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pysgrld.options.paths import is_folder
+
 from .progress import Screen, evaluation_line, score_in, speed
 
 if TYPE_CHECKING:
@@ -87,7 +89,7 @@ class SeveralScreen(Screen):
         name = self.shortest_name(folder)
         commands = ["sgmc diagnose", "sgmc report --open", "sgmc topics"]
         runs = folder.glob("chain-*")
-        commands += ["sgmc eval"] if all((run / "holdout").is_dir() for run in runs) else []
+        commands += ["sgmc eval"] if all(is_folder(run / "holdout") for run in runs) else []
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 import shlex
 import shutil
@@ -19,17 +20,20 @@ from typing import Any, NamedTuple
 
 import click
 
-from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.errors import CorpusError, UsageError
 from pysgrld.options.parse import choice, duration, integer
+from pysgrld.options.paths import is_there, read_input
 
 from .options import Described, flag, given, plain
-from .terminal import echo, write
+from .terminal import echo, named, standard_output
 
 #: Seconds before the time limit at which SLURM is to send its signal, unless others are asked for: it
 #: looks every half minute, may send it a minute early, and a checkpoint has to be written.
 NOTICE = 180
 #: Jobs of an array, at most; and as SLURM is usually set up.
 MOST_JOBS, USUAL_JOBS = 100_000, 1000
+#: Bytes of a file of lines that are run first, at most.
+LARGEST = 1 << 20
 #: Times that a job goes back into the queue, of commands that do not see themselves whether they get on.
 RESTARTS = 20
 #: The shortest time limit with the usual notice; and what is left beside the notice, at least.
@@ -177,8 +181,8 @@ def command(
     from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs
 
-    named = dict(over)
-    if len(named) < len(over):
+    values_by_name = dict(over)
+    if len(values_by_name) < len(over):
         raise UsageError("--over: a name is given twice; list all its values in one")
     job = Job(
         tuple(command_line),
@@ -188,7 +192,7 @@ def command(
         values["partition"],
         values["account"],
         values["array"],
-        named,
+        values_by_name,
         restarts,
         _setup(setup),
         ("sgmc",) if setup else _program(),
@@ -207,7 +211,7 @@ def command(
         )
     if mpi_plugin and not job.shared:
         raise UsageError("--mpi-plugin has a meaning with --nodes or --ranks-per-node: give one")
-    written = script(job)
+    written = os.fsencode(script(job))  # arguments are bytes, and need not be UTF-8
     commands = job.commands()
     _check_folders(commands)
     missing = {name: None for each in commands for name in _check(each, shared=job.shared)}
@@ -220,26 +224,25 @@ def command(
             err=True,
         )
     if out is None:
-        write(written, nl=False)
+        with named("standard output"):
+            file = standard_output()
+            file.write(written)
+            file.flush()
         echo("write it to a file with -o FILE, and submit it with: sbatch FILE", err=True)
         return
     path = Path(out)
     check_outputs([path], force=force, inputs=[setup] if setup else [])
     with whole_file(path) as file:
-        file.write(written.encode())
+        file.write(written)
     echo(f"submit it with: sbatch {path}", err=True)
 
 
 def _setup(path: str | None) -> str:
     if path is None:
         return ""
-    from pysgrld.run.files import read_small
-
     try:
-        return read_small(Path(path), links=True).decode()
-    except OSError as error:
-        raise MissingInputError(f"--setup {path}: {error.strerror or error}") from None
-    except ValueError:
+        return read_input(path, LARGEST, "setup of a job").decode()
+    except UnicodeDecodeError:
         raise CorpusError(f"--setup {path}: is no text in UTF-8") from None
 
 
@@ -290,7 +293,7 @@ def _check_training(values: dict[str, Any]) -> list[str]:
         raise UsageError("a batch job has no standard input: name the corpus instead of -")
     if corpus:
         Request(corpus, given(values)).check()
-    return [name for name in corpus if not Path(name).exists()]
+    return [name for name in corpus if not is_there(name)]
 
 
 #: Options by which jobs write parts of one thing.

@@ -9,8 +9,11 @@ import textwrap
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from typing import IO
 
 import click
+
+from pysgrld.errors import OutputError
 
 #: Widest paragraph, however wide the terminal is.
 PARAGRAPH = 100
@@ -53,6 +56,19 @@ def named(stream: str) -> Iterator[None]:
     except OSError as error:
         error.filename = error.filename or stream
         raise
+
+
+def standard_output() -> IO[bytes]:
+    """Return standard output for bytes.
+
+    Raises
+    ------
+    OutputError
+        If the program that started this one has closed it.
+    """
+    if sys.stdout is None or sys.stdout.closed:
+        raise OutputError("standard output is closed; name a file with --out")
+    return sys.stdout.buffer
 
 
 def shown(text: str) -> str:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+#: Words of help for a path, and for a list that may have one.
+_PATHS = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "LIST"})
 #: What stands for a file or a folder in the help of an option.
 _PLACES = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "RUN|never|auto"})
+
+
+def takes_path(param: click.Parameter) -> bool:
+    """Return True if an option or an argument takes a path, or a list that may have one."""
+    return param.name == "corpus" or bool(_PATHS & {*re.findall("[A-Z]+", param.metavar or "")})
 
 
 def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[CompletionItem]:

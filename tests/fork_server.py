@@ -9,6 +9,8 @@ and forking is safe.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import ctypes
 import faulthandler
 import functools
 import gc
@@ -67,8 +69,12 @@ class Server:
             raise
         return json.loads(answer)
 
-    def run(self, words, folder, *, text, seconds):
-        """Run ``sgmc`` to its end, as `subprocess.run` would."""
+    def run(self, words, folder, *, text, seconds, plain=False, pipe=None, removed=False):
+        """Run ``sgmc`` to its end, as `subprocess.run` would.
+
+        With `plain` as a user who is not root. SIGTERM asks it to end when it has opened a named pipe.
+        The folder is `removed` when the process is in it.
+        """
         with tempfile.TemporaryDirectory() as place:
             said, shown = Path(place, "said"), Path(place, "shown")
             pid = self.ask(
@@ -77,10 +83,28 @@ class Server:
                 said=str(said),
                 shown=str(shown),
                 exactly=dict(os.environ),
+                plain=plain,
+                removed=removed,
             )
-            code = self.ask(wait=pid, seconds=seconds)
-            read = Path.read_text if text else Path.read_bytes
-            return subprocess.CompletedProcess(words, code, read(shown), read(said))
+            with contextlib.ExitStack() as writer:
+                if pipe is not None and _is_read(pid, pipe, writer):
+                    os.kill(pid, signal.SIGTERM)
+                code = self.ask(wait=pid, seconds=seconds)
+            shown, said = shown.read_bytes(), said.read_bytes()
+            if text:  # names of files need not be UTF-8
+                shown, said = shown.decode(errors="replace"), said.decode(errors="replace")
+            return subprocess.CompletedProcess(words, code, shown, said)
+
+
+def _is_read(pid, pipe, writer):
+    """Return whether a process opens a pipe before it ends; the pipe then has a writer, too."""
+    ended = os.pidfd_open(pid)
+    writer.callback(os.close, ended)
+    while not select.select([ended], [], [], 0.02)[0]:
+        with contextlib.suppress(OSError):
+            writer.callback(os.close, os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+            return True
+    return False
 
 
 @functools.cache
@@ -98,6 +122,23 @@ def close() -> None:
 # ---- the server
 
 
+def _refuse_as_others():
+    """Take from root what no other user has: to read and write every file, whatever its mode.
+
+    Files of root stay its own, so that Python's modules can be read. A user who is not root has nothing
+    to lose here.
+    """
+    read_all = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH of linux/capability.h
+    library = ctypes.CDLL(None, use_errno=True)
+    header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    for number in (1, 2):
+        library.prctl(24, number, 0, 0, 0)  # PR_CAPBSET_DROP: nor does a program that it starts
+    assert library.capget(header, sets) == 0
+    for place in range(3):  # effective, permitted, inheritable
+        sets[place] &= ~read_all
+    assert library.capset(header, sets) == 0, os.strerror(ctypes.get_errno())
+
+
 def _child(request):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if "exactly" in request:
@@ -105,10 +146,14 @@ def _child(request):
         os.environ.update(request["exactly"])
     os.environ.update(request.get("env", {}))
     os.chdir(request["folder"])
+    if request.get("removed"):
+        Path(request["folder"]).rmdir()
     for number, name in ((2, request["said"]), (1, request.get("shown"))):
         place = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666) if name else 2
         os.dup2(place, number)
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    if request.get("plain"):
+        _refuse_as_others()
     entered.watch_command()
     args = [str(a) for a in request["args"]]
     if "exactly" in request:

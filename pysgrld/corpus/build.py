@@ -26,6 +26,7 @@ from pysgrld.corpus.stored_files import (
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import Interrupted, UsageError, WriteError, plural
+from pysgrld.options.paths import is_file, is_there, resolve_path
 from pysgrld.run import jsonio
 from pysgrld.run.files import (
     PIECE,
@@ -101,7 +102,7 @@ def build(
             if "-" in inputs:
                 kept = "nothing is kept of standard input"
             raise Interrupted(f"{stop.reason}: stopped while reading; {kept}") from None
-    if made.path.resolve() != place.resolve():  # a stored corpus, opened where it lies
+    if resolve_path(made.path) != resolve_path(place):  # a stored corpus, opened where it lies
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
             work.commit(work.folder / "copy")
@@ -163,7 +164,7 @@ def store_documents(
         writer = work.writer("documents")
         writer.append(documents)
         above = vocabulary_of(path)
-        same = above.is_file() and read_vocabulary(above, exact=True) == tuple(vocabulary)
+        same = is_file(above) and read_vocabulary(above, exact=True) == tuple(vocabulary)
         writer.finish_corpus(vocabulary, provenance, above=above if same else None)
         work.commit(writer.folder)
     return Corpus.open(path)
@@ -183,7 +184,7 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     OSError
     """
     meta = read_header(source)
-    arrays = [PACKED] if (source / PACKED).exists() else [f"{name}.npy" for name in ARRAYS]
+    arrays = [PACKED] if is_there(source / PACKED) else [f"{name}.npy" for name in ARRAYS]
     counted = [WORD_COUNTS] if "totals" in meta else []
     beside = [name for name in meta.get("parts", {}) if name in BESIDE]
     folder.mkdir()

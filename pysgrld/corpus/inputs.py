@@ -22,6 +22,7 @@ from pysgrld.corpus.lines import COMPRESSED, Lines, plain_name, size_of, without
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
+from pysgrld.options.paths import is_file, is_folder, is_there, resolve_path
 from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Suffixes that are named in a message.
@@ -54,7 +55,7 @@ def corpus_name(inputs: Sequence[str]) -> str:
     """
     if not inputs or inputs[0] == "-":
         return "stdin"
-    name = stem(Path(inputs[0]).resolve())
+    name = stem(resolve_path(inputs[0]))
     return "".join(c if c.isalnum() or c in "._-" else "-" for c in name).strip(".-") or "corpus"
 
 
@@ -67,7 +68,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
     parts = {
         path: ("-",)
         if path == "-"
-        else (Path(path).resolve() if Path(path).is_dir() else Path(path).absolute()).parts
+        else (resolve_path(path) if is_folder(path) else Path(path).absolute()).parts
         for path in inputs
     }
     lengths = dict.fromkeys(parts, 1)
@@ -102,12 +103,12 @@ def single_cells(path: Path) -> SingleCells | None:
         ``matrix.mtx``, with the same prefix as the others or none; any of them may be compressed.
     """
     prefix, found, _ = plain_name(path).partition(_MATRIX)
-    if not found or not path.is_file():
+    if not found or not is_file(path):
         return None
 
     def beside(*names: str) -> Path | None:
         every = (path.parent / f"{prefix}{n}.tsv{s}" for n in names for s in ("", *COMPRESSED))
-        return next((file for file in every if file.is_file()), None)
+        return next((file for file in every if is_file(file, None)), None)
 
     genes, barcodes = beside("features", "genes"), beside("barcodes")
     return SingleCells(genes, barcodes) if genes and barcodes else None
@@ -133,7 +134,7 @@ def vocabulary_beside(path: Path) -> Path | None:
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
             found = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            if found.is_file():
+            if is_file(found, None):  # its name may be too long
                 return found
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
     return every[0] if len(every) == 1 else None
@@ -171,7 +172,7 @@ def texts_of_folder(folder: Path) -> Folder:
     def refuse(error: OSError) -> None:
         raise MissingInputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
-    if all((folder / name).exists() for name in _RUN):
+    if all(is_there(folder / name) for name in _RUN):
         raise CorpusError(
             "a run, and no folder of texts: 'sgmc train' goes on with it where it is to be resumed, and "
             f"what it has read is {folder / 'corpus'}",
@@ -187,7 +188,7 @@ def texts_of_folder(folder: Path) -> Folder:
         kept = [
             path
             for path in seen
-            if not any(all((path / name).exists() for name in some) for some in _OURS)
+            if not any(all(is_there(path / name) for name in some) for some in _OURS)
         ]
         hidden += len(folders) - len(seen)
         ours += len(seen) - len(kept)
@@ -234,7 +235,7 @@ def texts_of_folder(folder: Path) -> Folder:
         remarks.append(f"{folder}: left out, as hidden: {found}")
     if ours:
         remarks.append(f"{folder}: left out, as written by sgmc: {plural(ours, 'folder')}")
-    if empty := sum(path.stat().st_size == 0 for path in files if path.is_file()):
+    if empty := sum(path.stat().st_size == 0 for path in files if is_file(path)):
         remarks.append(f"{folder}: {plural(empty, 'empty file')}")
     return Folder(files, remarks)
 
@@ -278,7 +279,7 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
     """
     if options.document_is == "line":
         for path in inputs:
-            if path != "-" and Path(path).is_dir() and not is_stored(Path(path)):
+            if path != "-" and is_folder(path) and not is_stored(Path(path)):
                 raise UsageError(
                     f"--document-is line: each file of a folder is one; name {path.rstrip('/')}/*.txt"
                 )
@@ -288,7 +289,7 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
 
 
 def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:
-    folders = [Path(path) for path in inputs if path != "-" and Path(path).is_dir()]
+    folders = [Path(path) for path in inputs if path != "-" and is_folder(path)]
     if not all(is_stored(path) or matrix_in(path) for path in folders):
         return True
     files = [path for path in inputs if size_of(path) is not None]

@@ -12,9 +12,7 @@ import codecs
 import hashlib
 import io
 import lzma
-import os
 import re
-import stat
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
@@ -23,13 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import zstandard
 
-from pysgrld.errors import CorpusError, MissingInputError, SgmcError
+from pysgrld.errors import CorpusError, SgmcError
+from pysgrld.options.paths import STDIN, Kind, look_up, open_input, refusal_of
 
 if TYPE_CHECKING:
     from pysgrld.corpus.bzip2 import ParallelBzip2
 
-#: What messages call standard input.
-STDIN = "<stdin>"
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
 #: What a format is told by: so many bytes, or lines of a pipe.
@@ -85,18 +82,13 @@ class Lines(ExitStack):
     ) -> None:
         super().__init__()
         self.max_line, self.on_read, self.line = max_line, on_read, 0
-        self.file: io.FileIO
+        self.file: io.RawIOBase
         self._digest, self.is_utf8 = hashlib.sha256(), False
         if str(path) == "-":
             self.label, self.name, self.path = STDIN, "", None
-            # never closed; not sys.stdin, whose lock a thread that waits for input would hold at our end
-            self.file = io.FileIO(0, closefd=False)
         else:
             self.label, self.name, self.path = str(path), plain_name(path), Path(path)
-            try:
-                self.file = io.FileIO(path)
-            except OSError as error:
-                raise missing(path, error) from None
+        self.file = open_input(path)
         self.callback(self.file.close)
         try:
             self._blocks = blocks(self._raw, threads, max_input)
@@ -124,7 +116,7 @@ class Lines(ExitStack):
         try:
             data: bytes = self.file.read(size) or b""
         except OSError as error:
-            raise missing(self.label, error) from None
+            raise refusal_of(self.label, error) from None
         self._digest.update(data)
         if self.on_read is not None:
             self.on_read(len(data))
@@ -262,11 +254,7 @@ def size_of(path: str) -> int | None:
     """Return the bytes of a regular file; None for what has no size."""
     if path == "-":
         return None
-    try:
-        status = os.stat(path)  # noqa: PTH116
-    except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+    return Path(path).stat().st_size if look_up(path) is Kind.FILE else None
 
 
 def plain_name(path: str | Path) -> str:
@@ -280,13 +268,6 @@ def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
         if name.lower().endswith(suffix) and len(name) > len(suffix):
             return name[: -len(suffix)]
     return name
-
-
-def missing(path: str | Path, error: OSError) -> MissingInputError:
-    """Return the error for an input that is not there or cannot be read."""
-    if isinstance(error, FileNotFoundError):
-        return MissingInputError(f"{path}: there is no such file; check the path")
-    return MissingInputError(f"{path}: cannot be read: {error.strerror or error}")
 
 
 def undecodable(encoding: str) -> str:

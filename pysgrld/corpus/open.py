@@ -21,7 +21,7 @@ from pysgrld.corpus.about.details import WantedFields, rules_of
 from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.lines import missing, size_of
+from pysgrld.corpus.lines import size_of
 from pysgrld.corpus.links import CALLED
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
@@ -33,6 +33,7 @@ from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
 from pysgrld.errors import CorpusError, Interrupted, UsageError, plural
+from pysgrld.options.paths import is_folder, is_stream, is_there, refusal_of
 from pysgrld.types import Documents, Int64s
 
 #: Documents without words, by this name in the record.
@@ -112,9 +113,7 @@ def open_corpus(
     read_by = recipe(options)
     identity = read_by | {"inputs": [look(path) for path in inputs]}
     # a pipe gives something else when it is read again
-    resumable = resumable and all(
-        path != "-" and (Path(path).is_file() or Path(path).is_dir()) for path in inputs
-    )
+    resumable = resumable and all(not is_stream(path) for path in inputs)
     options = resolve_document_is(inputs, options)
     with work_folder(Path(store), identity if resumable else None) as work:
         lexicon = Lexicon(options, match, match is not None, say)
@@ -165,11 +164,8 @@ def check_inputs(inputs: Sequence[str]) -> None:
     if list(inputs).count("-") > 1:
         raise UsageError("standard input (-) can be read only once")
     for path in inputs:
-        if path != "-":
-            try:
-                Path(path).stat()
-            except OSError as error:
-                raise missing(path, error) from None
+        if path != "-" and not is_there(path):
+            raise refusal_of(path, FileNotFoundError())
 
 
 class Meter:
@@ -190,7 +186,7 @@ class Meter:
         if notify is not None:
             for path in inputs:
                 files = [path]
-                if path != "-" and Path(path).is_dir():
+                if path != "-" and is_folder(path):
                     if is_stored(Path(path)):
                         continue
                     files = [str(file) for file in files_of(Path(path))]

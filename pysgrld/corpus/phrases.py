@@ -17,6 +17,7 @@ from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions, ReadingProgr
 from pysgrld.corpus.stopwords import warned_of_language
 from pysgrld.corpus.vocabulary import stop_words
 from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.options.paths import is_stream
 from pysgrld.types import Int64s
 
 #: What makes a phrase: normalised pointwise mutual information, and occurrences.
@@ -84,7 +85,7 @@ def find_phrases(
     MissingInputError
         If one is missing.
     """
-    if "-" in inputs:
+    if any(map(is_stream, inputs)):
         raise UsageError(
             "phrases are found in two readings: standard input (-) can be read only once"
         )

@@ -30,6 +30,8 @@ from pysgrld.errors import (
     UsageError,
     plural,
 )
+from pysgrld.options.paths import is_folder, is_stream, is_there, list_folder, refusal_of
+from pysgrld.run import jsonio
 from pysgrld.run.files import (
     make_folder,
     read_small,
@@ -100,8 +102,10 @@ def build_shard(
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
     with writing(folder):
         make_folder(folder, "shards")
-    if not path.exists():
-        if others := [p for p in folder.iterdir() if p != path and not is_marked(p.name)]:
+    if not is_there(path):
+        if others := [
+            p for p in list_folder(folder, OutputError) if p != path and not is_marked(p.name)
+        ]:
             raise OutputError(
                 f"{others[0]}: is no shard of this corpus; move it away or choose another -o"
             )
@@ -117,7 +121,7 @@ def build_shard(
             "choose another -o"
         )
     own = folder / _name(number, of)
-    if own.exists():
+    if is_there(own):
         listener.note(f"shard {number} of {of} is there already: {own}")
         return Corpus.open(own)
     sizes = [sum(int(file.get("size", 0)) for file in some) for some in files]
@@ -129,7 +133,7 @@ def build_shard(
 
 def _check(inputs: Sequence[str], options: CorpusOptions, of: int) -> None:
     check_inputs(inputs)
-    if "-" in inputs:
+    if any(map(is_stream, inputs)):
         raise UsageError("--shard: standard input cannot be cut into shards; give files")
     if options.vocab is None:
         raise UsageError(
@@ -216,7 +220,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
     refuse_full_folder(place, "remove it, to merge its shards again")
     of = plan["shards"]
     names = [_name(number, of) for number in range(1, of + 1)]
-    gone = [i for i, name in enumerate(names, 1) if not (folder / name).is_dir()]
+    gone = [i for i, name in enumerate(names, 1) if not is_folder(folder / name)]
     if gone:
         raise MissingInputError(
             f"{folder}: {plural(len(gone), 'shard')} of {of} missing: {listed(gone)}; build each by the "
@@ -245,9 +249,11 @@ def _plan(folder: Path) -> dict[str, Any]:
     place = folder.name.removesuffix(".shards")
     again = f"build shards first: 'sgmc corpus build ... -o {place} --shard I/N'"
     try:
-        plan = json.loads(read_small(folder / _PLAN))
-    except FileNotFoundError:
+        plan = jsonio.parse(read_small(folder / _PLAN))
+    except (FileNotFoundError, NotADirectoryError):
         raise MissingInputError(f"{folder}: is not there; {again}") from None
+    except OSError as error:
+        raise refusal_of(folder / _PLAN, error) from None
     except ValueError:
         plan = None
     proper = isinstance(plan, dict) and isinstance(plan.get("options"), dict)

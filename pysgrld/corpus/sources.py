@@ -6,7 +6,6 @@ it was changed last. A file with the same stamp and size is taken for the same; 
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,11 +13,12 @@ from typing import Any
 
 from pysgrld.corpus.formats import named_as_counts
 from pysgrld.corpus.inputs import matrix_in, single_cells, texts_of_folder, vocabulary_beside
-from pysgrld.corpus.lines import missing, plain_name
+from pysgrld.corpus.lines import plain_name
 from pysgrld.corpus.reading import AUTO, USUAL_TEXT_FIELD, CorpusOptions, ReadingProgress
 from pysgrld.corpus.stopwords import NAMED
 from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
+from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, resolve_path
 
 #: Options that older corpora do not record: they were read by the defaults.
 _LATER = ("missing", "date_format", "header_line", "no_header", "quote", "sheet", "keep_links")
@@ -48,10 +48,10 @@ def look(path: str) -> dict[str, Any]:
     """
     if path == "-":
         return {"name": "-"}
-    if Path(path).is_dir():
+    if is_folder(path):
         root = Path(path)
         files = [_stamped(file, file.relative_to(root).as_posix()) for file in files_of(root)]
-        return {"name": root.resolve().name, "files": files}
+        return {"name": resolve_path(root).name, "files": files}
     record = _stamped(Path(path), Path(path).name)
     if named_as_counts(plain_name(path)):
         add_vocabulary(record, vocabulary_beside(Path(path)))
@@ -73,7 +73,7 @@ def files_of(folder: Path) -> list[Path]:
         If there are none, or the folder cannot be read.
     """
     if is_stored(folder):
-        return [folder / name for name in (*PARTS, PACKED) if (folder / name).is_file()]
+        return [folder / name for name in (*PARTS, PACKED) if is_file(folder / name)]
     if (matrix := matrix_in(folder)) and (cells := single_cells(matrix)):
         return [matrix, *cells]
     return texts_of_folder(folder).files
@@ -125,7 +125,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         del recorded[name]
     if phrases:  # older corpora do not know of them
         recorded["phrases"] = list(phrases)
-    lists = {n: digest(Path(n)) if Path(n).is_file() else None for n in sorted(files)}
+    lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}
 
 
@@ -219,11 +219,11 @@ def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any
 
 
 def _stamped(path: Path, name: str) -> dict[str, Any]:
+    if is_stream(path):  # looking would take from it
+        return {"name": name}
     try:
         status = path.stat()
     except OSError as error:
-        raise missing(path, error) from None
-    if not stat.S_ISREG(status.st_mode):  # a pipe: looking would take from it
-        return {"name": name}
+        raise refusal_of(path, error) from None
     stamp = [status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
     return {"name": name, "size": status.st_size, "stamp": stamp}

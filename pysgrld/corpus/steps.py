@@ -59,6 +59,7 @@ from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
 from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
 from pysgrld.errors import CorpusError
+from pysgrld.options.paths import is_folder
 from pysgrld.types import Documents
 
 #: Whether some of the documents from the one number to before the other are wanted.
@@ -410,7 +411,7 @@ class _Input:
 
     def steps(self) -> Generator[Step, None, None]:
         self.source = look(self.path)
-        if self.path != "-" and Path(self.path).is_dir():
+        if self.path != "-" and is_folder(self.path):
             yield from self._folder(Path(self.path))
         else:
             yield from self._file(self.path)

@@ -45,6 +45,7 @@ from pysgrld.corpus.stored_files import (
 from pysgrld.corpus.vectors import Vector, changed, members
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError
+from pysgrld.options.paths import is_there
 from pysgrld.run.files import open_regular
 from pysgrld.types import Documents, Int32s, Int64s, Slicing
 
@@ -151,7 +152,7 @@ class Corpus:
         if isinstance(written, dict) and written.get("stamp", [size])[0] != size:
             raise damaged(path, "vocab.txt was changed since it was written")
         vectors = {}
-        packed = (path / PACKED).exists()
+        packed = is_there(path / PACKED)
         for name, dtype in ARRAYS.items():
             file = PACKED if packed else f"{name}.npy"
             bad = damaged(path, f"{file} is not a vector of {dtype.name}, or is cut off")

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.lines import missing
 from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
+from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of
 from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
 from pysgrld.run.schema import misfit
@@ -61,7 +61,7 @@ _TOGETHER, _LONGEST = 1024, 2**30
 
 def is_stored(path: Path) -> bool:
     """Return whether a folder is a stored corpus, be it a damaged one."""
-    return (path / "meta.json").is_file() or (path / "indptr.npy").is_file()
+    return is_file(path / "meta.json") or is_file(path / "indptr.npy")
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
@@ -82,13 +82,13 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
     try:
         yield part
     except FileNotFoundError:
-        if not path.is_dir():
-            raise missing(path, FileNotFoundError()) from None
+        if not is_folder(path):
+            raise refusal_of(path, FileNotFoundError()) from None
         raise damaged(path, f"{name} is missing") from None
     except OSError as error:
         if error.errno in (errno.EINVAL, errno.ENXIO):
             raise damaged(path, f"{name} is no regular file") from None
-        raise missing(part, error) from None
+        raise refusal_of(part, error) from None
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -147,14 +147,14 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
                 found.update(piece)
                 notify(len(piece))
     except OSError as error:
-        raise missing(path, error) from None
+        raise refusal_of(path, error) from None
     return found.hexdigest()
 
 
 def vocabulary_of(path: Path) -> Path:
     """Return the file of a corpus's vocabulary: its own, or else that of the run which it lies in."""
     places = [folder / "vocab.txt" for folder in (path, path.parent, path.parent.parent)]
-    return next((place for place in places if place.exists()), places[0])
+    return next((place for place in places if is_there(place)), places[0])
 
 
 def store_files(

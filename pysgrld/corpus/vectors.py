@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus._gather import CUT, copy, gather
-from pysgrld.corpus.lines import missing
 from pysgrld.errors import CorpusError
+from pysgrld.options.paths import refusal_of
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
@@ -160,7 +160,7 @@ class Vector:
         if problem == CUT:
             raise changed(self.path)
         if problem:
-            raise missing(self.path, OSError(problem, os.strerror(problem)))
+            raise refusal_of(self.path, OSError(problem, os.strerror(problem)))
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:

@@ -28,11 +28,14 @@ from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.stopwords import NAMED, named
 from pysgrld.corpus.word_lists import genes_in, words_in
 from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.options.paths import is_file, is_stream, is_there
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
 #: Bytes of a word that somebody else wrote, at most; ours are as long as they are.
 _LONGEST = 2**20
+#: Bytes of a list of words, at most.
+_LARGEST = 2**31
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
@@ -102,12 +105,34 @@ def _blocks_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int,
     CorpusError
         If a line is not UTF-8, has a NUL or is too long.
     """
+    if not is_stream(path):
+        yield from _decoded(path, what, longest)
+        return
+    # a pipe gives its lines once, and a list is asked for more than once
+    key = str(path), *_stream_of(path)
+    if key not in _read_streams:
+        lines = list(_decoded(path, what, longest))
+        _read_streams[key := (str(path), *_stream_of(path))] = lines
+    yield from _read_streams[key]
+
+
+#: Lines of lists that were read from pipes, by the path, the pipe, and when it was last written to.
+_read_streams: dict[tuple[str, int, int, int], list[tuple[int, list[str]]]] = {}
+
+
+def _stream_of(path: str | Path) -> tuple[int, int, int]:
+    status = Path(path).stat()
+    return status.st_dev, status.st_ino, status.st_mtime_ns
+
+
+def _decoded(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of a list of words, many at a time; raises as `_blocks_of`."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
         raise CorpusError(f"{message}: this is no list of words", path, line)
 
     number = 0
-    with Lines(path, longest) as source:
+    with Lines(path, longest, max_input=_LARGEST) as source:
         for block in source.lines(refuse):
             whole = block.removesuffix(b"\n")
             try:
@@ -156,14 +181,14 @@ def stop_words(choice: str) -> StopWords:
         if name in NAMED:
             lists[name] = _WordList.of(named(name))
             continue
-        if not Path(name).exists():
+        if not is_there(name):
             raise MissingInputError(
                 f"--stop-words {name}: there is no such file; give {', '.join(NAMED)}, none, "
                 "a file with one word a line, or several of them joined by commas"
             )
         status = Path(name).stat()
         stamp = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
-        lists[name] = _list_of(name, stamp if Path(name).is_file() else (object(),))
+        lists[name] = _list_of(name, stamp if is_file(name) else (object(),))
     record = [
         {"name": name, "words": len(found.words), "sha256": found.sha256}
         for name, found in lists.items()

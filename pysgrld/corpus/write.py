@@ -262,7 +262,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             lock = _hold(place)
             if identity is not None:  # an interrupted reading, if it is this one
                 with contextlib.suppress(OSError, ValueError):
-                    found = json.loads(read_small(note, _LONGEST_NOTE))
+                    found = jsonio.parse(read_small(note, _LONGEST_NOTE))
                     if isinstance(found, dict) and found.get("identity") == identity:
                         work.record = found["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}

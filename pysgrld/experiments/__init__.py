@@ -13,6 +13,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.options.paths import is_there
 
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
@@ -229,6 +230,6 @@ def check_corpus(name: str, corpus: str | None) -> Path | None:
     if not wanted:
         raise UsageError(f"--corpus has no meaning for {name}, which makes its own data")
     path = Path(corpus)
-    if not path.exists():
+    if not is_there(path):
         raise MissingInputError(f"{path}: is not there; --corpus wants {wanted}")
     return path

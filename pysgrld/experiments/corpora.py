@@ -17,6 +17,7 @@ from pysgrld.evaluate import HeldOut, visits, whole
 from pysgrld.evaluate.held_out import split
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting
 from pysgrld.options.option import Facts
+from pysgrld.options.paths import is_file, is_folder, is_there
 from pysgrld.types import Documents
 
 #: Documents to train on and to score, where a person wants to see it work.
@@ -79,9 +80,9 @@ def read_unsplit_parts(
     MissingInputError
         If the files are not there.
     """
-    found = sorted(folder.glob("docword.*train.txt*")) if folder.is_dir() else []
+    found = sorted(folder.glob("docword.*train.txt*")) if is_folder(folder) else []
     tests = [p.with_name(re.sub(r"\.[^.]*train\.", ".test.", p.name)) for p in found]
-    if not found or not tests[0].exists():
+    if not found or not is_there(tests[0]):
         raise MissingInputError(
             f"{folder}: no folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and "
             "vocab.NAME.txt"
@@ -108,7 +109,7 @@ def read_split(
     MissingInputError
         If there is no such file.
     """
-    found = [path] if path.is_file() else sorted(path.glob("docword.*.txt*"))
+    found = [path] if is_file(path) else sorted(path.glob("docword.*.txt*"))
     if not found:
         raise MissingInputError(f"{path}: no docword.NAME.txt(.gz), nor a folder with one")
     documents, words = read_counts(found[0], setting, listener)

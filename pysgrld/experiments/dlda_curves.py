@@ -60,6 +60,7 @@ from pysgrld.models.dlda.documents import name_of
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Resolved
+from pysgrld.options.paths import is_folder, is_there
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Doubles
@@ -183,7 +184,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     CorpusError
         If they do not fit together.
     """
-    found = sorted(folder.glob("docword.*.test-observed.txt*")) if folder.is_dir() else []
+    found = sorted(folder.glob("docword.*.test-observed.txt*")) if is_folder(folder) else []
     if not found:
         raise MissingInputError(
             f"{folder}: no folder with docword.NAME.test-observed.txt(.gz) and, beside it, "
@@ -195,7 +196,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
         for part in ("train", "test-heldout")
     ]
     for path in others:
-        if not path.exists():
+        if not is_there(path):
             raise MissingInputError(
                 f"{path}: there is no such file, which belongs to {observed.name}"
             )
@@ -404,7 +405,7 @@ class RatesTask(NamedTuple):
 
 def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Record eps_t / M_k of TLASGR by layer; write ``rates.csv`` and ``rates.png``."""
-    split = corpus.is_dir() and any(corpus.glob("docword.*.test-observed.txt*"))
+    split = is_folder(corpus) and any(corpus.glob("docword.*.test-observed.txt*"))
     data = (
         read(corpus, setting, listener)
         if split

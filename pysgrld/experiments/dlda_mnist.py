@@ -23,13 +23,14 @@ import numpy as np
 
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
-from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report, write_csv
 from pysgrld.experiments.processes import in_processes
 from pysgrld.models.dlda.documents import name_of, prior_mean
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.paths import is_file, is_folder, read_input
 from pysgrld.reading.plotting import new_figure, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Doubles
@@ -37,6 +38,8 @@ from pysgrld.types import Documents, Doubles
 ALGORITHMS = ("tlfsgr", "tlasgr")
 LAYERS = (128, 64, 32)
 FILE = "train-images-idx3-ubyte"
+#: Bytes of such a file, at most.
+LARGEST = 1 << 30
 #: First bytes of a file of unsigned bytes in three dimensions.
 MAGIC = bytes((0, 0, 8, 3))
 #: Images and minibatch where a person only wants to see it work.
@@ -115,16 +118,18 @@ def read_images(path: Path) -> Images:
     CorpusError
         If it is none of that format, or cut off.
     """
-    choices = [path / FILE, path / f"{FILE}.gz"] if path.is_dir() else [path]
-    file = next((choice for choice in choices if choice.is_file()), None)
+    choices = [path / FILE, path / f"{FILE}.gz"] if is_folder(path) else [path]
+    file = next((choice for choice in choices if is_file(choice)), None)
     if file is None:
         raise MissingInputError(
             f"{path}: no {FILE} or {FILE}.gz there: name the folder of MNIST's files, or such a file"
         )
     try:
-        data = file.read_bytes()
+        data = read_input(file, LARGEST, "file of images")
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
+    except SgmcError:
+        raise
     except (OSError, EOFError, ValueError) as error:
         raise CorpusError(f"cannot be read: {error}; get the file again", file) from None
     if data[:4] != MAGIC or len(data) < 16:

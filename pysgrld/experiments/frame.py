@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import OutputError, UsageError
+from pysgrld.options.paths import is_folder, list_folder
 from pysgrld.run.files import whole_file
 from pysgrld.run.layout import claim_outputs
 from pysgrld.run.ownership import LIST, foreign, is_marked
@@ -90,8 +91,9 @@ def make_folder(path: Path, *, force: bool) -> None:
         or that was changed since.
     """
     try:
-        holds = path.is_dir() and any(
-            entry.name != LIST and not is_marked(entry.name) for entry in path.iterdir()
+        holds = is_folder(path, OutputError) and any(
+            entry.name != LIST and not is_marked(entry.name)
+            for entry in list_folder(path, OutputError)
         )
         if holds and not force:
             raise OutputError(f"{path}: is there already; --force replaces the results in it")

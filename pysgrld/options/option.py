@@ -61,6 +61,11 @@ class Option(NamedTuple):
     spell: Callable[[Any], str] | None = None
     flag: bool = False
 
+    @property
+    def names_file(self) -> bool:
+        """Whether the value is the path of a file that a run reads."""
+        return self.metavar == "FILE" and self.read is None
+
 
 class Facts(NamedTuple):
     """The facts of a corpus that defaults of options depend on.

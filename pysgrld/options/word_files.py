@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.options.option import Option
 from pysgrld.options.parse import real
+from pysgrld.options.paths import read_input
 from pysgrld.options.spelling import fold, is_word
 
 
@@ -38,16 +38,9 @@ def read_text(option: str, path: str, largest: int, what: str) -> str:
         If it is larger, or not UTF-8, naming the line.
     """
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(largest + 1)
-    except OSError as error:
-        raise MissingInputError(
-            f"{option} {path}: cannot be read: {error.strerror or error}"
-        ) from None
-    except ValueError:
-        raise MissingInputError(f"{option}: is not the name of a file") from None
-    if len(data) > largest:
-        raise CorpusError(f"is larger than {largest >> 20} MB: it is not a {what}", path)
+        data = read_input(path, largest, what)
+    except MissingInputError as error:
+        raise MissingInputError(f"{option} {error}") from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -19,6 +19,7 @@ from pysgrld.errors import CheckpointError, MismatchError, MissingInputError, Us
 from pysgrld.evaluate import HeldOut, Scorer
 from pysgrld.evaluate.convergence import FEWEST, convergence
 from pysgrld.evaluate.matching import Likeness, assign, match
+from pysgrld.options.paths import is_folder
 from pysgrld.reading.diagnosis import (
     Diagnosis,
     MatchedTopic,
@@ -272,7 +273,7 @@ def _compare(
     """Compare the draws of the iterations that `_in_common` found, topics of a layer counted from 0."""
     first = chains[0]
     fitted, notes = first.fitted, []
-    there = (first.path / "holdout").is_dir()
+    there = is_folder(first.path / "holdout")
     if not there:
         notes.append(
             "the runs hold no documents out: nothing is told of topic weights and of what "

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
 from pysgrld.evaluate import Score
 from pysgrld.models.table import scores
+from pysgrld.options.paths import is_folder, list_folder
 from pysgrld.reading.pooled import read_together
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import model_and_options
 from pysgrld.run import RunDirectory, chains_of, latest_run
-from pysgrld.run.choose import ROOT
+from pysgrld.run.choose import ROOT, named_folder
 from pysgrld.run.layout import is_run
 
 #: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
@@ -36,12 +37,9 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
     if name is None:
         path = latest_run(root)
         return path if chains or is_run(path) else chains_of(path)[0]
-    for path in (Path(name), root / name):
-        with contextlib.suppress(OSError, ValueError):
-            if is_run(path):
-                return path
-            if several := chains_of(path):
-                return path if chains else several[0]
+    folder = named_folder(name, root, lambda path: is_run(path) or chains_of(path))
+    if folder is not None:
+        return folder if chains or is_run(folder) else chains_of(folder)[0]
     raise MissingInputError(
         f"{name}: is not a run (it has no config.json); check the path, or "
         "take one that 'sgmc runs' lists"
@@ -213,17 +211,17 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
     """Yield the runs of a folder, the chains in folders of it, and those of searches, by number."""
-    try:
-        entries = sorted(
-            folder.iterdir(),
-            key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],
-        )
-    except OSError:
-        return
-    for path in entries:
-        if is_run(path):
+    paths = sorted(
+        list_folder(folder) if is_folder(folder) else (),
+        key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],
+    )
+    for path in paths:
+        try:
+            if is_run(path):
+                yield path
+            elif found := chains_of(path):
+                yield from found
+            elif searches and is_folder(path) and not path.name.startswith("."):
+                yield from _runs_in(path, searches=False)
+        except MissingInputError:  # the list says why it cannot be read
             yield path
-        elif found := chains_of(path):
-            yield from found
-        elif searches and path.is_dir() and not path.name.startswith("."):
-            yield from _runs_in(path, searches=False)

@@ -22,6 +22,7 @@ from pysgrld.corpus.about.details import Named, NamedDocuments
 from pysgrld.corpus.prefetch import run_ahead
 from pysgrld.corpus.sources import look
 from pysgrld.errors import OutputError, UsageError, plural
+from pysgrld.options.paths import is_folder, is_there, list_folder
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.results import Results
@@ -292,7 +293,11 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         If the folder cannot be made, has something else, or has parts that sgmc did not write.
     """
     folder = parts.folder
-    names = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    names = (
+        [path.name for path in list_folder(folder, OutputError)]
+        if is_folder(folder, OutputError)
+        else []
+    )
     there = sorted(name for name in names if _PART.fullmatch(name))
     old = None
     with contextlib.suppress(OSError, ValueError):
@@ -300,7 +305,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         old = found if isinstance(found, dict) else None
     if force:
         claim_outputs(folder, [*there, *({RECORD} & set(names))], force=True)
-    elif old is None and folder.exists() and _has_something(folder):
+    elif old is None and is_there(folder, OutputError) and _has_something(folder):
         raise OutputError(
             f"{folder}: is there already, and has no parts of an inference; name another folder"
         )
@@ -326,9 +331,11 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 def _has_something(folder: Path) -> bool:
     """Return whether it is no folder, or has more in it than a killed process leaves."""
-    if not folder.is_dir():
+    if not is_folder(folder, OutputError):
         return True
-    return any(path.name != LIST and not is_marked(path.name) for path in folder.iterdir())
+    return any(
+        path.name != LIST and not is_marked(path.name) for path in list_folder(folder, OutputError)
+    )
 
 
 def write_parts(

@@ -11,16 +11,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.errors import CorpusError
+from pysgrld.options.paths import read_input
 from pysgrld.run import chains_of, jsonio
-from pysgrld.run.files import read_small, whole_file
+from pysgrld.run.files import whole_file
 
 #: The file in a run's folder.
 LABELS = "labels.json"
 #: Characters that cannot be seen, and that words need: in Persian, and in emoji of several parts.
 _JOINERS = "\u200c\u200d"
-#: Characters of a name, at most.
-LONGEST = 200
+#: Characters of a name, at most; and bytes of a file of names.
+LONGEST, LARGEST = 200, 16 << 20
 
 
 class Label(NamedTuple):
@@ -78,11 +79,9 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
         If it cannot be read.
     """
     try:
-        found = jsonio.parse(read_small(path, links=True))
-    except FileNotFoundError:
-        raise MissingInputError(f"{path}: no such file; check the path") from None
-    except OSError as error:
-        raise MissingInputError(f"{path}: cannot be read: {error.strerror or error}") from error
+        found = jsonio.parse(read_input(path, LARGEST, "list of names"))
+    except CorpusError:
+        raise
     except ValueError as error:
         raise _wrong(path, f"is not JSON ({error})") from None
     if not isinstance(found, dict):

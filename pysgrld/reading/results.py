@@ -35,6 +35,7 @@ from pysgrld.evaluate.reader import DocumentDraws
 from pysgrld.models.fitted import Fitted, Samples, evenly_spaced, top_words
 from pysgrld.models.samples import TOP_WORDS, looked_up, width
 from pysgrld.models.seeds import seed_names
+from pysgrld.options.paths import is_folder
 from pysgrld.reading import run_record
 from pysgrld.reading.former_topics import FormerTopics, read_former_topics
 from pysgrld.reading.intervals import Interval, Spread, effective_sizes, interval
@@ -251,7 +252,7 @@ class Results:
             if corpus is not None:
                 ids = evenly_spaced(self.training_documents(corpus), WEIGHT_DOCUMENTS)
                 return corpus.take(ids), ids
-            if not (self.path / "holdout").is_dir():
+            if not is_folder(self.path / "holdout"):
                 return None
             documents = self.held_out().observed
             return documents, np.arange(len(documents))
@@ -497,7 +498,7 @@ class Results:
             If they are gone.
         """
         folder = self.path / "holdout"
-        if not folder.is_dir():
+        if not is_folder(folder):
             given = self.options.holdout_corpus or self.options.observed_corpus
             if given or self.run.config["corpus"].get("held_out"):
                 raise MissingInputError(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import selectors
 import signal
 import subprocess
-from collections.abc import Callable
-from typing import NamedTuple
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
 
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.labels import LABELS, LONGEST, Label, tidy, write_labels
@@ -20,6 +24,8 @@ WORDS, DOCUMENTS = 20, 5
 TITLE = 200
 #: Seconds that it may take for one topic, and letters of what it says when it fails that are shown.
 PATIENCE, SAID = 300.0, 100
+#: Bytes of its output that are read, and seconds between two looks at whether it has ended.
+MOST, _BEAT = 8192, 0.05
 
 
 class NamedTopics(NamedTuple):
@@ -110,30 +116,117 @@ def described(topic: int, weight: float | None, words: list[str], titles: list[s
 
 
 def asked(command: str, about: str) -> tuple[str | None, str]:
-    """Run the command; return the first line of its output, or None and why there is none."""
-    with subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        try:
-            out, err = process.communicate(about.encode(), PATIENCE)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, f"no answer within {PATIENCE:.0f} s"
-        except BaseException:  # Ctrl-C: the command ends too
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-    said = [line for line in map(tidy, out.decode(errors="replace").splitlines()) if line]
-    if process.returncode:
+    """Run the command; return the first line of its output, or None and why there is none.
+
+    When it has ended, or has written `MOST` bytes, all processes that it started end too, but for those
+    that have a session of their own. A signal that stops this process stops the command before.
+    """
+    with _noted_signals() as received:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        with process:
+            try:
+                out, err, end = _converse(process, about.encode(), received)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    if end == "late":
+        return None, f"no answer within {PATIENCE:.0f} s"
+    lines = [line for line in map(tidy, out.decode(errors="replace").splitlines()) if line]
+    if end == "exit" and process.returncode:
         last = [line for line in map(tidy, err.decode(errors="replace").splitlines()) if line]
         return None, f"the command ended with {process.returncode}" + (
             f": {last[-1][:SAID]}" if last else ""
         )
-    if not said:
+    if not lines:
         return None, "the command printed nothing"
-    if len(said[0]) > LONGEST:
-        return None, f"the command printed a line of {len(said[0]):,} letters: {LONGEST} at most"
-    return said[0], ""
+    if len(lines[0]) > LONGEST:
+        return None, f"the command printed a line of {len(lines[0]):,} letters: {LONGEST} at most"
+    return lines[0], ""
+
+
+def _converse(
+    process: subprocess.Popen[bytes], about: bytes, received: list[int]
+) -> tuple[bytes, bytes, Literal["exit", "full", "late", "signal"]]:
+    """Write to a process and read from it until it ends; it is not waited for after that.
+
+    Returns
+    -------
+    out, err : bytes
+        The first `MOST` bytes of its output, and the last of its errors.
+    end : {"exit", "full", "late", "signal"}
+        Whether it has ended, has written `MOST` bytes, has taken too long, or this process is to stop.
+    """
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    deadline, out, err = time.monotonic() + PATIENCE, b"", b""
+    with selectors.DefaultSelector() as waiting:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            os.set_blocking(pipe.fileno(), False)
+            event = selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ
+            waiting.register(pipe, event)
+        while True:
+            # asked before its pipes are read: what it wrote before its end is in them
+            ended = _has_ended(process)
+            for key, _ in waiting.select(0 if ended else _BEAT):
+                with contextlib.suppress(BlockingIOError):
+                    if key.fileobj is process.stdin:
+                        about = about[_write(key.fd, about) :]
+                        if not about:
+                            waiting.unregister(process.stdin)
+                            process.stdin.close()
+                        continue
+                    piece = os.read(key.fd, MOST)
+                    if not piece:
+                        waiting.unregister(key.fileobj)
+                    elif key.fileobj is process.stdout:
+                        out = (out + piece)[:MOST]
+                    else:
+                        err = (err + piece)[-MOST:]
+            if received:
+                return out, err, "signal"
+            if len(out) == MOST:
+                return out, err, "full"
+            if ended:
+                return out, err, "exit"
+            if time.monotonic() > deadline:
+                return out, err, "late"
+            if not waiting.get_map():
+                time.sleep(_BEAT)
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Return True if a process has ended; its number stays its own, as nobody has waited for it."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _write(descriptor: int, data: bytes) -> int:
+    """Write to a pipe, and return how many bytes it took; all if nobody reads them."""
+    try:
+        return os.write(descriptor, data)
+    except BrokenPipeError:
+        return len(data)
+
+
+@contextlib.contextmanager
+def _noted_signals() -> Iterator[list[int]]:
+    """Note the signals that stop this process instead of obeying them; obey the first one at the end.
+
+    On a thread other than the main one, which gets no signals, nothing is noted.
+    """
+    received: list[int] = []
+    with contextlib.ExitStack() as handlers:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if (before := signal.getsignal(number)) not in (signal.SIG_IGN, None):
+                    signal.signal(number, lambda number, frame: received.append(number))
+                    handlers.callback(signal.signal, number, before)
+        yield received
+    if received:
+        signal.raise_signal(received[0])

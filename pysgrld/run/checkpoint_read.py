@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, MismatchError, MissingInputError
+from pysgrld.options.paths import is_file, is_folder
 from pysgrld.run import jsonio
 from pysgrld.run.files import Written, digest_of, parse_step, read_small
 from pysgrld.run.identity import Identity, mismatch
@@ -242,7 +243,7 @@ def list_checkpoints(
     MissingInputError
         If there is no run.
     """
-    if not (path / "config.json").is_file():
+    if not is_file(path / "config.json"):
         raise MissingInputError(f"{path}: is not a run (it has no config.json)")
     for _ in range(5):
         reports = [
@@ -273,7 +274,7 @@ def verify_checkpoint(path: Path, invariants: Mapping[str, Invariant] = NONE) ->
         If there is no such folder.
     """
     step = parse_step(path.name)
-    if step is None or not path.is_dir():
+    if step is None or not is_folder(path):
         raise MissingInputError(f"{path}: is not a checkpoint (a folder called step-NNNNNNNN)")
     return _report(step, path, whole=True, invariants=invariants)
 

@@ -20,6 +20,7 @@ from pysgrld.errors import (
     OutputError,
     UsageError,
 )
+from pysgrld.options.paths import is_file, is_folder, list_folder, resolve_path
 from pysgrld.run import jsonio
 from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.directory import RunDirectory
@@ -99,11 +100,14 @@ def latest_run(root: Path = ROOT) -> Path:
         if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
             return root / name
     found: list[tuple[float, str, Path]] = []  # with the time of the last event in a log
-    with contextlib.suppress(OSError):
-        for path in root.iterdir():
+    if is_folder(root):
+        for path in list_folder(root):
             if path.name.startswith("."):
                 continue
-            if runs := [path] if is_run(path) else chains_of(path):
+            runs: list[Path] = []
+            with contextlib.suppress(MissingInputError):  # of another person
+                runs = [path] if is_run(path) else chains_of(path)
+            if runs:
                 changed = 0.0
                 with contextlib.suppress(OSError):
                     changed = max((run / LOG).stat().st_mtime for run in runs)
@@ -139,6 +143,33 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
 # ---- looking
 
 
+def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path | None:
+    """Return the folder that a person names, by its path or by its name under `root`; None if neither.
+
+    Parameters
+    ----------
+    name : str
+    root : Path
+    holds : callable (path) -> object
+        Whether a folder is one of those that are meant.
+
+    Raises
+    ------
+    MissingInputError
+        If the system refuses to look one up, and the other is none.
+    """
+    refusal = None
+    for path in (Path(name), root / name):
+        try:
+            if holds(path):
+                return path
+        except MissingInputError as error:
+            refusal = refusal or error
+    if refusal is not None:
+        raise refusal
+    return None
+
+
 def check_writable(path: Path) -> None:
     """Try whether a folder can be made where one is to be written, and remove it again.
 
@@ -171,8 +202,8 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
     """Return the next free name, and the runs called ``name``, ``name-2``, ..., newest first."""
     pattern = re.compile(re.escape(name) + r"(?:-([1-9]\d{0,8}))?")
     taken: dict[int, Path] = {}
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        for path in root.iterdir():
+    if is_folder(root):
+        for path in list_folder(root):
             if match := pattern.fullmatch(path.name):
                 taken[int(match[1] or 1)] = path
     number = max(taken, default=0) + 1
@@ -209,23 +240,25 @@ def find_run(
     """
     holds: Callable[[Path], object] = holds_chains if chains else is_run
     if resume not in ("auto", "never"):
-        path = next((p for p in (Path(resume), root / resume) if holds(p)), None)
+        path = named_folder(resume, root, holds)
         if path is None:
             what = "a folder of chains" if chains else "a run (it has no config.json)"
             raise MissingInputError(f"--resume {resume}: is not {what}")
-        if out is not None and out.resolve() != path.resolve():
+        if out is not None and resolve_path(out, OutputError) != resolve_path(path):
             raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
         check_writable(path)
         return Candidate(path, (path,), named=True)
     if out is None:
-        if root.is_symlink() or root.exists():
+        if os.path.lexists(root):
             check_writable(root)
         free, runs = numbered(root, name, holds)
         check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     check_writable(out)
     # Looked at before the run is: another start may give it its name between the two.
-    occupied = out.is_dir() and any(not is_marked(path.name, PREFIX) for path in out.iterdir())
+    occupied = is_folder(out, OutputError) and any(
+        not is_marked(path.name, PREFIX) for path in list_folder(out, OutputError)
+    )
     if holds(out):
         if resume == "never":
             raise _holds_run(out)
@@ -385,12 +418,20 @@ def called(path: Path) -> str:
 
 
 def chains_of(folder: Path) -> list[Path]:
-    """List the chains in a folder, by number; none where it holds none or cannot be read."""
+    """List the chains in a folder, by number; none if it holds none or cannot be read.
+
+    Raises
+    ------
+    MissingInputError
+        If the folder of a chain cannot be read.
+    """
     found: dict[int, Path] = {}
-    with contextlib.suppress(OSError):
-        for path in folder.iterdir():
-            if (match := _NAME.fullmatch(path.name)) and is_run(path):
-                found[int(match[1])] = path
+    paths: list[Path] = []
+    with contextlib.suppress(MissingInputError):
+        paths = list_folder(folder)
+    for path in paths:
+        if (match := _NAME.fullmatch(path.name)) and is_run(path):
+            found[int(match[1])] = path
     return [path for _, path in sorted(found.items())]
 
 
@@ -400,7 +441,7 @@ def holds_chains(folder: Path) -> bool:
         return True
     with contextlib.suppress(OSError):
         names = {path.name for path in folder.iterdir() if not is_marked(path.name, PREFIX)}
-        return names == {"corpus"} and (folder / "corpus" / "meta.json").is_file()
+        return names == {"corpus"} and is_file(folder / "corpus" / "meta.json")
     return False
 
 

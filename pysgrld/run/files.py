@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from pysgrld.errors import OutputError, SgmcError, WriteError
+from pysgrld.options.paths import is_folder, is_there, list_folder
 from pysgrld.run.ownership import foreign, is_marked, list_of, marked_name, refuse_new
 
 try:
@@ -504,5 +505,6 @@ def refuse_full_folder(path: Path, advice: str) -> None:
     OutputError
         Ending in the advice.
     """
-    if os.path.lexists(path) and not (path.is_dir() and next(path.iterdir(), None) is None):
+    is_made = os.path.lexists(path) or is_there(path, OutputError)
+    if is_made and not (is_folder(path, OutputError) and not list_folder(path, OutputError)):
         raise OutputError(f"{path}: is there already; {advice}")

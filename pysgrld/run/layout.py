@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError
+from pysgrld.options.paths import Kind, Refusal, is_file, is_folder, is_there, look_up, resolve_path
 from pysgrld.run.files import read_small, regular_target, replace_file, writing
 from pysgrld.run.ownership import LIST, FileList, claim_files, expect_free
 from pysgrld.types import Int64s
@@ -31,10 +32,9 @@ class TakenError(OutputError):
     """Another process has made a run under a name that was free a moment ago."""
 
 
-def is_run(path: Path) -> bool:
-    """Return whether a folder holds a run, be it a damaged one."""
-    place = path / CONFIG
-    return place.exists() and not place.is_dir()
+def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
+    """Return whether a folder holds a run, be it a damaged one; raises as `look_up`."""
+    return look_up(path / CONFIG, refusal) not in (None, Kind.FOLDER)
 
 
 # ---- files that a person has asked for, which are none of a run
@@ -56,19 +56,16 @@ def refuse_part(path: Path) -> None:
     ------
     OutputError
     """
-    try:
-        whole = path.resolve()
-    except (OSError, RuntimeError) as error:  # circular links
-        raise OutputError(f"{path}: cannot be looked up: {error}; name another path") from None
+    whole = resolve_path(path, OutputError)
     for folder in whole.parents:
         first = whole.relative_to(folder).parts[0]
         # two names each: a person's folder may well have a config.json or a meta.json
-        if is_run(folder) and (folder / LOG).is_file() and first in _OF_RUN:
+        if is_run(folder, None) and is_file(folder / LOG, None) and first in _OF_RUN:
             raise OutputError(f"{path}: is a file of the run {folder}; name another file")
-        stored = all((folder / name).is_file() for name in ("meta.json", "indptr.npy"))
+        stored = all(is_file(folder / name, None) for name in ("meta.json", "indptr.npy"))
         if stored and first in _OF_CORPUS:
             raise OutputError(f"{path}: is a file of the stored corpus {folder}; name another file")
-        searched = all((folder / name).is_file() for name in ("search.json", LOCK))
+        searched = all(is_file(folder / name, None) for name in ("search.json", LOCK))
         if searched and first in _OF_SEARCH:
             raise OutputError(f"{path}: is a file of the search {folder}; name another file")
 
@@ -113,16 +110,16 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         If one is there and `force` is not set; if one is a folder, a device, an input, inside an input
         folder, or a file that a run, a search or a stored corpus consists of; if two are the same.
     """
-    read = [path for path in map(Path, inputs) if path.exists()]
-    folders = [path.resolve() for path in read if path.is_dir()]
+    read = [path for path in map(Path, inputs) if is_there(path)]
+    folders = [resolve_path(path) for path in read if is_folder(path)]
     targets: set[Path] = set()
     for path in paths:
-        if path.is_dir():
+        if is_folder(path, OutputError):
             raise OutputError(f"{path}: is a folder; name a file")
-        if path.exists() and any(path.samefile(other) for other in read):
+        if is_there(path, OutputError) and any(path.samefile(other) for other in read):
             raise OutputError(f"{path}: is what is read; name another file")
-        whole = regular_target(path).resolve()
-        if path.exists() and any(whole.is_relative_to(other) for other in folders):
+        whole = resolve_path(regular_target(path), OutputError)
+        if is_there(path, OutputError) and any(whole.is_relative_to(other) for other in folders):
             raise OutputError(f"{path}: is in the folder that is read; name another file")
         if whole in targets:
             raise OutputError(f"{path}: is named for two outputs; name another file")

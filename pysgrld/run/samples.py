@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, NumericalError
+from pysgrld.options.paths import is_there
 from pysgrld.run.checkpoint_read import damage, recorded
 from pysgrld.run.files import (
     Written,
@@ -234,7 +235,7 @@ class Samples:
             if _step_of(name) is None:
                 raise CheckpointError(f"{self.folder}: the checkpoint lists {name[:80]!r}")
             path = self.folder / name
-            if not path.exists():
+            if not is_there(path):
                 path = self.folder / (DROPPED + name)
             if not self._is_there(path, name, written):
                 missing.append(name)
@@ -279,7 +280,7 @@ class Samples:
                 name
                 for name in names
                 if name in listed
-                and not any((self.folder / found).exists() for found in (name, DROPPED + name))
+                and not any(is_there(self.folder / found) for found in (name, DROPPED + name))
             ]
         return names
 
@@ -315,7 +316,7 @@ class Samples:
                 self._known.pop(name, None)
         for name in table:
             hidden = self.folder / (DROPPED + name)
-            if hidden.exists() and not (self.folder / name).exists():
+            if is_there(hidden) and not is_there(self.folder / name):
                 fail_point("sample.restore")
                 hidden.rename(self.folder / name)
         self.purge()

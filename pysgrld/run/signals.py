@@ -15,7 +15,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Literal
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import Interrupted, UsageError
+from pysgrld.options.paths import while_waiting
 from pysgrld.run.machine import boot_clock, check_room_for_thread, job_end, process_start
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class StopFlag(contextlib.ExitStack):
     Within it SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, SIGUSR2 asks for a
     checkpoint, and SIGHUP is ignored without a terminal (on one it asks to stop). A second SIGINT
     raises `SecondInterrupt` where the program is. Outside the main thread only the clock counts.
+    A pipe is waited for until the run is to stop: then `Interrupted` is raised.
     One signal more can be made to stop the run, whatever it would do otherwise.
 
     Parameters
@@ -127,7 +129,26 @@ class StopFlag(contextlib.ExitStack):
                 raise SecondInterrupt
         self.stop(signal.Signals(number).name)
 
+    def check(self, doing: str) -> None:
+        """Raise an error if the run is to stop and has nothing to keep yet.
+
+        Parameters
+        ----------
+        doing : str
+            What is stopped, for the message: "while x.txt was read".
+
+        Raises
+        ------
+        Interrupted
+        """
+        if self.should_stop(0.0):
+            raise Interrupted(
+                f"{self.reason}: stopped {doing}, nothing is kept of it; run the same command again"
+            )
+
     def __enter__(self) -> StopFlag:
+        self.callback(while_waiting.set, while_waiting.get())
+        while_waiting.set(lambda path: self.check(f"while {path} was waited for"))
         if threading.current_thread() is not threading.main_thread():
             return self
         handlers: dict[signal.Signals, Any] = {signal.SIGUSR2: self._on_signal}

@@ -20,6 +20,7 @@ from pysgrld.errors import (
 )
 from pysgrld.models.options import FREE, kind_of
 from pysgrld.options.option import Resolved
+from pysgrld.options.paths import is_folder, list_folder
 from pysgrld.run import StopFlag
 from pysgrld.run.choose import check_writable, numbered
 from pysgrld.run.files import TEMPORARY, make_folder, open_regular
@@ -41,7 +42,7 @@ from pysgrld.search.result_files import claim_results
 from pysgrld.search.rungs import Cell, Rung
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
-from pysgrld.train.request import Request
+from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable
 
 #: Chains of each contender in the last rung, where nothing is said.
@@ -142,11 +143,7 @@ def check(request: SearchRequest) -> None:
     given = request.given
     if given.get("holdout") == 0:
         raise UsageError("--holdout 0 leaves no documents to choose by: leave it out")
-    if any(path == "-" or Path(path).is_fifo() for path in request.inputs):
-        raise UsageError(
-            "a search reads the corpus more than once, which standard input and pipes do not allow: "
-            "store it first, with 'sgmc corpus build CORPUS -o DIR', and search on DIR"
-        )
+    refuse_streams(request.inputs, given, "a search")
     if request.resumed() is None:
         draft = _draft(request)
         for contender in draft.contenders:
@@ -275,7 +272,7 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
     """Yield the folders where the search may lie, the likeliest first, and at last a new one."""
     if (out := request.given.get("out")) is not None:
         folder = Path(out)
-        if folder.is_dir() and not is_search(folder) and not _is_begun(folder):
+        if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
             raise OutputError(
                 f"{folder}: is not empty and holds no search; name another folder with --out"
             )
@@ -289,9 +286,11 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
 
 def _is_begun(folder: Path) -> bool:
     """Return whether a folder has nothing but files of a search that was killed before its plan."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         return False
-    inside = {p.name for p in folder.iterdir() if not is_marked(p.name, PREFIX, TEMPORARY)}
+    inside = {
+        p.name for p in list_folder(folder, OutputError) if not is_marked(p.name, PREFIX, TEMPORARY)
+    }
     if not inside <= _BEGUN:
         return False
     try:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.options import OPTIONS, kind_of
 from pysgrld.options.option import Resolved
+from pysgrld.options.paths import is_file
 from pysgrld.run import jsonio
 from pysgrld.run.files import read_small, replace_file
 
@@ -190,7 +191,7 @@ class SearchPlan(NamedTuple):
 
 def is_search(folder: Path) -> bool:
     """Return whether a folder holds a search."""
-    return (folder / PLAN).is_file()
+    return is_file(folder / PLAN)
 
 
 def read_plan(folder: Path) -> SearchPlan:

@@ -29,6 +29,7 @@ from pysgrld.models.resolve import SHUFFLE_BUFFER, resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import all_models, model_of
 from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.paths import is_file, is_there, resolve_path
 from pysgrld.run.choose import Candidate
 from pysgrld.run.files import make_folder
 from pysgrld.run.layout import digest_of_counts
@@ -112,7 +113,7 @@ def planned(
     """
     candidate = request.find(chains=chains > 0)
     parent = candidate.path.parent
-    made = not parent.exists()
+    made = not is_there(parent, OutputError)
     with contextlib.ExitStack() as held:
         try:
             make_folder(parent, "parent")
@@ -183,7 +184,7 @@ def _plan(
     config = config_of(options, defaults) | {
         "command": {
             "inputs": list(request.inputs),
-            "corpus": str(corpus.path.resolve()) if elsewhere else None,
+            "corpus": str(resolve_path(corpus.path)) if elsewhere else None,
         },
         "corpus": {
             "name": corpus_name(request.inputs),
@@ -270,7 +271,7 @@ def _corpus(
     if "-" in request.inputs and not request.as_stored:
         places = []
     for place in places:
-        if (place / "meta.json").is_file():
+        if is_file(place / "meta.json"):
             corpus = Corpus.open(place)
             had = corpus.provenance
             alike = ("grown" in had, had.get("grown"), had.get("forget")) == grown_by

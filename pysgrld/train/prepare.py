@@ -14,6 +14,7 @@ from pysgrld.corpus.stored_files import FILES
 from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.evaluate import HeldOut
 from pysgrld.options.option import Resolved
+from pysgrld.options.paths import is_file, is_there
 from pysgrld.reading.former_topics import FORMER, write_former_topics
 from pysgrld.reading.labels import LABELS, write_labels
 from pysgrld.run import RunDirectory, chains_of, claim
@@ -103,7 +104,7 @@ def prepare(
             parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
             for name, part in parts.items():
                 place = run.path / "holdout" / name
-                if part.tokens and not place.exists():  # whole documents have nothing observed
+                if part.tokens and not is_there(place):  # whole documents have nothing observed
                     about: dict[str, Any] = {"part": name}
                     if part.slices is not None:
                         about["slices"] = part.slices.tolist()
@@ -136,14 +137,14 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
     if plan.elsewhere or source == place:
         return plan.corpus
     just_read = source.is_relative_to(plan.scratch)
-    if just_read and place.exists():
+    if just_read and is_there(place):
         stored = Corpus.open(place)
         read_alike = plan.corpus.provenance.get("options") == stored.provenance.get("options")
         if plan.corpus.fingerprint == stored.fingerprint and not read_alike:
             _check_replaceable(folder, place)
             with writing(place):
                 rename(place, plan.scratch / "replaced", "corpus")
-    if not place.exists():
+    if not is_there(place):
         with writing(place):
             if not just_read:
                 source = plan.scratch / "linked"
@@ -159,7 +160,7 @@ def _check_replaceable(folder: Path, place: Path) -> None:
     ------
     OutputError
     """
-    owned = is_run(folder) or chains_of(folder) or (folder / "search.json").is_file()
+    owned = is_run(folder) or chains_of(folder) or is_file(folder / "search.json")
     others = sorted({path.name for path in place.iterdir()} - FILES)
     if others or not owned:
         raise foreign(place / others[0] if others else place)

@@ -21,6 +21,7 @@ from pysgrld.errors import Interrupted, LaunchError, MismatchError, plural
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import restored
 from pysgrld.models.table import model_of
+from pysgrld.options.paths import resolve_path
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import processors, threads, version
 from pysgrld.train.begin import FirstTopics, Stopped, clusters_of_topics
@@ -306,7 +307,7 @@ def brief_of(prepared: Prepared) -> Brief:
     return Brief(
         options.model,
         options.plain(),
-        str(corpus.path.resolve()),
+        str(resolve_path(corpus.path)),
         corpus.fingerprint,
         stream.train,
         prepared.words,

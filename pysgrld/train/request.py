@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.inputs import corpus_name
+from pysgrld.corpus.stopwords import NAMED
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
 from pysgrld.models.options import OPTIONS, check_usage, kind_of, preset_of
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.paths import is_stream, is_there, resolve_path
 from pysgrld.reading.find_runs import find_folder, open_run
 from pysgrld.reading.former_topics import digest_of_topics
 from pysgrld.reading.results import Results
@@ -64,6 +66,40 @@ class Parent(NamedTuple):
                 "--from, in another folder (--out)"
             )
         return found
+
+
+def refuse_streams(inputs: Sequence[str], given: Mapping[str, Any], who: str) -> None:
+    """Refuse standard input, pipes and devices if several processes read the files of a request.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+    given : mapping
+        Options that were given, parsed.
+    who : str
+        What reads them more than once, for the message.
+
+    Raises
+    ------
+    UsageError
+    """
+    if any(map(is_stream, inputs)):
+        raise UsageError(
+            f"{who} reads the corpus more than once, which standard input and pipes do not allow: "
+            "store it first, with 'sgmc corpus build CORPUS -o DIR', and name DIR"
+        )
+    named = [(name, str(given[name])) for name in given if OPTIONS[name].names_file]
+    named += [
+        ("stop-words", name)
+        for name in str(given.get("stop-words", "none")).split(",")
+        if name not in (*NAMED, "none")
+    ]
+    for name, path in named:
+        if is_stream(path):
+            raise UsageError(
+                f"--{name} {path}: {who} reads it more than once, which standard input and pipes do not "
+                "allow: write it to a file, and name that"
+            )
 
 
 class Request(NamedTuple):
@@ -179,7 +215,7 @@ def going_on(
         kept = {n: v for n, v in kept.items() if n not in _BUDGET}
     parent = run.config.get("parent")
     stored = training_corpus(run)
-    if stored is None and not all(Path(path).exists() for path in command["inputs"]):
+    if stored is None and not all(map(is_there, command["inputs"])):
         raise MissingInputError(
             f"{corpus_gone(run)}, nor can {' '.join(command['inputs'])} be read again; put it back, or "
             "give CORPUS and all options"
@@ -249,7 +285,7 @@ def growing(
         raise UsageError(f"--from {name}: is a folder of chains; name one of them, as {chains[0]}")
     if not request.inputs:
         raise UsageError(f"--from {name}: give the new documents, files or folders")
-    if "-" in request.inputs or "corpus-size" in given:
+    if any(map(is_stream, request.inputs)) or "corpus-size" in given:
         raise UsageError("--from reads new documents twice: give files or folders")
     results = open_run(folder, request.threads)
     options, fitted = results.options, results.fitted
@@ -269,5 +305,5 @@ def growing(
         )
     corpus = results.run.config["corpus"].get("fingerprint") or ""
     digest = digest_of_topics(results.phi())
-    parent = Parent(str(folder.resolve()), digest, corpus, only_new, forget)
+    parent = Parent(str(resolve_path(folder)), digest, corpus, only_new, forget)
     return request._replace(given=both, parent=parent)

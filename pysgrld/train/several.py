@@ -26,7 +26,7 @@ from pysgrld.run.identity import identities, mismatch
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
 from pysgrld.train.processes import Task, Watcher, conclude, run_all
-from pysgrld.train.request import Request
+from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable, ending_with
 
 
@@ -66,11 +66,7 @@ def train_chains(
     given, inputs = request.given, request.inputs
     if "chain-id" in given:
         raise UsageError("--chains numbers the chains itself: leave --chain-id out")
-    if any(path == "-" or Path(path).is_fifo() for path in inputs):
-        raise UsageError(
-            "--chains reads the corpus more than once, which standard input and pipes do not allow: "
-            "store it first, with 'sgmc corpus build CORPUS -o DIR', and train on DIR"
-        )
+    refuse_streams(inputs, given, "--chains")
     started = process_start()
     each = request._replace(
         inputs=tuple(inputs), given={**given, "threads": max(1, request.threads // number)}

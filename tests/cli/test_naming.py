@@ -2,6 +2,10 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -9,6 +13,8 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.reading.labels import Label, labels_of
 from pysgrld.report import naming
+
+from .conftest import SGMC
 
 pytestmark = pytest.mark.cli
 FIRST = "sed -n 's/^Words[^:]*: \\([^,]*\\),.*/\\1/p'"
@@ -78,6 +84,58 @@ def test_a_command_that_does_not_answer_is_ended(run, monkeypatch):
     name_, why = naming.asked("sleep 30 & wait", "")
     assert name_ is None
     assert why.startswith("no answer within")
+
+
+def test_a_command_that_prints_without_an_end_is_read_no_further(run):
+    """Red with: all of its output kept in memory until it ends, which `yes` never does."""
+    assert naming.asked("yes machine", "") == ("machine", "")
+    name_, why = naming.asked("tr '\\0' x < /dev/zero", "")
+    assert name_ is None
+    assert "a line of 8,192 letters: 200 at most" in why
+
+
+def test_a_background_child_that_holds_the_pipe_is_not_waited_for(run, tmp_path):
+    """Red with: output read to its end, which the child keeps open for half a minute."""
+    begin = time.monotonic()
+    command = f"sleep 30 & echo $! > {tmp_path / 'child'}; echo machine"
+    assert naming.asked(command, "") == ("machine", "")
+    assert time.monotonic() - begin < 15
+    assert is_gone(int((tmp_path / "child").read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_stops_sgmc_ends_the_command(run, number):
+    """Red with: the command in a session of its own, which no signal to sgmc reaches."""
+    child = run.parent / "child"
+    command = f"sleep 300 & echo $! > {child}.tmp; mv {child}.tmp {child}; wait"
+    words = [SGMC, "topics", run, "--name-with", command]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while not child.exists():
+            time.sleep(0.05)
+        process.send_signal(number)
+        stderr = process.communicate(timeout=30)[1]
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert "Traceback" not in stderr
+    assert is_gone(int(child.read_text()))
+
+
+def test_a_command_that_reads_nothing_and_one_that_closes_its_output_are_waited_for():
+    assert naming.asked("exec <&-; sleep .3; echo machine", "x" * 1_000_000) == ("machine", "")
+    name_, why = naming.asked("exec >&- 2>&-; sleep .3; exit 4", "")
+    assert (name_, why) == (None, "the command ended with 4")
+
+
+def is_gone(process):
+    """Return whether a process ends within seconds."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":  # its new parent has not waited for it
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def test_what_it_is_given_with_is_one_question(run):

@@ -40,6 +40,7 @@ from pysgrld.corpus.formats.counts import (
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
+from pysgrld.options.paths import is_file
 from pysgrld.types import Documents, Int64s
 
 # ---- UCI and Matrix Market: entries
@@ -350,7 +351,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
         first = int(said[1].lower() == b"one")
     elif _has_zero(source.head):
         first = 0
-    elif source.path is None or not source.path.is_file():
+    elif source.path is None or not is_file(source.path):
         first = 1  # it cannot be read twice; an id 0 further down ends it with what to do
     else:
         limit = context.options.max_input

@@ -23,6 +23,7 @@ from pysgrld.corpus.formats.protocol import Context, CountedDocuments
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.word_lists import distinct
 from pysgrld.errors import CorpusError, MissingInputError, plural
+from pysgrld.options.paths import is_file
 
 #: Entries that are read at once.
 PORTION = 2**18
@@ -56,7 +57,7 @@ class _Matrix(NamedTuple):
 def read(source: Lines, context: Context) -> CountedDocuments:
     """Find the matrix of counts, and leave its entries to be iterated."""
     not_transposed(context, source)
-    if source.path is None or not source.path.is_file():
+    if source.path is None or not is_file(source.path):
         raise CorpusError(
             "HDF5 is read here and there, which a pipe cannot do; name the file", source.label
         )

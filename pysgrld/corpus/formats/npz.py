@@ -26,8 +26,9 @@ from pysgrld.corpus.formats.counts import (
     transposed,
 )
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments
-from pysgrld.corpus.lines import Lines, missing
+from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
+from pysgrld.options.paths import is_file, refusal_of
 from pysgrld.types import Array, Int64s
 
 _MAGIC = b"PK\x03\x04"
@@ -72,7 +73,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 @contextmanager
 def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
     """Open the archive; damage that is found in it meanwhile becomes an error that names the file."""
-    if source.path is None or not source.path.is_file():
+    if source.path is None or not is_file(source.path):
         raise CorpusError(
             "an .npz is read here and there, which a pipe cannot do; name the file", source.label
         )
@@ -90,7 +91,7 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise CorpusError(_damaged(error), source.label) from None
     except OSError as error:
-        raise missing(source.label, error) from None
+        raise refusal_of(source.label, error) from None
 
 
 def _tried(open_it: Callable[[T], U], what: T) -> U:

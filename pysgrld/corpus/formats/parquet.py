@@ -14,6 +14,7 @@ from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, 
 from pysgrld.corpus.formats.text_fields import SAMPLED, chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.options.paths import is_file
 
 _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
@@ -93,7 +94,7 @@ def _path(source: Lines, what: str, how: str) -> Path:
         raise MissingInputError(
             f"{source.label}: reading {what} needs PyArrow: pip install pyarrow"
         )
-    if source.path is None or not source.path.is_file():
+    if source.path is None or not is_file(source.path):
         raise CorpusError(f"{what} {how}; name the file", source.label)
     return source.path
 

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.core import core
-from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.errors import CorpusError
 from pysgrld.experiments.bench import end_to_end, kernels
 from pysgrld.experiments.bench.timing import SCHEMA, machine, row_of, use_isa
+from pysgrld.options.paths import read_input
 
+#: Bytes of a file of results, at most.
+LARGEST = 16 << 20
 #: Timed repeats, after one that is not timed.
 REPEATS, QUICK_REPEATS = 5, 1
 
@@ -82,16 +85,14 @@ def read_results(path: Path) -> dict[str, Any]:
     MissingInputError, CorpusError
     """
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_input(path, LARGEST, "result of a bench"))
         if found["schema"] != SCHEMA:
             raise CorpusError(f"results of schema {found['schema']}: measure again", path)
         for row in found["rows"]:
             if not (isinstance(row["value"], float) and row["value"] > 0):
                 raise TypeError
             _ = row["group"], row["name"], row["unit"]
-    except OSError as error:
-        raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, CorpusError):
             raise
         raise CorpusError(

@@ -15,6 +15,7 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS, SAME
+from pysgrld.options.paths import is_folder, resolve_path
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.former_topics import digest_of_topics
 from pysgrld.reading.labels import LABELS, write_labels
@@ -80,7 +81,7 @@ def compare(
     """
     number = allowed_threads(threads).number
     runs = open_run(left, number), open_run(right, number)
-    if runs[0].path.resolve() == runs[1].path.resolve():
+    if resolve_path(runs[0].path) == resolve_path(runs[1].path):
         raise UsageError(f"{runs[0].path}: is compared with itself; name two runs")
     at = [run.at(layer) for run, layer in zip(runs, layers, strict=True)]
     shared = sorted(set(runs[0].vocabulary) & set(runs[1].vocabulary))
@@ -293,7 +294,7 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
             parts = ("held-out",) if kind.whole else ("observed", "held-out")
             splits.append(
                 [Corpus.open(folder / part).fingerprint for part in parts]
-                if folder.is_dir()
+                if is_folder(folder)
                 else []
             )
         if not all(splits):

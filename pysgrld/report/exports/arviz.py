@@ -11,6 +11,7 @@ import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.evaluate.matching import assign
+from pysgrld.options.paths import is_folder
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell
 from pysgrld.run.files import whole_file
@@ -199,7 +200,7 @@ def _write_draws(
     values = np.full(size, np.nan)
     for c, results in enumerate(chains):
         fitted = results.fitted
-        held_out = results.held_out() if (results.path / "holdout").is_dir() else None
+        held_out = results.held_out() if is_folder(results.path / "holdout") else None
         scorer = fitted.scorer(held_out) if scored and held_out is not None else None
         for s, step in enumerate(steps):
             sample = results.read_sample(step)

@@ -1,0 +1,245 @@
+"""Paths that a person names: what is there, and a file opened to be read.
+
+Every option and every argument that takes a path asks here. The system may refuse to look a path up
+(permission denied, a name that is too long, links in a circle), which is an error of the person who named
+it. No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+import enum
+import errno
+import io
+import os
+import select
+import stat
+from collections.abc import Callable
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import CorpusError, MissingInputError, SgmcError
+
+#: Milliseconds between two questions whether to wait on for a pipe.
+_BEAT = 100
+#: Letters of a path that a message shows, at its beginning and at its end.
+_FIRST, _LAST = 120, 60
+#: What messages call standard input.
+STDIN = "<stdin>"
+#: Bytes read at a time.
+_PIECE = 1 << 20
+
+#: Called now and then while this thread waits for a pipe, with its path; may raise, to stop, as
+#: `pysgrld.run.StopFlag` does.
+while_waiting: ContextVar[Callable[[str], None] | None] = ContextVar("while_waiting", default=None)
+
+
+#: The error if the system refuses to look a path up; None: no error.
+Refusal = type[SgmcError] | None
+
+
+class Kind(enum.Enum):
+    """The kind of what lies at a path, links followed."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    #: A named pipe, a terminal or another device: what it gives can be read once, or never ends.
+    STREAM = "stream"
+
+
+def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | None:
+    """Return the kind of what lies at a path, links followed; None if there is nothing.
+
+    Parameters
+    ----------
+    path : str or Path
+    refusal : type of SgmcError, or None
+        Raised if the system refuses: `OutputError` for a path that is to be written. None: a path that
+        cannot be looked up counts as nothing, because nobody has named it.
+
+    Raises
+    ------
+    SgmcError
+        If the system does not say.
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        if refusal is None:
+            return None
+        raise refusal_of(path, error, refusal) from None
+    if stat.S_ISREG(mode):
+        return Kind.FILE
+    return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.STREAM
+
+
+def is_there(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
+    """Return True if something lies at a path; raises as `look_up`."""
+    return look_up(path, refusal) is not None
+
+
+def is_file(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
+    """Return True if a regular file lies at a path; raises as `look_up`."""
+    return look_up(path, refusal) is Kind.FILE
+
+
+def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
+    """Return True if a folder lies at a path; raises as `look_up`."""
+    return look_up(path, refusal) is Kind.FOLDER
+
+
+def is_stream(path: str | Path) -> bool:
+    """Return True for standard input ("-"), a pipe or a device; raises as `look_up`."""
+    return str(path) == "-" or look_up(path) is Kind.STREAM
+
+
+def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError) -> Path:
+    """Return a path without links and "..", from the root.
+
+    Raises
+    ------
+    SgmcError
+        If the current folder was removed, or links point in a circle.
+    """
+    try:
+        return Path(path).resolve()
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # RuntimeError: a circle, before Python 3.13
+        if isinstance(error, FileNotFoundError):
+            error = OSError(errno.ENOENT, "the current folder was removed")
+        if isinstance(error, RuntimeError):
+            error = OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        raise refusal_of(path, error, refusal) from None
+
+
+def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError) -> list[Path]:
+    """Return the paths in a folder, in no order.
+
+    Raises
+    ------
+    SgmcError
+        If it is no folder, or the system refuses to list it.
+    """
+    try:
+        return list(Path(folder).iterdir())
+    except (OSError, ValueError) as error:
+        raise refusal_of(folder, error, refusal) from None
+
+
+def shown(path: str | Path) -> str:
+    """Return a path as a message shows it: the middle of a long one is left out."""
+    text = str(path)
+    return text if len(text) <= _FIRST + _LAST else f"{text[:_FIRST]}...{text[-_LAST:]}"
+
+
+def refusal_of(
+    path: str | Path, error: Exception, refusal: type[SgmcError] = MissingInputError
+) -> SgmcError:
+    """Return the error for a path that is missing, or that the system refuses to look up or to open."""
+    if isinstance(error, SgmcError):
+        return error
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return refusal(f"{shown(path)}: there is no such file; check the path")
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return refusal(f"{shown(path)}: cannot be read: {reason}; check the path and its permissions")
+
+
+# ---- reading
+
+
+class _Stream(io.RawIOBase):
+    """A pipe or a device, read without blocking; while nothing comes, `while_waiting` is called."""
+
+    def __init__(self, descriptor: int, path: str) -> None:
+        super().__init__()
+        self._descriptor, self._path = descriptor, path
+        self._poll = select.poll()
+        self._poll.register(descriptor, select.POLLIN)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Wait until there is something to read, or the last writer has gone; read it."""
+        while True:
+            if (call := while_waiting.get()) is not None:
+                call(self._path)
+            if self._poll.poll(_BEAT):
+                try:
+                    return os.readv(self._descriptor, [buffer])
+                except BlockingIOError:
+                    continue
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        if not self.closed and self._descriptor:  # standard input stays open
+            os.close(self._descriptor)
+        super().close()
+
+
+def open_input(path: str | Path) -> io.RawIOBase:
+    """Open a file, a pipe or a device to be read; "-" is standard input.
+
+    To open a pipe does not wait for a writer; to read it does, and stops when `while_waiting` raises.
+
+    Raises
+    ------
+    MissingInputError
+        If it is missing or a folder, or the system refuses.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        # not sys.stdin, whose lock a thread that waits for input would hold when Python ends
+        descriptor = 0 if str(path) == "-" else os.open(path, flags)
+        mode = os.fstat(descriptor).st_mode
+    except (OSError, ValueError) as error:
+        raise refusal_of(path, error) from None
+    if not descriptor:
+        return _Stream(0, STDIN)
+    try:
+        if stat.S_ISDIR(mode):
+            raise MissingInputError(f"{shown(path)}: is a folder; name a file")
+        if stat.S_ISREG(mode):
+            return io.FileIO(descriptor)
+        return _Stream(descriptor, str(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_input(path: str | Path, largest: int, what: str) -> bytes:
+    """Read all of a file or a pipe.
+
+    Parameters
+    ----------
+    path : str or Path
+    largest : int
+        Bytes that it may have, at most.
+    what : str
+        What it should be, for the message on one that is larger.
+
+    Raises
+    ------
+    MissingInputError
+        If it cannot be read.
+    CorpusError
+        If it is larger.
+    """
+    data = bytearray()
+    with open_input(path) as file:
+        try:
+            while len(data) <= largest and (
+                piece := file.read(min(_PIECE, largest + 1 - len(data)))
+            ):
+                data += piece
+        except OSError as error:
+            raise refusal_of(path, error) from None
+    if len(data) > largest:
+        raise CorpusError(f"is larger than {largest >> 20} MB: it is not a {what}", path)
+    return bytes(data)
