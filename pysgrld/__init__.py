@@ -51,30 +51,6 @@ __all__ = [
 ]
 
 
-def check_interpreter() -> None:
-    """Refuse a sub-interpreter, before NumPy is loaded there, which it then is nowhere else.
-
-    The compiled core would wait for ever for the lock of the main interpreter.
-
-    Raises
-    ------
-    ImportError
-        If this is not the main interpreter of the process.
-    """
-    import ctypes
-
-    places = []
-    for name in ("PyInterpreterState_Get", "PyInterpreterState_Main"):
-        function = getattr(ctypes.pythonapi, name)
-        function.restype = ctypes.c_void_p
-        places.append(function())
-    if places[0] != places[1]:
-        raise ImportError(
-            "pysgrld cannot be imported in a sub-interpreter: import it in the main interpreter of a "
-            "process, or start another process"
-        )
-
-
 if not TYPE_CHECKING:  # to whom a name that is not there must be an error
 
     def __getattr__(name: str) -> Any:
@@ -83,7 +59,7 @@ if not TYPE_CHECKING:  # to whom a name that is not there must be an error
 
             return version()
         if name in _PUBLIC or name in _MODULES:
-            check_interpreter()
+            import_module("pysgrld.errors").check_interpreter()
         if name in _PUBLIC:
             return getattr(import_module(_PUBLIC[name]), name)
         if name in _MODULES:

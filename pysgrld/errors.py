@@ -208,3 +208,27 @@ def all_of(number: int, nouns: str) -> str:
     ('both chains', 'all 4 chains')
     """
     return f"both {nouns}" if number == 2 else f"all {number:,} {nouns}"
+
+
+def check_interpreter() -> None:
+    """Refuse a sub-interpreter, before NumPy is loaded there, which it then is nowhere else.
+
+    The compiled core would wait for ever for the lock of the main interpreter.
+
+    Raises
+    ------
+    ImportError
+        If this is not the main interpreter of the process.
+    """
+    import ctypes
+
+    places = []
+    for name in ("PyInterpreterState_Get", "PyInterpreterState_Main"):
+        function = getattr(ctypes.pythonapi, name)
+        function.restype = ctypes.c_void_p
+        places.append(function())
+    if places[0] != places[1]:
+        raise ImportError(
+            "pysgrld cannot be imported in a sub-interpreter: import it in the main interpreter of a "
+            "process, or start another process"
+        )

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysgrld import check_interpreter
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import CorpusError, UsageError, check_interpreter
 from pysgrld.types import Int64s
 
 if TYPE_CHECKING:

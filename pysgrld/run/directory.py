@@ -67,6 +67,7 @@ from pysgrld.run.layout import (
     TakenError,
 )
 from pysgrld.run.lock import Lock, holder, scratch_folder
+from pysgrld.run.restore import restore_removed, vocabulary_text
 from pysgrld.run.samples import Samples
 from pysgrld.run.schema import misfit
 from pysgrld.run.tensors import NONE, DamagedError
@@ -102,11 +103,6 @@ _RECORD = {
 STATES = ("running", "interrupted", "finished", "failed")
 
 
-def _text_of(vocabulary: Sequence[str]) -> str:
-    """Return the text of ``vocab.txt``."""
-    return "".join(f"{word}\n" for word in vocabulary)
-
-
 class RunDirectory:
     """An existing run. Make one with `create` or `open`.
 
@@ -114,12 +110,11 @@ class RunDirectory:
     does.
     """
 
-    def __init__(self, path: Path, config: dict[str, Any]) -> None:
-        self.path, self.config = path, config
+    def __init__(self, path: Path, config: dict[str, Any], words: Sequence[str] = ()) -> None:
+        self.path, self.config, self._words = path, config, words
         self.samples = Samples(path, self._writing)
         self._lock: Lock | None = None
         self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
-        self._words: tuple[str, ...] | None = None  # once they are known
         self._doubtful = False  # whether an fsync of the metrics has failed
 
     # ---- making and opening
@@ -160,7 +155,7 @@ class RunDirectory:
             if "\n" in word:
                 raise CorpusError(f"word {number} holds a line end; a word is one line of text")
         try:
-            text = _text_of(vocabulary).encode("utf-8")
+            text = vocabulary_text(vocabulary)
         except UnicodeEncodeError as error:
             raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
         record: dict[str, Any] = jsonio.plain(dict(config), where="config")
@@ -203,8 +198,7 @@ class RunDirectory:
             raise (TakenError if there or error.errno == errno.ENOTEMPTY else OutputError)(
                 f"{path}: cannot be created: {reason}; name another folder"
             ) from error
-        run = cls(path, record)
-        run._words = tuple(vocabulary)
+        run = cls(path, record, vocabulary)
         with contextlib.ExitStack() as own:
             (held or own).enter_context(run.lock(taken=lock))
         return run
@@ -265,8 +259,7 @@ class RunDirectory:
             data = read_small(file, MAX_VOCABULARY)
         except OSError as error:
             raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
-        self._words = tuple(data.decode("utf-8").split("\n")[:-1])
-        return self._words
+        return tuple(data.decode("utf-8").split("\n")[:-1])
 
     def check_vocabulary(self) -> None:
         """Refuse a run whose words are not what was written.
@@ -497,7 +490,7 @@ class RunDirectory:
         self._need_lock()
         began = time.monotonic()
         try:
-            self._restore_removed()
+            restore_removed(self.path, self.config, vars(self).get("vocabulary", self._words))
             folder = commit(
                 self.path,
                 step,
@@ -522,19 +515,6 @@ class RunDirectory:
         remove_older(folder, keep)
         self.samples.purge()
         return folder
-
-    def _restore_removed(self) -> None:
-        """Write again folders, options and words that were removed from the run and are known."""
-        for name in (CHECKPOINTS, SAMPLES):
-            make_folder(self.path / name, "restore")
-        known = {CONFIG: lambda: jsonio.sealed(self.config)}
-        if (words := self._words) is not None:
-            known[VOCABULARY] = lambda: _text_of(words).encode("utf-8")
-        for name, content in known.items():
-            path = self.path / name
-            if not os.path.lexists(path):
-                replace_file(path, [content()], "restore")
-                logger.warning("%s: was removed, and is written again", path)
 
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE

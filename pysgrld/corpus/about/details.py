@@ -30,7 +30,7 @@ class FieldError(Exception):
 def too_many_columns() -> CorpusError:
     """Return the error of documents that have more than `MOST` columns: of no single one of them."""
     return CorpusError(
-        f"the documents have more than {MOST} columns: name those to keep, each with --meta-field NAME"
+        f"the documents have more than {MOST} columns: instead of all, name those to keep"
     )
 
 

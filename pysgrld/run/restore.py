@@ -1,0 +1,55 @@
+"""What a process writes again if it is removed from the run that it trains."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pysgrld.run import jsonio
+from pysgrld.run.files import make_folder, replace_file
+from pysgrld.run.layout import CHECKPOINTS, CONFIG, SAMPLES, VOCABULARY
+
+logger = logging.getLogger(__name__)
+
+
+def vocabulary_text(words: Sequence[str]) -> bytes:
+    """Return the content of ``vocab.txt``.
+
+    Raises
+    ------
+    UnicodeEncodeError
+        If a word has half of a surrogate pair.
+    """
+    return "".join(f"{word}\n" for word in words).encode("utf-8")
+
+
+def restore_removed(run: Path, config: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Write again folders, options and words that were removed from a run.
+
+    Parameters
+    ----------
+    run : Path
+    config : mapping
+        Content of ``config.json``.
+    words : sequence of str
+        Words of ``vocab.txt``; empty if they are not known.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written.
+    """
+    for name in (CHECKPOINTS, SAMPLES):
+        make_folder(run / name, "restore")
+    if not os.path.lexists(run / CONFIG):
+        _write(run / CONFIG, jsonio.sealed(dict(config)))
+    if words and not os.path.lexists(run / VOCABULARY):
+        _write(run / VOCABULARY, vocabulary_text(words))
+
+
+def _write(path: Path, content: bytes) -> None:
+    replace_file(path, [content], "restore")
+    logger.warning("%s: was removed, and is written again", path)
