@@ -86,8 +86,13 @@ class Lexicon:
     def final(self) -> bool:
         """Whether ids will stay as they are."""
         return self.match is not None or not (
-            self.origin == "built" or self.numbers or self.options.prunes
+            self.origin == "built" or self.numbers or self.options.prunes or self._drops
         )
+
+    @property
+    def _drops(self) -> bool:
+        """Whether documents may be left out when all have been read."""
+        return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
         """Number the words of a step's documents, and count what is left out of them.
@@ -159,6 +164,11 @@ class Lexicon:
             raise CorpusError(
                 "--phrases is for text, and this is counts, in which words have no order: leave it out, "
                 "or give the texts",
+                label,
+            )
+        if heading.kind == "counts" and self.match is None and self._drops:
+            raise CorpusError(
+                "--drop-repeated and --language are for text, and this is counts: leave them out",
                 label,
             )
         if heading.kind == "text":

@@ -108,6 +108,10 @@ class Lines(ExitStack):
             if not regular:
                 lines = self.head[:HEAD].splitlines(keepends=True)
                 self.head = b"".join(lines[:HEAD_LINES])
+            # the line ends of old Macs
+            self._only_cr = b"\n" not in self.head and b"\r" in self.head
+            if self._only_cr and b"\0" not in self.head:
+                self.head = self.head.replace(b"\r", b"\n")
         except BaseException:
             self.close()
             raise
@@ -182,6 +186,8 @@ class Lines(ExitStack):
         size = 0
         lost = False  # the line under way is above the limit
         for block in self.blocks():
+            if self._only_cr:
+                block = block.replace(b"\r", b"\n")
             cut = block.find(b"\n") + 1
             if not lost and size + (cut - 1 if cut else len(block)) > self.max_line:
                 self._too_long(bad)

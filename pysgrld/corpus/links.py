@@ -37,6 +37,11 @@ CALLED = {
 }
 
 
+#: Counts texts whose UTF-8 was taken for Latin-1; and how letters and quotes look in these.
+GARBLED = "garbled"
+_GARBLED = (b"\xc3\x83\xc2", b"\xc3\xa2\xe2\x82\xac")
+
+
 def plain_texts(
     documents: Iterable[bytes], *, keep_links: bool, left_out: Counter[str]
 ) -> list[bytes]:
@@ -62,6 +67,8 @@ def plain_texts(
                 left_out[f"'{placeholder}'"] += 1
                 texts.append(b"")
                 continue
+        if not text.isascii() and any(sign in text for sign in _GARBLED):
+            left_out[GARBLED] += 1
         if b"&" in text:
             text = _ENTITY.sub(_character, text)
             if b"&" in text:  # &amp;lt; of text that was encoded twice

@@ -7,7 +7,7 @@ been seen.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import size_of
-from pysgrld.corpus.links import CALLED
+from pysgrld.corpus.links import CALLED, GARBLED
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import files_of, look, recipe
@@ -30,6 +30,7 @@ from pysgrld.corpus.steps import Step, Wish, read
 from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_letters, warned_of_script
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
+from pysgrld.corpus.survey import survey
 from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
 from pysgrld.errors import CorpusError, Interrupted, UsageError, plural
@@ -38,6 +39,10 @@ from pysgrld.types import Documents, Int64s
 
 #: Documents without words, by this name in the record.
 EMPTY = "no known word"
+#: Documents that repeat others, or are in another language, by this name in the record.
+UNWANTED = "repeated, or in another language"
+#: So few documents of so many tokens each are books, which are read in pieces.
+FEW, LONG = 20, 2000
 #: Seconds of reading between two notes of how far it is.
 NOTE_EVERY = 30.0
 
@@ -418,6 +423,24 @@ class CorpusBuilder:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
         known = tuple(grown(array, len(words))[: len(words)] for array in self.known)
+        wanted: Stays | None = None  # documents that stay whatever their words
+        if lexicon.kind == "text":
+            wanted = survey(
+                self.writer.blocks(),
+                self.writer.documents,
+                words,
+                self.options,
+                rules.stop_words,
+                self.log,
+            )
+        if wanted is not None:
+            known = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
+            for block in _some(self.writer.blocks(), wanted):
+                tally(block.indices, block.counts, *known)
+            left_out = int((~wanted).sum())
+            lexicon.documents -= left_out
+            if left_out:
+                lexicon.skipped[UNWANTED] += left_out
         if built and (said := self._cut(words, known[1], rules)):
             self.log(said)
         choice = choose(
@@ -451,9 +474,12 @@ class CorpusBuilder:
             took = ", ".join(
                 f"{named[rule]} took {n:,}" for rule, n in removed if n and rule in named
             )
+            advice = "a small corpus may need --min-df 1 --max-df 1.0"
+            if lexicon.documents <= FEW and known[1].sum() >= LONG * lexicon.documents:
+                advice = "few long documents are better read in pieces: --chunk 500"
             raise CorpusError(
                 f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: {took}; "
-                "a small corpus may need --min-df 1 --max-df 1.0",
+                + advice,
                 lexicon.label,
             )
         remap = np.full(len(words), -1, np.int32)
@@ -466,10 +492,25 @@ class CorpusBuilder:
             if left is not None:
                 stays[first : first + len(block)] = False
                 stays[first + left] = True
+            empty = len(block) - len(new)
+            if wanted is not None:
+                here = wanted[first : first + len(block)]
+                empty = int((here & ~stays[first : first + len(block)]).sum())
+                positions = np.arange(len(block)) if left is None else left
+                new = new.take(np.flatnonzero(here[positions]))
+                stays[first : first + len(block)] &= here
             first += len(block)
-            lexicon.empty += len(block) - len(new)
+            lexicon.empty += empty
             writer.append(new)
         return writer, [words[i] for i in kept.tolist()], choice.removed, stays
+
+
+def _some(blocks: Iterable[Documents], wanted: Stays) -> Iterator[Documents]:
+    """Yield the documents of blocks that are wanted."""
+    first = 0
+    for block in blocks:
+        yield block.take(np.flatnonzero(wanted[first : first + len(block)]))
+        first += len(block)
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
@@ -488,13 +529,20 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
         lexicon.log(f"{whole} cut into {plural(lexicon.pieces, 'piece')} (--chunk)")
-    if lexicon.options.on_bad_document == "skip" and lexicon.skipped:
-        what = ", ".join(f"{n} {reason}" for reason, n in sorted(lexicon.skipped.items()))
-        lexicon.log(f"{plural(lexicon.skipped.total(), 'bad document')} skipped ({what})")
+    bad = {reason: n for reason, n in sorted(lexicon.skipped.items()) if reason != UNWANTED}
+    if lexicon.options.on_bad_document == "skip" and bad:
+        what = ", ".join(f"{n} {reason}" for reason, n in bad.items())
+        lexicon.log(f"{plural(sum(bad.values()), 'bad document')} skipped ({what})")
     counted = [(lexicon.parts[kind], *nouns) for kind, nouns in CALLED.items()]
     if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
         lexicon.log(f"{', '.join(parts)} left out (--keep-links keeps them)")
-    placeholders = {text: n for text, n in lexicon.parts.items() if text not in CALLED}
+    if garbled := lexicon.parts[GARBLED]:
+        lexicon.log(
+            f"warning: {plural(garbled, 'document')} with 'Ã©' for 'é' and the like: UTF-8 that was "
+            "taken for Latin-1 when it was written; write the file again, from its source"
+        )
+    of_texts = {*CALLED, GARBLED}
+    placeholders = {text: n for text, n in lexicon.parts.items() if text not in of_texts}
     if placeholders:
         shown = ", ".join(f"{text} ({n:,})" for text, n in sorted(placeholders.items()))
         total = plural(sum(placeholders.values()), "document")

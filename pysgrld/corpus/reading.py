@@ -68,6 +68,10 @@ class CorpusOptions:
         Language whose library cuts text into words; "none" is as none.
     keep_links : bool, optional
         Whether links, e-mail addresses, @names and RT are words like others; else they are left out.
+    drop_repeated : bool, optional
+        Leave out documents that repeat another, word for word or nearly.
+    language : str, optional
+        Leave out documents of other languages than this one.
     phrases : tuple of str, optional
         Words in a row that count as one, as the tokeniser writes them.
     text_field : str
@@ -129,6 +133,8 @@ class CorpusOptions:
     segment: str | None = None
     phrases: tuple[str, ...] | None = None
     keep_links: bool | None = None
+    drop_repeated: bool | None = None
+    language: str | None = None
     text_field: str = AUTO
     id_field: str | None = None
     title_field: str | None = None
@@ -258,6 +264,8 @@ class CorpusOptions:
             max_df=None,
             stop_words=None,
             numbers=None,
+            drop_repeated=None,
+            language=None,
             meta_field=None,
             metadata=None,
             keep_text="none",

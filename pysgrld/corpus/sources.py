@@ -21,7 +21,10 @@ from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, resolve_path
 
 #: Options that older corpora do not record: they were read by the defaults.
-_LATER = ("missing", "date_format", "header_line", "no_header", "quote", "sheet", "keep_links")
+_LATER = (
+    *("missing", "date_format", "header_line", "no_header", "quote", "sheet"),
+    *("keep_links", "drop_repeated", "language"),
+)
 _USUAL = CorpusOptions()
 
 

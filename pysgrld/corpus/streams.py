@@ -21,7 +21,7 @@ from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import Heading, Step, Wish, read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import work_folder
-from pysgrld.errors import Interrupted
+from pysgrld.errors import Interrupted, UsageError
 from pysgrld.types import Documents, Slicing
 
 
@@ -169,6 +169,11 @@ class SinglePassCorpus:
         log: Callable[[str], None],
     ) -> None:
         check_inputs(inputs)
+        if options.drop_repeated or options.language:
+            raise UsageError(
+                "--drop-repeated and --language look at all documents, and a stream is read once: build "
+                "the corpus first (sgmc corpus build), or leave them out"
+            )
         looked_at = [look(path) for path in inputs]
         asked, options = options, resolve_document_is(inputs, options)
         self.log = log

@@ -215,12 +215,10 @@ def _list_of(path: str, stamp: tuple[object, ...]) -> _WordList:
     # Words may repeat. They stay in the order of the file: a sorted list is soon sorted again.
     words: dict[str, None] = {}
     for _, lines in _blocks_of(path, "a list of stop words", _LONGEST):
-        text = "\n".join(lines)
-        if text.isascii():  # all lines at once, which is much faster
-            words.update(dict.fromkeys(map(str.strip, fold(text).split("\n"))))
-        else:
-            words.update(dict.fromkeys(fold(line.strip()) for line in lines))
-    words.pop("", None)
+        text = fold("\n".join(lines))
+        for sign in ',;"':  # people write several words in a line
+            text = text.replace(sign, " ")
+        words.update(dict.fromkeys(text.split()))
     if not words:
         raise CorpusError("no stop words in the list; give one word a line", path)
     return _WordList.of(words)

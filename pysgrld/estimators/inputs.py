@@ -254,6 +254,10 @@ def _numbers(x: Any) -> Array:
         return found
     if found.dtype.kind == "c":
         raise UsageError("Complex data not supported: X must be real numbers")
+    if isinstance(x, str):
+        raise UsageError("X is one text, wanted a list of texts, one for each document")
+    if missing := _missing_text(x):
+        raise UsageError(missing)
     if (names := column_names(x)) is not None:
         raise UsageError(
             "X is a table whose columns are no numbers: give the column of texts, such as "
@@ -273,6 +277,20 @@ def _refuse_masked(x: Any) -> None:
             f"X is a masked array with {masked}: fill them (X.filled(0)) or leave these documents or "
             "words out"
         )
+
+
+def _missing_text(x: Any) -> str | None:
+    """Return the message for the first value among texts that is no text; None: there are no texts."""
+    if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
+        return None
+    values = list(x)
+    if not any(isinstance(value, str) for value in values):
+        return None
+    place = next((i for i, value in enumerate(values) if not isinstance(value, str)), None)
+    if place is None:
+        return None
+    shown = repr(values[place])[:40]
+    return f"X[{place}] is {shown}, which is no text: leave it out or give ''"
 
 
 def _check_shape(shape: Sequence[int]) -> None:

@@ -157,6 +157,8 @@ class Resolved:
     segment: str | None = None
     phrases: tuple[str, ...] | None = None
     keep_links: bool | None = None
+    drop_repeated: bool | None = None
+    language: str | None = None
     text_field: str = "auto"
     id_field: str | None = None
     title_field: str | None = None

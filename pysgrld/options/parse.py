@@ -152,6 +152,23 @@ def schedule(value: str) -> tuple[float, float, float]:
     return a, b, c
 
 
+#: Languages of documents by their codes.
+LANGUAGES = {
+    **{"da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french"},
+    **{"de": "german", "id": "indonesian", "it": "italian", "no": "norwegian", "pt": "portuguese"},
+    **{"ru": "russian", "es": "spanish", "sv": "swedish"},
+}
+
+
+def language(value: str) -> str:
+    """Parse a language, by its name or its code; gives the name."""
+    text = value.strip().lower()
+    name = LANGUAGES.get(text, text)
+    if name not in LANGUAGES.values():
+        raise UsageError(f"'{value}' is no language: give one of {', '.join(LANGUAGES.values())}")
+    return name
+
+
 def encoding(value: str) -> str:
     """Parse an encoding of text, by any of its names; gives the one that Python calls it by."""
     try:

@@ -44,6 +44,7 @@ class Metadata:
     ) -> None:
         self.path, self.folder, self.log = path, folder, log
         self.joined = options.id_field is not None
+        self._unmatched: str | None = None  # id of the first document without a row
         self.skip = options.on_bad_document == "skip"
         wanted = WantedFields.of(options, metadata=True)
         self.collector = DetailsCollector(
@@ -131,9 +132,17 @@ class Metadata:
             without += int((some < 0).sum())
             match.append(some)
         if without and not self.skip:
+            example = ""
+            if self.joined and self._unmatched is not None:
+                example = f" (the first is {self._unmatched[:60]!r}"
+                if (~used).any():
+                    row = np.flatnonzero(~used)[:1]
+                    unused_id = _values(columns[ID, ""][0], row)[0].decode(errors="replace")
+                    example += f"; the first row of no document is {unused_id[:60]!r}"
+                example += ")"
             raise CorpusError(
-                f"{plural(without, 'document')} without a row in it, of {plural(size, 'row')}; mend it, "
-                "or keep them without values with --on-bad-document skip",
+                f"{plural(without, 'document')} without a row in it{example}, of {plural(size, 'row')}; "
+                "mend it, or keep them without values with --on-bad-document skip",
                 self.path,
             )
         if without:
@@ -185,16 +194,16 @@ class Metadata:
             distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
             names = _values(file_names, distinct)
             keys = [b""] * len(some) if ids is None else _values(ids, some)
-            wanted = _hashes(
-                [
-                    document_id(key.decode(), names[file].decode(), record, several).encode()
-                    for key, file, record in zip(
-                        keys, inverse.tolist(), records.tolist(), strict=True
-                    )
-                ]
-            )
+            called = [
+                document_id(key.decode(), names[file].decode(), record, several)
+                for key, file, record in zip(keys, inverse.tolist(), records.tolist(), strict=True)
+            ]
+            wanted = _hashes([name.encode() for name in called])
             at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-            yield np.where(known[at] == wanted, order[at], -1)
+            matched = known[at] == wanted
+            if self._unmatched is None and not matched.all():
+                self._unmatched = called[int(np.flatnonzero(~matched)[0])]
+            yield np.where(matched, order[at], -1)
 
 
 def _values(column: SpelledColumn, rows: Int64s) -> list[bytes]:

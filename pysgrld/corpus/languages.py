@@ -1,0 +1,111 @@
+"""The language of each document, by the stop words and the scripts of its words."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.corpus.stopwords import COMPARED, NAMED, named
+from pysgrld.types import Documents, Int64s
+
+#: A document is in a language if so great a share of its tokens, and so many, are its stop words, and so
+#: many times those of any other.
+_SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
+#: Languages by the scripts of their letters, as Unicode names them.
+_OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
+#: Documents of other languages that are worth a line, by share and number.
+_WORTH, _FEW = 0.03, 3
+UNKNOWN = -1
+
+
+class LanguageGuesser:
+    """Tells the language of documents, over one dictionary.
+
+    Parameters
+    ----------
+    words : sequence of str
+        By id, as the tokeniser writes them.
+
+    Attributes
+    ----------
+    languages : list of str
+        Names of the languages, or of scripts without one.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.languages = list(COMPARED)
+        every = frozenset[str]().union(*map(named, COMPARED))
+        place = {word: i for i, word in enumerate(words) if word in every}
+        self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
+        for number, name in enumerate(COMPARED):
+            self._lists[[place[w] for w in named(name) if w in place], number] = True
+        self._listed = self._lists.any(axis=1)
+        self._scripts = np.full(len(words), UNKNOWN, np.int32)
+        beyond_latin = [(i, word[0]) for i, word in enumerate(words) if word > "\u0370"]
+        for i, letter in beyond_latin:
+            script = unicodedata.name(letter, "").partition(" ")[0]
+            name = _OF_SCRIPT.get(script, script.lower())
+            if name in ("digit", ""):
+                continue
+            if name not in self.languages:
+                self.languages.append(name)
+            self._scripts[i] = self.languages.index(name)
+
+    def guess(self, block: Documents) -> npt.NDArray[np.int32]:
+        """Return the number of the language of each document, `UNKNOWN` if too little speaks for one."""
+        n, size = len(block), len(COMPARED)
+        rows = np.repeat(np.arange(n), np.diff(block.indptr))
+        tokens = np.bincount(rows, block.counts, n)
+        hits = np.flatnonzero(self._listed[block.indices])
+        sums = np.zeros((n, size))
+        lists, counts = self._lists[block.indices[hits]], block.counts[hits]
+        for number in range(size):
+            sums[:, number] = np.bincount(rows[hits], counts * lists[:, number], n)
+        best = sums.argmax(axis=1)
+        ordered = np.sort(sums, axis=1)
+        first, second = ordered[:, -1], ordered[:, -2]
+        sure = (first >= _FEWEST) & (first >= _SHARE * tokens) & (first >= _TIMES * second)
+        languages = np.where(sure, best, UNKNOWN).astype(np.int32)
+        other = np.flatnonzero(self._scripts[block.indices] != UNKNOWN)
+        if other.size:
+            scripts = self._scripts[block.indices[other]]
+            for number in np.unique(scripts).tolist():
+                of_it = scripts == number
+                share = np.bincount(rows[other[of_it]], block.counts[other[of_it]], n)
+                if self.languages[number] == "cyrillic" and "russian" in COMPARED:
+                    languages[(share > 0.5 * tokens) & ~sure] = number
+                else:
+                    languages[share > 0.5 * tokens] = number
+        return languages
+
+
+def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:
+    """Return the line that says how many documents are in which language; None if they are in one.
+
+    Parameters
+    ----------
+    languages : sequence of str
+    guesses : (n,) int
+        The language of each document, by its place among these.
+    lists : sequence of str
+        Stop words that are left out.
+    """
+    known = guesses[guesses != UNKNOWN]
+    counts = np.bincount(known, minlength=len(languages))
+    order = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
+    worth = [i for i in order[1:] if counts[i] >= max(_FEW, _WORTH * len(guesses))]
+    if not worth:
+        return None
+    shown = ", ".join(
+        f"{languages[i].title()} {100 * counts[i] / len(guesses):.0f} %" for i in (order[0], *worth)
+    )
+    named_lists = [languages[i] for i in (order[0], *worth) if languages[i] in NAMED]
+    advice = f"--language {languages[order[0]]} keeps documents of one language"
+    if "none" not in lists and any(name not in lists for name in named_lists):
+        advice = (
+            f"--stop-words {','.join(sorted(named_lists))} leaves out the words of all, " + advice
+        )
+    return f"warning: documents are in several languages ({shown}): {advice}"

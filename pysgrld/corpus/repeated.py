@@ -1,0 +1,89 @@
+"""Documents that repeat others: the same words, or all but a few of them.
+
+Near duplicates are found by MinHash with one permutation: the words of a document fall into bins by
+their hash, and a bin keeps the least. The share of equal bins estimates the share of words that two
+documents have in common (Jaccard). Only documents with an equal band of bins are compared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.types import Documents, Int64s
+
+_BINS, _BAND = 32, 4
+#: Documents are alike if so great a share of their bins is equal, and they have so many words.
+_ALIKE, _WORDS = 0.8, 8
+_NONE = np.uint32(2**32 - 1)
+_Hashes = npt.NDArray[np.uint64]
+
+
+def _mixed(x: Any) -> _Hashes:
+    """Return SplitMix64 of each number."""
+    with np.errstate(over="ignore"):
+        z = np.asarray(x, np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: _Hashes = z ^ (z >> np.uint64(31))
+    return mixed
+
+
+class Sketches:
+    """Sketches of documents over one dictionary, 136 bytes each."""
+
+    def __init__(self) -> None:
+        self._digests: list[_Hashes] = []
+        self._bins: list[npt.NDArray[np.uint32]] = []
+
+    def add(self, block: Documents) -> None:
+        """Take the next documents, none of which is empty."""
+        n = len(block)
+        lengths = np.diff(block.indptr)
+        rows = np.repeat(np.arange(n), lengths)
+        words = _mixed(block.indices)
+        entries = _mixed(words ^ _mixed(block.counts))
+        self._digests.append(np.add.reduceat(entries, block.indptr[:-1]) if n else entries)
+        bins = np.full(n * _BINS, _NONE, np.uint32)
+        place = rows * _BINS + (words % np.uint64(_BINS)).astype(np.int64)
+        np.minimum.at(bins, place, (words >> np.uint64(33)).astype(np.uint32))
+        bins = bins.reshape(n, _BINS)
+        bins[lengths < _WORDS] = _NONE
+        self._bins.append(bins)
+
+    def groups(self) -> tuple[Int64s, Int64s]:
+        """Return for each document the first with the same words, and the first that is alike."""
+        digests, bins = np.concatenate(self._digests), np.concatenate(self._bins)
+        _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
+        same = first[inverse]
+        parent = same.copy()
+
+        def root(i: int) -> int:
+            while parent[i] != i:
+                parent[i] = parent[parent[i]]
+                i = int(parent[i])
+            return i
+
+        heads = np.flatnonzero(same == np.arange(len(same)))
+        for begin in range(0, _BINS, _BAND):
+            band = bins[heads, begin : begin + _BAND]
+            some = heads[(band != _NONE).any(axis=1)]
+            keys = np.zeros(len(some), np.uint64)
+            for column in bins[some, begin : begin + _BAND].T:
+                keys = _mixed(keys ^ column)
+            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            one, other = some[first[inverse]], some
+            pairs = one != other
+            one, other = one[pairs], other[pairs]
+            for start in range(0, len(one), 1 << 14):
+                a, b = one[start : start + (1 << 14)], other[start : start + (1 << 14)]
+                there = (bins[a] != _NONE) | (bins[b] != _NONE)
+                equal = (bins[a] == bins[b]) & there
+                alike = equal.sum(axis=1) >= _ALIKE * there.sum(axis=1)
+                for i, j in zip(a[alike].tolist(), b[alike].tolist(), strict=True):
+                    i, j = root(i), root(j)
+                    parent[max(i, j)] = min(i, j)
+        near = np.array([root(i) for i in range(len(parent))], np.int64)
+        return same.astype(np.int64), near

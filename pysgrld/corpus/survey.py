@@ -1,0 +1,118 @@
+"""What is odd about the documents of a text corpus as a whole: repeated texts, several languages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.corpus.languages import UNKNOWN, LanguageGuesser, told
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.repeated import Sketches
+from pysgrld.errors import plural
+from pysgrld.options.parse import language
+from pysgrld.types import Documents, Int64s
+
+#: Documents that are looked at, evenly spread, unless some are to be left out.
+SAMPLED = 3_000
+#: A text is worth a line if it comes in so great a share of the documents, and so often.
+_SHARE, _FEWEST = 0.01, 5
+#: Words of a text that a line quotes.
+_QUOTED = 8
+
+
+def survey(
+    blocks: Iterable[Documents],
+    documents: int,
+    words: Sequence[str],
+    options: CorpusOptions,
+    stop_words: str,
+    log: Callable[[str], None],
+) -> npt.NDArray[np.bool_] | None:
+    """Report repeated texts and several languages, and leave out documents if a person wants that.
+
+    Parameters
+    ----------
+    blocks : iterable of Documents
+        All documents; their words in the order of the text.
+    documents : int
+    words : sequence of str
+        By id.
+    options : CorpusOptions
+    stop_words : str
+        Names of the lists that are left out.
+    log : callable
+
+    Returns
+    -------
+    (documents,) bool or None
+        Which documents stay; None: all.
+    """
+    drops = bool(options.drop_repeated or options.language)
+    step = 1 if drops else max(1, -(-documents // SAMPLED))
+    guesser, sketches = LanguageGuesser(words), Sketches()
+    guesses: list[npt.NDArray[np.int32]] = []
+    beginnings: dict[int, str] = {}
+    first = seen = 0
+    for block in blocks:
+        some = np.arange(-first % step, len(block), step)
+        first += len(block)
+        block = block if step == 1 else block.take(some)
+        guesses.append(guesser.guess(block))
+        sketches.add(block)
+        starts = block.indptr[:-1].tolist()
+        ends = np.minimum(block.indptr[1:], block.indptr[:-1] + _QUOTED).tolist()
+        if not drops:
+            for i, (begin, end) in enumerate(zip(starts, ends, strict=True), seen):
+                beginnings[i] = " ".join(words[w] for w in block.indices[begin:end].tolist())
+        seen += len(block)
+    if not seen:
+        return None
+    languages = np.concatenate(guesses)
+    same, near = sketches.groups()
+    stays = np.ones(seen, np.bool_)
+    if options.language:
+        wanted = guesser.languages.index(language(options.language))
+        stays &= (languages == wanted) | (languages == UNKNOWN)
+        log(
+            f"{plural(int((~stays).sum()), 'document')} of other languages left out (--language), "
+            f"{plural(int((languages == UNKNOWN).sum()), 'document')} of no certain language kept"
+        )
+    elif line := told(guesser.languages, languages.astype(np.int64), stop_words.split(",")):
+        log(line)
+    if options.drop_repeated:
+        repeated = near != np.arange(seen)
+        log(
+            f"{plural(int((stays & repeated).sum()), 'document')} left out that repeat another, word for "
+            "word or nearly (--drop-repeated)"
+        )
+        stays &= ~repeated
+    elif not drops:
+        of = f"{seen:,} documents" + (", evenly spread over all," if step > 1 else "")
+        _report(same, near, beginnings, of, log)
+    return stays if drops else None
+
+
+def _report(
+    same: Int64s, near: Int64s, beginnings: dict[int, str], of: str, log: Callable[[str], None]
+) -> None:
+    """Report the texts that come in more than 1 % of the documents, word for word or nearly."""
+    number = len(same)
+    least = max(_FEWEST, _SHARE * number)
+    for groups, called in ((same, "have the same text"), (near, "are alike but for a few words")):
+        sizes = Counter(groups.tolist())
+        large = [(size, head) for head, size in sizes.items() if size > least]
+        if called.startswith("are"):
+            exact = Counter(same.tolist())
+            large = [(size, head) for size, head in large if size > 1.1 * exact[head]]
+        if large:
+            size, head = max(large, key=lambda item: (item[0], -item[1]))
+            more = ""
+            if len(large) > 1:
+                more = f", and {plural(len(large) - 1, 'other text')} come as often"
+            log(
+                f"warning: {size:,} of {of} {called} ('{beginnings[head]} ...'){more}; such texts become "
+                "topics of their own: --drop-repeated keeps one of each"
+            )

@@ -1,0 +1,98 @@
+"""Messages for inputs that people bring often: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from named_corpora import ALL, build, every
+
+from pysgrld import LDA
+from pysgrld.corpus import CorpusOptions
+from pysgrld.errors import CorpusError, UsageError
+
+TEXTS = ["mice sleep", "birds fly", "fish swim", "cats meow", "dogs bark"]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), 7])
+@pytest.mark.parametrize("kind", ["list", "array", "Series"])
+def test_a_missing_text_is_named(missing, kind):
+    """Red with: "X is no matrix of numbers", or "X has dtype <U373"."""
+    texts = [*TEXTS, missing]
+    if kind == "array":
+        texts = np.array(texts, object)
+    elif kind == "Series":
+        texts = pytest.importorskip("pandas").Series(texts)
+    with pytest.raises(
+        UsageError, match=r"^X\[5\] is .*, which is no text: leave it out or give ''"
+    ):
+        LDA(2, max_iter=2).fit(texts)
+
+
+def test_one_text_is_not_a_list_of_texts():
+    with pytest.raises(UsageError, match="X is one text, wanted a list of texts"):
+        LDA(2, max_iter=2).fit("mice sleep in winter")
+
+
+@pytest.mark.parametrize("line", ["mice, sleep", '"mice";"sleep"', "mice sleep", "Mice,sleep\r"])
+def test_a_stop_list_may_be_one_line(line, tmp_path):
+    """Red with: the one stop word "mice, sleep", which no text has."""
+    (tmp_path / "stop.txt").write_text(line + "\n")
+    (tmp_path / "x.txt").write_text("mice sleep in winter\n")
+    corpus = build(tmp_path, tmp_path / "x.txt", stop_words=str(tmp_path / "stop.txt"))
+    assert set(corpus.vocabulary) == {"in", "winter"}
+
+
+def test_few_long_documents_are_advised_to_be_read_in_pieces(tmp_path):
+    """Red with: --min-df 1 --max-df 1.0 advised, by which three books stay three documents."""
+    for name in "abc":
+        text = " ".join(f"word{name}{i % 500}" for i in range(2500))
+        (tmp_path / f"{name}.txt").write_text(text + "\n")
+    paths = [tmp_path / f"{name}.txt" for name in "abc"]
+    with pytest.raises(CorpusError, match=r"few long documents .* pieces: --chunk 500"):
+        build(tmp_path, *paths, min_df=2, max_df=0.5, stop_words="english")
+
+
+def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
+    for name in ("001_smith", "002_jones"):
+        (tmp_path / "texts").mkdir(exist_ok=True)
+        (tmp_path / "texts" / f"{name}.txt").write_text(f"mice sleep {name}\n")
+    (tmp_path / "m.csv").write_text("file,year\n001_smith,2001\n002_jones,2002\n")
+    options = {"metadata": str(tmp_path / "m.csv"), "id_field": "file"}
+    with pytest.raises(CorpusError) as caught:
+        build(tmp_path, tmp_path / "texts", **options)
+    assert "the first is '001_smith.txt'; the first row of no document is '001_smith'" in str(
+        caught.value
+    )
+
+
+def test_more_columns_than_there_may_be_are_no_fault_of_a_document(tmp_path):
+    """Red with: --on-bad-document skip advised, which would leave all documents out."""
+    names = [f"c{i}" for i in range(300)]
+    rows = [",".join(["text", *names]), *[",".join(["mice sleep", *["1"] * 300])] * 3]
+    (tmp_path / "x.csv").write_text("\n".join(rows) + "\n")
+    for how in ("stop", "skip"):
+        with pytest.raises(CorpusError) as caught:
+            build(tmp_path, tmp_path / "x.csv", meta_field="all", on_bad_document=how)
+        assert str(caught.value).endswith("name those to keep, each with --meta-field NAME")
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl"])
+def test_lines_may_end_in_carriage_returns_alone(name, tmp_path):
+    """Red with: one document, and an error that speaks of stop words."""
+    rows = {
+        "x.txt": TEXTS,
+        "x.csv": ["id,text", *(f"{i},{text}" for i, text in enumerate(TEXTS))],
+        "x.jsonl": [f'{{"text": "{text}"}}' for text in TEXTS],
+    }[name]
+    (tmp_path / name).write_bytes("".join(row + "\r" for row in rows).encode())
+    corpus = build(tmp_path, tmp_path / name)
+    assert corpus.about.texts(every(corpus)) == TEXTS
+
+
+def test_utf8_that_was_taken_for_latin_1_is_noticed(tmp_path):
+    text = "café müller “mice”"
+    (tmp_path / "x.txt").write_text(f"{text}\n{text.encode().decode('cp1252', 'ignore')}\n")
+    said: list[str] = []
+    build(tmp_path, tmp_path / "x.txt", log=said)
+    assert any(line.startswith("warning: 1 document with 'Ã©' for 'é'") for line in said)
+    assert CorpusOptions(**ALL).encoding == "utf-8"
