@@ -98,6 +98,12 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         raise BadDocument("not an object", "JSON, but not an object with fields")
     if fields is None:
         return b""
+    if (
+        len(fields) == 1
+        and type(text := value.get(fields[0])) is str
+        and not value.get("truncated")
+    ):  # as most are
+        return _utf8(text, fields[0])
     texts = {
         field: text
         for field in fields
@@ -110,7 +116,12 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
             f"no field {fields[0]!r} (it has {field_names(value)}; choose one with --text-field)",
         )
     long = value.get("extended_tweet")
-    if isinstance(long, dict) and texts.get("text") and "full_text" in long:
+    if (
+        value.get("truncated")
+        and isinstance(long, dict)
+        and "full_text" in long
+        and "text" in texts
+    ):
         texts["text"] = long["full_text"]  # of which the other is the beginning
     return joined(_utf8(text, field) for field, text in texts.items())
 
