@@ -34,7 +34,8 @@ from pysgrld.evaluate.matching import DISTRIBUTIONS, assign, match
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts, Resolved
-from pysgrld.train.begin import begin_exactly, clusters_of_topics
+from pysgrld.train.begin import begin_exactly
+from pysgrld.train.short_chains import clusters_of_topics
 from pysgrld.types import Doubles, Floats
 
 

@@ -72,7 +72,7 @@ EXPLAINED = {
         models/exact_tokens _NUMBER; models/dpmm/slice_sampling _STICKS _COMPONENTS _CONCENTRATION
         _BETA _FRESH _CHOICE _SWAPS _UNIFORMS _BIRTHS; models/sam/score _PRIOR _PROPOSAL;
         report/page_file VERSION; report/population _SEED; samplers/points _START _PACE;
-        search/rungs _KEY; train/begin _OTHERS; experiments/bench/timing SCHEMA; report/page_file
+        search/rungs _KEY; train/short_chains _OTHERS; experiments/bench/timing SCHEMA; report/page_file
         NONE LEVEL SPAN; run/tensors ALIGNMENT""",
     "How fine numbers are stored or cut: beyond what the result is rounded to.": """
         chain/clusters _UNIT; estimators/inputs FINE RESOLUTION; evaluate/reader _FINE; types UNIT;

@@ -1,4 +1,4 @@
-"""A start from what several short chains have found: their topics in clusters, as many as a chain has.
+"""Clusters of the topics of several short chains, which training begins with.
 
 A chain that starts at random climbs the hill of the posterior that it is near. What short chains have in
 common survives in the mean of a cluster, what one of them alone has does not: chains that start there
@@ -7,7 +7,7 @@ find more of the same topics than chains that start at random (docs/internals/mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,9 +16,15 @@ from pysgrld.types import Doubles, Floats, Int64s
 #: Square roots of probabilities are multiples of this, so that sums of their products are exact in double
 #: precision: the clusters are the same whatever library multiplies, on however many threads.
 _UNIT = 2.0**-20
+#: Square roots that are multiplied at a time: a product then takes a tenth of a second.
+_BLOCK = 1 << 21
 
 
-def cluster_means(topics: Sequence[Floats], k: int) -> Floats:
+def _nothing() -> None:
+    """Do nothing: `waiting` of a caller who never stops."""
+
+
+def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
     """Return the means of clusters of topics, (k, V) float32.
 
     Clusters are Ward's, of square roots of probabilities (Hellinger distance): the two whose union adds
@@ -26,39 +32,77 @@ def cluster_means(topics: Sequence[Floats], k: int) -> Floats:
 
     Parameters
     ----------
-    topics : sequence of (K, V)
-        Distributions over words of several chains; K times their number is at least k.
+    topics : (n, V) float32
+        Distributions over words of several chains; n is at least k.
     k : int
+    waiting : callable
+        Called several times a second; may raise, to stop.
     """
-    every = np.concatenate(list(topics))
-    of = ward(every, k)
-    means = np.zeros((k, every.shape[1]))
+    clusters = ward(topics, k, waiting)
+    means = np.zeros((k, topics.shape[1]))
     sizes = np.zeros(k)
-    for topic, cluster in zip(every, of.tolist(), strict=True):
+    for topic, cluster in zip(topics, clusters.tolist(), strict=True):
         means[cluster] += topic
         sizes[cluster] += 1
     return (means / sizes[:, None]).astype(np.float32)
 
 
-def distances(topics: Floats) -> Doubles:
-    """Return the squared distances of square roots of probabilities, (n, n), exact in their last bit."""
-    root = np.rint(np.sqrt(topics.astype(np.float64)) / _UNIT) * _UNIT
-    length = np.einsum("ij,ij->i", root, root)
-    found: Doubles = np.maximum(length[:, None] + length - 2.0 * (root @ root.T), 0.0)
-    return found
+def cluster_bytes(n: int, words: int) -> int:
+    """Return the bytes that clustering n topics over V words takes in addition to the topics."""
+    return 8 * n * n + 6 * 8 * max(_BLOCK, words)
 
 
-def ward(topics: Floats, k: int) -> Int64s:
+def cluster_seconds(n: int, words: int) -> float:
+    """Return an upper estimate of the seconds that clustering n topics over V words takes."""
+    return n * n * (5e-11 * words + 1e-7)
+
+
+def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles:
+    """Return the squared distances of square roots of probabilities, (n, n), exact in their last bit.
+
+    They are computed block by block: no step is long, and no more than two blocks of roots are in memory.
+    """
+    n, words = topics.shape
+    rows = max(1, _BLOCK // max(1, words))
+    result = np.empty((n, n))
+    for i in range(0, n, rows):
+        left = _roots(topics[i : i + rows])
+        length = np.einsum("ij,ij->i", left, left)
+        for j in range(i, n, rows):
+            waiting()
+            right = _roots(topics[j : j + rows])
+            squares = length[:, None] + np.einsum("ij,ij->i", right, right)
+            squares -= 2.0 * (left @ right.T)
+            np.maximum(squares, 0.0, out=squares)
+            result[i : i + rows, j : j + rows] = squares
+            result[j : j + rows, i : i + rows] = squares.T
+    return result
+
+
+def _roots(topics: Floats) -> Doubles:
+    """Return square roots of probabilities, rounded to multiples of `_UNIT`."""
+    roots = np.sqrt(topics.astype(np.float64))
+    roots /= _UNIT
+    np.rint(roots, out=roots)
+    roots *= _UNIT
+    return roots
+
+
+def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int64s:
     """Return the cluster, 0 to k - 1, of each of n topics, (n,), in the order of their first members.
 
     Distances between clusters are updated by the rule of Lance and Williams (1967).
     """
-    n, cost = len(topics), distances(topics)
+    n, cost = len(topics), distances(topics, waiting)
     np.fill_diagonal(cost, np.inf)
+    rows = np.arange(n)
     cluster, size = np.arange(n), np.ones(n)
-    nearest = cost.argmin(axis=1)
+    nearest = np.empty(n, np.int64)
+    for row in range(n):
+        nearest[row] = cost[row].argmin()
     for _ in range(n - k):
-        a = int(cost[np.arange(n), nearest].argmin())
+        waiting()
+        a = int(cost[rows, nearest].argmin())
         b = int(nearest[a])
         a, b = min(a, b), max(a, b)
         joined = (size[a] + size) * cost[a] + (size[b] + size) * cost[b] - size * cost[a, b]
@@ -69,10 +113,10 @@ def ward(topics: Floats, k: int) -> Int64s:
         cost[b], cost[:, b] = np.inf, np.inf
         size[a] += size[b]
         cluster[cluster == b] = a
-        closer = joined < cost[np.arange(n), nearest]
+        closer = joined < cost[rows, nearest]
         nearest[closer] = a
         stale[a] = True
         for row in np.flatnonzero(stale).tolist():
             nearest[row] = cost[row].argmin()
-    _, of = np.unique(cluster, return_inverse=True)
-    return np.asarray(of, np.int64)
+    _, clusters = np.unique(cluster, return_inverse=True)
+    return np.asarray(clusters, np.int64)

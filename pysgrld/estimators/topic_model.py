@@ -37,7 +37,8 @@ from pysgrld.models.resolve import resolve
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
-from pysgrld.train.begin import Stopped, begin, begin_exactly, clusters_of_topics
+from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.short_chains import Stopped, clusters_of_topics
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
 #: Share of a held-out document's tokens that is observed.

@@ -108,6 +108,8 @@ class Model(ABC, Generic[R]):
         Documents of a minibatch, where the corpus is large enough.
     minibatch_tokens : int
         Tokens of a minibatch, at least, of samplers that draw: of short documents it has more.
+    short_sweeps : int
+        Sweeps of a document at a visit of a short chain (``--starts``), at most.
     steps_all : bool
         Whether an iteration may step all topics in all words, whatever the minibatch has: then
         minibatches are larger where that would take longer than sampling.
@@ -135,6 +137,7 @@ class Model(ABC, Generic[R]):
     reads: str
     minibatch: int
     minibatch_tokens: int = 0
+    short_sweeps: int = 10
     steps_all: bool = False
     spacing: int = 5
     adds_up: bool = False

@@ -13,6 +13,7 @@ from pysgrld.evaluate import visits
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.evaluate.reader import FRESH_SWEEPS, FURTHER_SWEEPS
 from pysgrld.models.options import OPTIONS, kind_of, preset_of
+from pysgrld.models.short_chain_number import affordable_starts
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Resolved
 from pysgrld.options.priors import lowest_eta
@@ -105,6 +106,12 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))
+    if "starts" not in said and (value["starts"] or 1) > 1:
+        sweeps = min(value["sweeps"], model.short_sweeps)
+        visited = facts.tokens * value["minibatch"] / d * sweeps
+        value["starts"] = affordable_starts(
+            value["starts"], visited, k * facts.words, value["warm-up"], facts.tokens
+        )
     if value["burn-in"] in (None, "auto"):
         value["burn-in"] = (value["warm-up"] or 200) if sampler.draws else 0
     if not whole and value["step-size"] is None:

@@ -48,7 +48,7 @@ ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K and length: 0.1 to 0.0
                "Model", metavar="A|learn")  # fmt: skip
 #: Of models that may begin with clusters of the topics of short chains.
 STARTS = Option(integer(1, 64),
-                "16; 1 of large corpora, with seed words, and of presets, gibbs, cgs, ovb, hsvg",
+                "by the corpus, 1 to 16; 1 with seed words, and of presets, gibbs, cgs, ovb, hsvg",
                 "short chains, of a warm-up each, whose topics in clusters training begins with: chains "
                 "then find more of the same topics",
                 "Sampling", metavar="N")  # fmt: skip

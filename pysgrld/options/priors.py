@@ -38,13 +38,8 @@ def usual_topics(tokens: int) -> int:
     return step * round(k / step)
 
 
-#: Short chains that training begins with the topics of, and the tokens and cells up to which it does.
-STARTS, STARTS_TOKENS, STARTS_CELLS = 16, 2_000_000, 1_000_000
-
-
-def usual_starts(topics: int, words: int, tokens: int) -> int:
-    """Return the number of short chains that training begins with, where nobody says: 1 if it is long."""
-    return STARTS if tokens <= STARTS_TOKENS and topics * words <= STARTS_CELLS else 1
+#: Short chains that training begins with the topics of, at most by default.
+STARTS = 16
 
 
 def usual_alpha(topics: int, length: float = 640.0) -> float:

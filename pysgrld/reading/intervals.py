@@ -110,7 +110,8 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, len(draws))
+        # two at least: of a single draw both bounds are the draw
+        n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor
     return low, high

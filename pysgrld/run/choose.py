@@ -460,18 +460,21 @@ _ENDED = ("finished", "failed", "refused")
 _BY_HAND = ("SIGINT",)
 
 
-def refuse_endless_starts(run: RunDirectory, step: int) -> None:
+def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
     """Refuse a third start in a row without progress; the one after it may try again.
 
     A start brought nothing that ended without a word, or was told to stop, before it had written a
-    checkpoint of a later step than the one it began at. Errors that were reported do not count: they have
-    exit codes of their own. Neither does a start that a person has stopped.
+    checkpoint of a later step than the one it began at, or more of the short chains before the first one.
+    Errors that were reported do not count: they have exit codes of their own. Neither does a start that a
+    person has stopped.
 
     Parameters
     ----------
     run : RunDirectory
     step : int
         Of the checkpoint from which the run would go on now; 0 without one.
+    parts : int
+        Iterations of short chains that are stored before the first checkpoint.
 
     Raises
     ------
@@ -485,8 +488,8 @@ def refuse_endless_starts(run: RunDirectory, step: int) -> None:
     for record in reversed(jsonio.read_lines(run.path / LOG, _LAST)):
         event = record.get("event")
         if event == "started":
-            began = record.get("step")
-            if in_order or not isinstance(began, int) or began < step:
+            began = record.get("step"), record.get("short_chains", 0)
+            if in_order or not all(isinstance(n, int) for n in began) or began < (step, parts):
                 break
             count += 1
         elif event in _ENDED:

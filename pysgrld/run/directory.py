@@ -62,11 +62,13 @@ from pysgrld.run.layout import (
     METRICS,
     SAMPLES,
     SCHEMA,
+    SHORT_CHAINS,
     STATUS,
     VOCABULARY,
     TakenError,
 )
 from pysgrld.run.lock import Lock, holder, scratch_folder
+from pysgrld.run.parts import Parts
 from pysgrld.run.restore import restore_removed, vocabulary_text
 from pysgrld.run.samples import Samples
 from pysgrld.run.schema import misfit
@@ -113,6 +115,7 @@ class RunDirectory:
     def __init__(self, path: Path, config: dict[str, Any], words: Sequence[str] = ()) -> None:
         self.path, self.config, self._words = path, config, words
         self.samples = Samples(path, self._writing)
+        self.short_chains = Parts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
         self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
         self._doubtful = False  # whether an fsync of the metrics has failed
@@ -158,9 +161,8 @@ class RunDirectory:
             text = vocabulary_text(vocabulary)
         except UnicodeEncodeError as error:
             raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
-        record: dict[str, Any] = jsonio.plain(dict(config), where="config")
-        record |= {"schema": SCHEMA}
-        record.setdefault("free", [])
+        record: dict[str, Any] = {"free": []} | jsonio.plain(dict(config), where="config")
+        record["schema"] = SCHEMA
         record["vocabulary"] = {
             "words": len(vocabulary),
             "sha256": hashlib.sha256(text).hexdigest(),
@@ -396,8 +398,7 @@ class RunDirectory:
         Parameters
         ----------
         state : {"running", "interrupted", "finished", "failed"}
-        **fields
-            ``step``, ``error`` and what else a person may want to know.
+        **fields : ``step``, ``error`` and what else a person may want to know
 
         Raises
         ------

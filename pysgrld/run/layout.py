@@ -22,7 +22,7 @@ from pysgrld.types import Int64s
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
-CHECKPOINTS, SAMPLES = "checkpoints", "samples"
+CHECKPOINTS, SAMPLES, SHORT_CHAINS = "checkpoints", "samples", "short-chains"
 
 #: The layout of run directories that this release writes and reads: ``schema`` in ``config.json``.
 SCHEMA = 2
@@ -41,7 +41,7 @@ def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
 
 #: Files and folders of a run, and of a stored corpus, as far as these are known by name.
 _OF_RUN = frozenset(
-    {CONFIG, VOCABULARY, STATUS, LOCK, METRICS, LOG, CHECKPOINTS, SAMPLES}
+    {CONFIG, VOCABULARY, STATUS, LOCK, METRICS, LOG, CHECKPOINTS, SAMPLES, SHORT_CHAINS}
     | {f"{LOCK}.held", "word-counts.npy", "corpus", "holdout"}
 )
 _OF_CORPUS = frozenset({"meta.json", "vocab.txt", "word-counts.npy", "documents.npz", "texts.npz"})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import signal
 import sys
@@ -106,6 +107,12 @@ class StopFlag(contextlib.ExitStack):
             if self._clock() + needed > self._deadline:
                 self.stop("time limit")
         return self.reason is not None
+
+    def share(self, part: float) -> float:
+        """Return the seconds of a part of the time limit; infinity without one."""
+        if self._deadline is None:
+            return math.inf
+        return part * max(0.0, self._deadline - self._start)
 
     def take_checkpoint_request(self) -> bool:
         """Return whether a checkpoint was asked for since the last call (SIGUSR2).

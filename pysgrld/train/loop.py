@@ -29,22 +29,16 @@ from pysgrld.models.options import FREE
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import look_spacing
 from pysgrld.models.table import model_of
-from pysgrld.options.parse import duration
 from pysgrld.reading.find_runs import open_run
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
-from pysgrld.train.begin import (
-    FirstTopics,
-    Stopped,
-    begin,
-    begin_exactly,
-    clusters_of_topics,
-    short_iterations,
-)
+from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.due import Every, soon
 from pysgrld.train.events import Position, Reporter
+from pysgrld.train.first_topics import first_topics
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import (
     Rounds,
@@ -55,6 +49,7 @@ from pysgrld.train.ranks_together import (
     why_all_stop,
 )
 from pysgrld.train.run_writer import RunTotals, RunWriter
+from pysgrld.train.short_chains import FirstTopics, Stopped
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +77,7 @@ class Training:
         self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
         self.stream, self.once = p.stream, p.once
         self.action, self.required = p.action, p.checkpoint_required
-        self.parent = p.parent
+        self.parent, self.typed = p.parent, p.typed
         self.model, self.words, self.held_out = model_of(p.options.model), p.words, p.held_out
         self.tokens = p.tokens
         self.score: Score = self.model.score
@@ -147,7 +142,7 @@ class Training:
             with self.pulse:
                 first = self._first_topics(restored=restored)
                 begin_together(self.chain, self.comm, first, restored=restored)
-                if first is not None and self.parent is not None:
+                if first is not None:
                     self._save(last=False)
                 return self._go()
         except Interrupted:
@@ -263,13 +258,13 @@ class Training:
     def _loop(self, rounds: Rounds) -> None:
         chain, posterior, at = self.chain, self.posterior, self.tally
         self._looks.last = chain.step, at.train_seconds
-        saves = Every(self.options.checkpoint_every, chain.step, at.train_seconds)
+        saves = self._saves(chain.step, at.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
         self._began = began = self.pulse.awake()
         for visit in rounds:
             if visit is None:
                 self._save(last=False)
-                saves.last = chain.step, at.train_seconds
+                saves.done(chain.step, at.train_seconds)
                 self._save_is_due = False
                 self._step_seconds += self.pulse.awake() - began
                 began = self.pulse.awake()
@@ -314,6 +309,12 @@ class Training:
         began = self.pulse.awake()
         if self.keeper.save(keep=self.options.keep, last=last):
             self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
+            self.run.short_chains.remove()
+
+    def _saves(self, step: int, seconds: float) -> Every:
+        """Return when checkpoints of this start are due: soon at first, unless the user says when."""
+        first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
+        return Every(self.options.checkpoint_every, step, seconds, first=first)
 
     # ---- the exact stage ----
 
@@ -356,7 +357,7 @@ class Training:
         stage, at = self.stage, self.tally
         if stage is None:
             return None
-        saves = Every(self.options.checkpoint_every, stage.step, at.train_seconds)
+        saves = self._saves(stage.step, at.train_seconds)
         reasons: list[str | None] = []
         self._step_seconds, took, first = 0.0, 0.0, stage.sweep
         with stage.drawing(self.keeper.draw):
@@ -375,7 +376,7 @@ class Training:
                 due = saves.due(stage.step, at.train_seconds)
                 if due or self.stop.take_checkpoint_request():
                     self._save(last=False)
-                    saves.last = stage.step, at.train_seconds
+                    saves.done(stage.step, at.train_seconds)
                 took += self.pulse.awake() - began
                 replicates = stage.replicates
                 visits = len(stage.chains) * self.chain.tokens * (stage.sweep - first)
@@ -419,7 +420,8 @@ class Training:
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.model.fitted.state_invariants
         )
-        refuse_endless_starts(run, checkpoint.step if checkpoint else 0)
+        parts = 0 if checkpoint else run.short_chains.progress()
+        refuse_endless_starts(run, checkpoint.step if checkpoint else 0, parts)
         again = checkpoint is not None and self._more_training(checkpoint)
         if again:
             checkpoint = run.load_checkpoint(required=True)
@@ -451,24 +453,27 @@ class Training:
         had, now = run.config["options"], self.options.plain()
         if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
             run.update_free(changed)
-        run.log_event("started", step=self.keeper.step, line=line)
+        run.log_event("started", step=self.keeper.step, line=line, short_chains=parts)
         self.reporter.started(run, line)
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
         """Return topics of short chains, or of the run that this one goes on from; None: others."""
-        starts, ranks = self.options.starts or 1, self.comm.size
-        by_short_chains = not restored and self.parent is None and starts > 1
-        self.comm.share(by_short_chains)
+        by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
+        is_limited = "starts" not in self.typed
+        self.comm.share((by_short_chains, is_limited))
         if by_short_chains:
-            each = plural(short_iterations(self.options), "iteration")
-            on = f" on {ranks} ranks" if ranks > 1 else ""
-            self.reporter.note(
-                f"{starts} short chains of {each}{on} first: it begins with clusters of their topics"
-            )
             facts = CorpusFacts(self.words, self.tokens)
             try:
-                return clusters_of_topics(self.stream, self.options, facts, self.run_on)
+                return first_topics(
+                    self.run,
+                    self.stream,
+                    self.options,
+                    facts,
+                    self.run_on,
+                    self.stop if is_limited else None,
+                    self.reporter.note,
+                )
             except Stopped:
                 reason = why_all_stop(self.comm, self.stop)
                 self._log_end("interrupted", reason=reason)
@@ -547,33 +552,3 @@ class Training:
                 f"trained on ({found.documents:,} where {had.documents:,} were read); give the same "
                 "ones from the first on, or start anew with another --out"
             )
-
-
-class Every:
-    """Says when something is due: after so many iterations, or so many seconds of training.
-
-    Parameters
-    ----------
-    interval : int or str
-        Iterations, or a duration such as ``15m``.
-    step, seconds : int, float
-        Where training stands now.
-    least : int
-        Iterations that are between two of a clock at least.
-
-    Attributes
-    ----------
-    last : tuple of int and float
-        Iteration and seconds of training at which it was done last.
-    """
-
-    def __init__(self, interval: int | str, step: int, seconds: float, least: int = 0) -> None:
-        self.steps = interval if isinstance(interval, int) else None
-        self.seconds = math.inf if isinstance(interval, int) else duration(interval)
-        self.last, self.least = (step, seconds), least
-
-    def due(self, step: int, seconds: float) -> bool:
-        """Say whether it is due now."""
-        if self.steps is not None:
-            return step % self.steps == 0 and step != self.last[0]
-        return seconds - self.last[1] >= self.seconds and step - self.last[0] >= self.least

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -24,9 +25,15 @@ from pysgrld.models.table import model_of
 from pysgrld.options.paths import resolve_path
 from pysgrld.run import StopFlag
 from pysgrld.run.machine import processors, threads, version
-from pysgrld.train.begin import FirstTopics, Stopped, clusters_of_topics
 from pysgrld.train.plan import Sharing
 from pysgrld.train.prepare import Prepared
+from pysgrld.train.short_chains import (
+    PART_OF_LIMIT,
+    FirstTopics,
+    Stopped,
+    clusters_of_topics,
+    time_until,
+)
 from pysgrld.types import Positions
 
 #: Bytes of an array of the state up to which it is compared before each iteration (sums of topics): it
@@ -350,9 +357,11 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     chain = model.chain(options, stream, facts, run_on)
     try:
         comm.meet()  # all have a chain
-        if comm.share():  # it is to begin with what short chains find
+        by_short_chains, is_limited = comm.share()
+        if by_short_chains:
+            left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)
             try:
-                clusters_of_topics(stream, options, facts, run_on)
+                clusters_of_topics(stream, options, facts, run_on, seconds_left=left)
             except Stopped:
                 raise stopped_before_all(why_all_stop(comm, stop)) from None
         begin_together(chain, comm)

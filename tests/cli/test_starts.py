@@ -2,6 +2,7 @@
 
 import hashlib
 import signal
+import time
 
 import pytest
 
@@ -35,3 +36,50 @@ def test_it_is_said_how_training_begins(sgmc):
     said = sgmc(*args).stderr
     assert "2 short chains of 24 iterations first: it begins with clusters of their topics" in said
     assert "short chains" not in sgmc.train(out="random").stderr
+
+
+def parts(run):
+    """Return the steps of the short chains that are stored, by number."""
+    names = (path.name.split("-") for path in (run / "short-chains").glob("part-*"))
+    return {int(name[1]): int(name[3]) for name in names}
+
+
+def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc):
+    """Red with: short chains that every start trains from the first on."""
+    run, kills = sgmc.folder / "run", 0
+    base = (*SMALL, "--starts", "12", "--warm-up", "100")
+    while kills < 5:
+        before = parts(run)
+        with sgmc.start("train", BIBLE, *base, "--out", "run") as process:
+            while parts(run) == before and process.poll() is None:
+                time.sleep(0.002)
+            process.kill()
+        if process.returncode != -signal.SIGKILL:
+            break
+        kills += 1
+        after = parts(run)
+        assert all(after[number] >= step for number, step in before.items())
+        assert sum(after.values()) > sum(before.values())
+    assert kills > 2  # none of these is refused for lack of progress
+    sgmc.train(base=base)
+    assert not (run / "short-chains").exists()
+    sgmc.train(base=base, out="other")
+    assert digest(run) == digest(sgmc.folder / "other")
+
+
+def test_a_damaged_short_chain_is_trained_again(sgmc):
+    """Red with: topics of a damaged file; a run that ends for it."""
+    run = sgmc.folder / "run"
+    with sgmc.start("train", BIBLE, *CLUSTERS, "--out", "run") as process:
+        while 24 not in parts(run).values() and process.poll() is None:
+            time.sleep(0.002)
+        process.kill()
+    path = min(run.glob("short-chains/part-*-step-00000024-*"), default=None)
+    if path is None:
+        pytest.skip("the start had ended before it was killed")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    assert "this part is made again" in sgmc.train(base=CLUSTERS).stderr
+    sgmc.train(base=CLUSTERS, out="other")
+    assert digest(run) == digest(sgmc.folder / "other")

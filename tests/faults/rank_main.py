@@ -111,9 +111,9 @@ def before_iteration(act, when):
 
 def in_short_chains(act, when):
     """Act before one of the short chains of this rank, which leaves a file for each that it trains."""
-    from pysgrld.train import begin
+    from pysgrld.train.short_chains import ShortChain
 
-    train = begin._short_chain
+    train = ShortChain.train
 
     def watched(*arguments):
         done.append(1)
@@ -123,7 +123,7 @@ def in_short_chains(act, when):
         return train(*arguments)
 
     done = []
-    begin._short_chain = watched
+    ShortChain.train = watched
 
 
 def is_not_finite():

@@ -139,7 +139,11 @@ def test_a_stop_in_a_short_chain_of_one_rank_stops_all(folder, alone, trials):
     assert "SIGTERM (rank 1): stopped before the first iteration" in ended.said
     assert short_chains(folder) == [3, 3, 3]  # of 16
     assert status(folder / "run")["state"] == "interrupted"
-    assert ranks.train(2, folder).code == 0
+    stored = list(folder.glob("run/short-chains/part-*-step-00000003-*"))
+    assert len(stored) == 6  # of the rounds before
+    ended = ranks.train(2, folder, act=(0, "short", 0))
+    assert ended.code == 0, ended
+    assert short_chains(folder) == [5, 5, 3]  # five more of each of the two ranks
     assert ranks.state(folder / "run") == ranks.state(alone / "run")
     trials()
 

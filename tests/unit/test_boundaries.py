@@ -24,6 +24,7 @@ from pysgrld.effects.design import _column
 from pysgrld.errors import CorpusError, NoProgressError, UsageError
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.models.resolve import resolve
+from pysgrld.models.short_chain_number import affordable_starts, most_starts
 from pysgrld.options.option import Facts
 from pysgrld.options.parse import widths
 from pysgrld.options.priors import usual_topics
@@ -81,18 +82,36 @@ def test_models_have_the_defaults_of_their_pages():
 
 
 @pytest.mark.parametrize(
-    ("words", "tokens", "topics", "clusters"),
+    ("words", "tokens", "topics", "number"),
     [
-        (10_000, 2_000_000, 100, True),
-        (10_001, 2_000_000, 100, False),
-        (10_000, 2_000_001, 100, False),
+        (10_000, 2_000_000, 100, 16),
+        (10_001, 2_000_000, 100, 1),
+        (10_000, 2_000_001, 100, 1),
+        (3_000, 2_000_000, 256, 16),
+        (3_000, 2_000_000, 257, 15),  # of 4,096 topics in all
+        (400, 2_000_000, 2048, 2),
+        (400, 2_000_000, 2049, 1),
     ],
 )
-def test_short_chains_come_first_up_to_two_million_tokens_and_a_million_cells(
-    words, tokens, topics, clusters
+def test_short_chains_come_first_up_to_limits_of_tokens_cells_and_topics_of_all(
+    words, tokens, topics, number
 ):
-    facts = FACTS._replace(words=words, tokens=tokens)
-    assert resolve({"topics": topics}, facts)[0].starts == (16 if clusters else 1)
+    """Red with: clusters of 16 K topics, whatever K is."""
+    assert most_starts(topics, words, tokens) == number
+
+
+def test_short_chains_take_no_more_than_a_tenth_of_an_expected_run():
+    """Red with: as many chains, whatever they cost; one chain, which has no clusters."""
+    each = 60 * (100_000 + 0.4 * 500_000)  # of as many token visits
+    assert affordable_starts(16, 100_000, 500_000, 50, 100_000) == int(
+        0.1 * 12_000 * 100_000 / each
+    )
+    assert affordable_starts(16, 100_000, 500_000, 50, 10**7) == 16
+    assert affordable_starts(16, 100_000, 500_000, 50, 20_000) == 1
+    facts = FACTS._replace(documents=1000, words=2000, tokens=100_000)
+    few = resolve({"topics": 100, "sweeps": 200, "minibatch": 1000}, facts)[0].starts
+    assert few < resolve({"topics": 20}, facts)[0].starts
+    assert resolve({"topics": 100, "starts": 12}, facts)[0].starts == 12
 
 
 # ---- limits of what is typed

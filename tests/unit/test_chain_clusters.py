@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pysgrld import LDA
+from pysgrld.chain import clusters
 from pysgrld.chain.clusters import cluster_means, distances, ward
-from pysgrld.train import begin
+from pysgrld.train import short_chains
 
 
 def topics(number, words=30, seed=0, concentration=0.1):
@@ -34,7 +35,7 @@ def test_topics_that_chains_have_in_common_are_found_in_any_order():
         np.stack([rng.dirichlet(400 * planted[k] + 0.01) for k in rng.permutation(6)])
         for _ in range(5)
     ]
-    means = cluster_means([c.astype(np.float32) for c in chains], 6)
+    means = cluster_means(np.concatenate(chains).astype(np.float32), 6)
     np.testing.assert_allclose(means.sum(axis=1), 1.0, rtol=1e-5)
     common = np.minimum(planted[:, None], means).sum(axis=2)
     assert sorted(common.argmax(axis=1).tolist()) == list(range(6))
@@ -46,6 +47,39 @@ def test_distances_are_exact_whatever_order_they_are_summed_in():
     phi = topics(60, words=2000, concentration=1.0).astype(np.float32)
     order = np.random.default_rng(2).permutation(2000)
     np.testing.assert_array_equal(distances(phi), distances(np.ascontiguousarray(phi[:, order])))
+
+
+def test_clustering_can_be_stopped_at_any_step():
+    """Red with: one product of all topics, or a loop that never asks."""
+    phi = topics(60, words=2000).astype(np.float32)
+    asked = []
+
+    def waiting():
+        asked.append(1)
+
+    cluster_means(phi, 5, waiting)
+    total = len(asked)
+    assert total > 55  # before each union of two clusters
+    for last in (1, total // 2, total):
+        asked.clear()
+
+        def stopping(last=last):
+            asked.append(1)
+            if len(asked) == last:
+                raise InterruptedError
+
+        with pytest.raises(InterruptedError):
+            cluster_means(phi, 5, stopping)
+
+
+@pytest.mark.parametrize("block", [1, 3_000, 1 << 21])
+def test_distances_are_the_same_in_blocks_of_any_size(monkeypatch, block):
+    """Red with: blocks below the diagonal left out."""
+    phi = topics(41, words=100).astype(np.float32)
+    monkeypatch.setattr(clusters, "_BLOCK", block)
+    root = np.rint(np.sqrt(phi.astype(np.float64)) * 2**20) / 2**20
+    expected = ((root[:, None] - root) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(distances(phi), expected)
 
 
 def fitted(**given):
@@ -68,11 +102,11 @@ def test_short_chains_are_of_random_numbers_of_their_own(monkeypatch):
     """Red with: one seed for all; numbers of the short chains alone, the same in every run."""
     seen = []
 
-    def looked_at(topics, k):
-        seen.extend(topics)
-        return cluster_means(topics, k)
+    def looked_at(topics, k, waiting):
+        seen.extend(topics.reshape(-1, k, topics.shape[1]))
+        return cluster_means(topics, k, waiting)
 
-    monkeypatch.setattr(begin, "cluster_means", looked_at)
+    monkeypatch.setattr(short_chains, "cluster_means", looked_at)
     for seed in (0, 1):
         fitted(starts=3, random_state=seed)
     assert len({topics.tobytes() for topics in seen}) == 6

@@ -15,7 +15,7 @@ from faults_runs import train_here, write_corpus
 from pysgrld import LDA
 from pysgrld.cli import main
 from pysgrld.errors import CheckpointError
-from pysgrld.reading.intervals import interval
+from pysgrld.reading.intervals import bounds, interval
 from pysgrld.reading.results import Results
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (80, 9)) + 1
@@ -148,3 +148,15 @@ def test_the_table_says_what_its_intervals_are(run):
     assert "90 % interval" not in said
     assert "90 % of draws\n" in said
     assert "times as wide as credible intervals" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3, 20])
+@pytest.mark.parametrize("size", [np.nan, 0.0, 1.0, 1e9])
+def test_bounds_of_few_draws_are_numbers_without_warnings(draws, size):
+    """As after --exact-sweeps 1. Red with: an effective size of 1, by which bounds are infinitely far."""
+    values = np.random.default_rng(1).dirichlet(np.ones(3), draws)
+    with np.errstate(all="raise"):
+        low, high = bounds(values, np.full(3, size))
+    assert np.isfinite([low, high]).all()
+    assert (low <= values.mean(axis=0) + 1e-12).all()
+    assert (high >= values.mean(axis=0) - 1e-12).all()

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pysgrld.errors import UsageError
 from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
+from pysgrld.models.short_chain_number import most_starts, short_chains_bytes
 from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
-from pysgrld.options.priors import usual_alpha, usual_starts, usual_topics
+from pysgrld.options.priors import usual_alpha, usual_topics
 from pysgrld.options.time import TIME, FoundSlices, asked_for
 from pysgrld.samplers import SAMPLERS
 
@@ -108,7 +109,7 @@ class DynamicModel(Model["DynamicOptions"]):
                 )
         value["slices"] = tuple(found)
         if value["starts"] is None:
-            value["starts"] = usual_starts(value["topics"], facts.words, facts.tokens)
+            value["starts"] = most_starts(value["topics"], facts.words, facts.tokens)
         if value["exact-sweeps"] is None:
             need = exact_bytes(facts, _topics_bytes(value["topics"], facts))
             value["exact-sweeps"] = usual_exact(value, need, whole_corpus=whole_corpus)
@@ -142,7 +143,7 @@ class DynamicModel(Model["DynamicOptions"]):
         seen = facts.minibatch_words(options.minibatch, options.seed)
         whole = SAMPLERS[options.algo].whole_corpus
         blocks = -(-facts.words // 64) * facts.rows // facts.words
-        scored, starts = 0, options.starts or 1
+        scored = 0
         if held_out is not None:
             scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * k
         each = _topics_bytes(options.topics, facts)
@@ -152,7 +153,7 @@ class DynamicModel(Model["DynamicOptions"]):
             "a minibatch's topics and counts": (4 + 8) * seen * k,
             "counts of other ranks": 8 * seen * k if extent.shared else 0,
             "topics of tokens": 8 * facts.tokens if whole else 0,
-            "short chains": 16 * starts * facts.words * k if starts > 1 else 0,
+            "short chains": short_chains_bytes(options, facts),
             "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
             "exact chains": exact_bytes(facts, each) if options.exact_sweeps else 0,
             "posterior mean": (8 + 4) * cells if options.samples else 0,

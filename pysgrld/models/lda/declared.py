@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
 from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
+from pysgrld.models.short_chain_number import most_starts, short_chains_bytes
 from pysgrld.options.common import ALPHA, STARTS
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice
@@ -18,7 +20,6 @@ from pysgrld.options.priors import (
     lowest_eta,
     usual_alpha,
     usual_eta,
-    usual_starts,
     usual_topics,
 )
 from pysgrld.options.word_files import SEEDS, check_seeds
@@ -27,7 +28,7 @@ from pysgrld.samplers import SAMPLERS
 if TYPE_CHECKING:
     from pysgrld.chain.exact import ExactChain
     from pysgrld.chain.protocol import Chain, DocumentSampler
-    from pysgrld.corpus.minibatches import Minibatches
+    from pysgrld.corpus.minibatches import Epochs, Minibatches
     from pysgrld.evaluate.held_out import HeldOut
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.lda.resolved import LDAOptions
@@ -108,6 +109,7 @@ class LDAModel(Model["LDAOptions"]):
     reads = "pysgrld.models.lda.reader.LDAFitted"
     minibatch = 400
     minibatch_tokens = 20_000
+    short_sweeps = 4
     steps_all = True
     adds_up = True
     learns = frozenset({"alpha", "eta"})
@@ -160,7 +162,7 @@ class LDAModel(Model["LDAOptions"]):
             value["exact-sweeps"] = usual_exact(value, need, whole_corpus=whole_corpus)
         if value["starts"] is None:
             may = self._may_start_by_clusters(value, whole_corpus)
-            usual = usual_starts(value["topics"], facts.words, facts.tokens)
+            usual = most_starts(value["topics"], facts.words, facts.tokens)
             value["starts"] = usual if may else 1
         # none where they are not kept: the identity of a run has no options that are none
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
@@ -195,8 +197,7 @@ class LDAModel(Model["LDAOptions"]):
             need["topics of tokens"] = 8 * facts.tokens
         elif options.keep_documents:
             need["proportions of documents"] = 4 * facts.documents * padded(options.topics)
-        if (options.starts or 1) > 1:
-            need["short chains"] = 16 * (options.starts or 1) * facts.words * padded(options.topics)
+        need["short chains"] = short_chains_bytes(options, facts)
         if options.exact_sweeps:
             need["exact chains"] = exact_bytes(facts, _topics_bytes(options.topics, facts))
         return need
@@ -243,6 +244,17 @@ class LDAModel(Model["LDAOptions"]):
             keep=options.keep_documents == "on",
             priors={ETA_BLOCK: "phi"} if options.eta == LEARN else {},
         )
+
+    def short_chain(
+        self, options: LDAOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
+    ) -> Chain:
+        """Start a short chain of few sweeps; alpha is fixed: few sweeps would mislead a learned one."""
+        if SAMPLERS[options.algo].draws and options.sweeps > self.short_sweeps:
+            few = self.short_sweeps
+            options = replace(options, sweeps=few, kept_sweeps=few - few // 2)
+        if options.alpha == LEARN:
+            options = replace(options, alpha=usual_alpha(options.topics))
+        return super().short_chain(options, stream, corpus, run_on)
 
     def exact_chains(
         self, options: LDAOptions, chain: Chain, threads: int, *, start: bool

@@ -1,0 +1,92 @@
+"""How many short chains training begins with, and the memory that they take.
+
+No NumPy here: help must be instant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pysgrld.options.option import Facts
+from pysgrld.options.priors import STARTS, lowest_eta
+from pysgrld.samplers.log_rows import FLOAT_ETA
+
+#: Tokens, cells of topics by words, and topics of all short chains up to which training begins with
+#: them: more cells or topics take more memory than topics themselves, more tokens need no such start.
+MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
+#: Fewest short chains whose clusters are better than random topics.
+FEWEST = 2
+#: Part of an expected run that short chains may take, and the token visits of a run for each token of
+#: training: refinement of four chains by 1,000 sweeps, a visit of which takes as long as 2.5 of training,
+#: and a fifth as much for training and scores.
+PART_OF_RUN, RUN_VISITS = 0.1, 12_000
+#: Token visits that take as long as stepping a cell of the topics of a short chain, and averaging it.
+CELL = 0.4
+#: Iterations of the warm-up of a short chain if the chain itself has none.
+_WARM_UP = 50
+
+
+def most_starts(topics: int, words: int, tokens: int) -> int:
+    """Return the most short chains by default: 16, fewer for many topics, 1 (none) of a large corpus.
+
+    Parameters
+    ----------
+    topics, words, tokens : int
+        K, V, and tokens of training.
+    """
+    if tokens > MOST_TOKENS or topics * words > MOST_CELLS:
+        return 1
+    number = min(STARTS, MOST_CLUSTERED // topics)
+    return number if number >= FEWEST else 1
+
+
+def affordable_starts(
+    most: int, iteration_visits: float, cells: int, warm_up: int, tokens: int
+) -> int:
+    """Return the number of short chains that take no more than a tenth of an expected run; 1: none.
+
+    Parameters
+    ----------
+    most : int
+        As many at most, of `most_starts`.
+    iteration_visits : float
+        Token visits of an iteration of a short chain.
+    cells : int
+        Cells of the topics, K times V.
+    warm_up : int
+        Iterations of the warm-up.
+    tokens : int
+        Tokens of training.
+    """
+    chain = short_chain_iterations(warm_up) * (iteration_visits + CELL * cells)
+    number = min(most, int(PART_OF_RUN * RUN_VISITS * tokens / max(1.0, chain)))
+    return number if number >= FEWEST else 1
+
+
+def short_chain_iterations(warm_up: int) -> int:
+    """Return the iterations of a short chain: those of a warm-up, and some with noise."""
+    warm_up = warm_up or _WARM_UP
+    return warm_up + warm_up // 5
+
+
+def short_chains_bytes(options: Any, facts: Facts) -> int:
+    """Return the bytes of short chains: topics of all, the one that is trained, and their clusters.
+
+    Parameters
+    ----------
+    options : Resolved
+        With ``topics`` and ``starts``.
+    facts : Facts
+    """
+    from pysgrld.chain.clusters import cluster_bytes
+    from pysgrld.core import padded
+
+    if (options.starts or 1) < 2:
+        return 0
+    cells, n = facts.words * padded(options.topics), options.starts * options.topics
+    eta = getattr(options, "eta", None) or FLOAT_ETA  # topics over time have none
+    state = (4 if lowest_eta(eta) >= FLOAT_ETA else 8) * cells
+    training = 2 * state + (8 + 8 + 4) * cells
+    clustering = cluster_bytes(n, facts.words) + (8 + 8 + 4) * cells
+    total: int = 4 * n * facts.words + max(training, clustering)
+    return total

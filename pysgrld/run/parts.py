@@ -1,0 +1,147 @@
+"""Arrays of numbered parts of the work that comes before the first checkpoint, a file for each part.
+
+A part may be stored several times while it is made: the newest step of it counts. The name of a file has
+the digest of its bytes, so that each file is verified by itself: one that is damaged is passed over, and
+its part is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+from pysgrld.run import jsonio
+from pysgrld.run.files import (
+    Written,
+    fsync_folder,
+    read_small,
+    remove_stale,
+    rename,
+    replace_file,
+    temporary_name,
+    write_new,
+)
+from pysgrld.run.tensors import DamagedError, StoredArrays, encode, load
+from pysgrld.types import Array
+
+logger = logging.getLogger(__name__)
+
+_NAME = re.compile(r"part-(\d{4})-step-(\d{8})-([0-9a-f]{64})\.safetensors")
+_CHOICE = "chosen.json"
+_POINT = "part"
+
+
+class Part(NamedTuple):
+    """A stored part: how far it had come, and its arrays."""
+
+    step: int
+    arrays: Mapping[str, Array]
+
+
+class Parts:
+    """The folder of the parts of a run that are stored before its first checkpoint.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when the first part is stored.
+    writing : callable (Path) -> context manager
+        Guards a change of a file, and turns `OSError` into `WriteError`.
+    """
+
+    def __init__(
+        self, folder: Path, writing: Callable[[Path], AbstractContextManager[None]]
+    ) -> None:
+        self.folder, self._writing = folder, writing
+
+    def _files(self) -> dict[tuple[int, int], Path]:
+        """Return the files of all parts by number and step, ascending."""
+        with contextlib.suppress(OSError):
+            names = sorted(entry.name for entry in self.folder.iterdir())
+            matches = [match for name in names if (match := _NAME.fullmatch(name))]
+            return {(int(m[1]), int(m[2])): self.folder / m[0] for m in matches}
+        return {}
+
+    def progress(self) -> int:
+        """Return the steps of all parts together, without verifying them."""
+        newest = dict(self._files().keys())  # of a number the last, which is its newest step
+        return sum(newest.values())
+
+    def read(self) -> dict[int, Part]:
+        """Return the newest verified state of each part by its number; warn of damaged files."""
+        parts: dict[int, Part] = {}
+        for (number, step), path in reversed(self._files().items()):
+            if number in parts:
+                continue
+            digest = path.name.removesuffix(path.suffix)[-64:]
+            try:
+                arrays: StoredArrays = load(path, Written(path.stat().st_size, digest))
+            except (OSError, DamagedError) as error:
+                logger.warning("%s; this part is made again", error)
+            else:
+                parts[number] = Part(step, arrays)
+        return parts
+
+    def write(self, number: int, step: int, arrays: Mapping[str, Array]) -> None:
+        """Store a part, and remove what was stored of its earlier steps.
+
+        Raises
+        ------
+        WriteError
+            If it cannot be written; what was stored before is intact.
+        """
+        earlier = [path for (of, _), path in self._files().items() if of == number]
+        with self._writing(self.folder):
+            if not self.folder.is_dir():
+                self.folder.mkdir()
+                fsync_folder(self.folder.parent, _POINT)
+            remove_stale(self.folder, "stale")
+            temporary = self.folder / temporary_name(_POINT)
+            written = write_new(temporary, encode(arrays), _POINT)
+            name = f"part-{number:04d}-step-{step:08d}-{written.sha256}.safetensors"
+            rename(temporary, self.folder / name, _POINT)
+            for path in earlier:
+                if path.name != name:
+                    path.unlink(missing_ok=True)
+
+    def choose(self, numbers: Sequence[int]) -> None:
+        """Record the parts that the run uses: every later start then uses these.
+
+        Raises
+        ------
+        WriteError
+            If that cannot be written.
+        """
+        with self._writing(self.folder):
+            if not self.folder.is_dir():
+                self.folder.mkdir()
+                fsync_folder(self.folder.parent, _POINT)
+            data = jsonio.sealed({"parts": list(numbers)})
+            replace_file(self.folder / _CHOICE, [data], _POINT)
+
+    def chosen(self) -> list[int] | None:
+        """Return the numbers of the parts that the run uses; None if that is not decided yet."""
+        try:
+            value = jsonio.unsealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
+        except (OSError, ValueError):
+            return None
+        numbers = value.get("parts") if isinstance(value, dict) else None
+        valid = isinstance(numbers, list) and all(
+            isinstance(number, int) and 0 <= number < 10_000 for number in numbers
+        )
+        return numbers if valid else None
+
+    def remove(self) -> None:
+        """Remove all parts: a checkpoint has taken their place. Other files in the folder stay."""
+        with contextlib.suppress(OSError):
+            if self.folder.is_symlink() or not self.folder.is_dir():
+                return
+            remove_stale(self.folder, "stale")
+            for path in [*self._files().values(), self.folder / _CHOICE]:
+                path.unlink(missing_ok=True)
+            self.folder.rmdir()

@@ -1,0 +1,63 @@
+"""When something is due again: after some iterations, or some seconds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from pysgrld.options.parse import duration
+from pysgrld.types import Array
+
+#: Seconds after which a start stores its state first, and bytes of the state for a second more: storing
+#: them then takes a few percent of the time. The distance doubles from one time to the next.
+_FIRST, _BYTES_PER_SECOND = 0.25, 50e6
+
+
+def soon(arrays: Iterable[Array]) -> float:
+    """Return the seconds after which a start stores a state of such arrays for the first time."""
+    return max(_FIRST, sum(array.nbytes for array in arrays) / _BYTES_PER_SECOND)
+
+
+class Every:
+    """Says when something is due: after so many iterations, or so many seconds of training.
+
+    Parameters
+    ----------
+    interval : int or str
+        Iterations, or a duration such as ``15m``.
+    step, seconds : int, float
+        Where training stands now.
+    least : int
+        Iterations that are between two of a clock at least.
+    first : float
+        Seconds to the first time, by a clock; the distance then doubles up to the interval.
+
+    Attributes
+    ----------
+    last : tuple of int and float
+        Iteration and seconds of training at which it was done last.
+    """
+
+    def __init__(
+        self,
+        interval: int | str,
+        step: int,
+        seconds: float,
+        least: int = 0,
+        first: float = math.inf,
+    ) -> None:
+        self.steps = interval if isinstance(interval, int) else None
+        self.seconds = math.inf if isinstance(interval, int) else duration(interval)
+        self.last, self.least, self._next = (step, seconds), least, first
+
+    def due(self, step: int, seconds: float) -> bool:
+        """Return True if it is due now."""
+        if self.steps is not None:
+            return step % self.steps == 0 and step != self.last[0]
+        distance = min(self.seconds, self._next)
+        return seconds - self.last[1] >= distance and step - self.last[0] >= self.least
+
+    def done(self, step: int, seconds: float) -> None:
+        """Note that it was done just now."""
+        self.last = step, seconds
+        self._next *= 2

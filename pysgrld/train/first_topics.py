@@ -1,0 +1,111 @@
+"""The first topics of a run: its short chains, stored in its folder, and the time that they may take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from pysgrld.corpus.minibatches import Minibatches
+from pysgrld.errors import GoneError, WriteError, plural
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.short_chain_number import short_chain_iterations
+from pysgrld.options.option import Resolved
+from pysgrld.run import RunDirectory, StopFlag
+from pysgrld.train.short_chains import (
+    PART_OF_LIMIT,
+    ChainStore,
+    FirstTopics,
+    clusters_of_topics,
+    time_until,
+)
+from pysgrld.types import Array
+
+
+class RunStore(ChainStore):
+    """Short chains in the folder of a run, until its first checkpoint.
+
+    Parameters
+    ----------
+    run : RunDirectory
+        Locked.
+    note : callable (str)
+        Told once if a chain cannot be stored: it is then trained again by a later start.
+    """
+
+    def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
+        self.parts, self.note, self._failed = run.short_chains, note, False
+
+    def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
+        """Return iteration and arrays of each chain that is stored and verified, by its number."""
+        return self.parts.read()
+
+    def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
+        """Store a chain as it is after an iteration."""
+        try:
+            self.parts.write(number, iteration, arrays)
+        except GoneError:
+            raise
+        except WriteError as error:
+            if not self._failed:
+                self.note(f"{error}; training continues without storing its short chains")
+            self._failed = True
+
+    def chosen(self) -> Sequence[int] | None:
+        """Return the numbers of the chains that the run uses; None if that is not decided yet."""
+        return self.parts.chosen()
+
+    def choose(self, numbers: Sequence[int]) -> None:
+        """Store the numbers of the chains that the run uses.
+
+        Raises
+        ------
+        WriteError
+            If they cannot be stored: a later start could use others.
+        """
+        self.parts.choose(numbers)
+
+
+def first_topics(
+    run: RunDirectory,
+    stream: Minibatches,
+    options: Resolved,
+    corpus: CorpusFacts,
+    run_on: RunOn,
+    stop: StopFlag | None,
+    note: Callable[[str], None],
+) -> FirstTopics | None:
+    """Train the short chains of a run, or those that are missing, and return clusters of their topics.
+
+    Parameters
+    ----------
+    run : RunDirectory
+        Locked.
+    stream, options, corpus, run_on
+        As for `clusters_of_topics`.
+    stop : StopFlag or None
+        Has the time limit of which a tenth is for short chains; None if all are trained in any case.
+    note : callable (str)
+        Told how training begins.
+
+    Raises
+    ------
+    Stopped
+        If there is a reason to stop; chains are then stored.
+    """
+    starts, ranks, store = options.starts or 1, run_on.comm.size, RunStore(run, note)
+    each = plural(short_chain_iterations(options.warm_up), "iteration")
+    on = f" on {ranks} ranks" if ranks > 1 else ""
+    note(f"{starts} short chains of {each}{on} first: it begins with clusters of their topics")
+    limit = math.inf if stop is None else stop.share(PART_OF_LIMIT)
+    was_chosen = store.chosen()
+    topics = clusters_of_topics(stream, options, corpus, run_on, store, time_until(limit))
+    used = store.chosen()
+    if used is not None:
+        run.log_event("short-chains", used=len(used), planned=starts)
+    if used is not None and was_chosen is None:
+        begins = f"begins with {len(used)} of {starts} short chains" if used else "begins at random"
+        note(
+            f"short chains have used {100 * PART_OF_LIMIT:.0f} % of the time limit: {begins}; "
+            f"--starts {max(1, len(used))} begins so on any machine"
+        )
+    return topics

@@ -1,0 +1,310 @@
+"""The short chains that training begins with, and the clusters of their topics.
+
+Each is trained a little further than the warm-up goes, from random numbers of its own, and the draws of
+its last quarter are averaged. Ranks divide the chains among them: each trains its chains by itself, over
+all documents, and the first rank gets their topics.
+
+Their number follows from K, V and the tokens (`pysgrld.models.short_chain_number`). A time limit may end
+them early, after a tenth of it; the numbers of the chains that are used are then stored, so that a later
+start uses the same ones.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.chain.clusters import cluster_means, cluster_seconds
+from pysgrld.chain.protocol import Chain
+from pysgrld.core.draws import weights_of
+from pysgrld.corpus.minibatches import Epochs, Minibatches
+from pysgrld.errors import CheckpointError, NumericalError
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.short_chain_number import short_chain_iterations
+from pysgrld.models.table import model_of
+from pysgrld.options.option import Resolved
+from pysgrld.options.priors import STARTS
+from pysgrld.train.due import Every, soon
+from pysgrld.types import Array, Doubles, Floats
+
+#: Iterations between two draws of a short chain, which are averaged.
+_BETWEEN = 5
+#: The first seed that no run can have.
+_OTHERS = 2**63
+#: Part of a time limit that short chains may take.
+PART_OF_LIMIT = 0.1
+#: Iterations after which it is predicted how long a short chain takes.
+_PREDICTED_AFTER = 3
+#: Array of a stored short chain: sums of its draws; and, of one that is done, its topics.
+_SUMS, _TOPICS = "short.sums", "short.topics"
+
+
+class FirstTopics(NamedTuple):
+    """Topics that a chain begins with instead of random ones, as `Chain.begin_from` takes them.
+
+    Attributes
+    ----------
+    topics : (V' or less, K or more) float32
+    tokens : (K,) float64
+        Tokens of the corpus that each topic has.
+    """
+
+    topics: Floats
+    tokens: Doubles
+
+
+class Stopped(Exception):
+    """Raised to stop while the next minibatch is not there yet, or before the first iteration."""
+
+
+class _OutOfTimeError(Exception):
+    """Raised when a short chain would end too late."""
+
+
+class ChainStore:
+    """The place where short chains are stored; this one stores none."""
+
+    def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
+        """Return iteration and arrays of each chain that is stored, by its number."""
+        return {}
+
+    def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
+        """Store a chain as it is after an iteration."""
+
+    def chosen(self) -> Sequence[int] | None:
+        """Return the numbers of the chains that the run uses; None if that is not decided yet."""
+        return None
+
+    def choose(self, numbers: Sequence[int]) -> None:
+        """Store the numbers of the chains that the run uses."""
+
+
+def time_until(limit: float) -> Callable[[], float]:
+    """Return a function that returns the seconds that are left of so many seconds from now on."""
+    end = time.monotonic() + limit
+    return lambda: end - time.monotonic()
+
+
+def clusters_of_topics(
+    stream: Minibatches,
+    options: Resolved,
+    corpus: CorpusFacts,
+    run_on: RunOn,
+    store: ChainStore | None = None,
+    seconds_left: Callable[[], float] = lambda: math.inf,
+) -> FirstTopics | None:
+    """Train the short chains that the options ask for, and return the means of clusters of their topics.
+
+    Parameters
+    ----------
+    stream : Minibatches
+        Of the chain that is to begin.
+    options : Resolved
+    corpus : CorpusFacts
+    run_on : RunOn
+    store : ChainStore, optional
+        Place where the first rank stores chains; they are read from there first.
+    seconds_left : callable
+        Returns the seconds that are left to the short chains and their clustering.
+
+    Returns
+    -------
+    FirstTopics or None
+        None if topics are to be random: without short chains, if none fits into the time, and if one is
+        no longer finite (the chain itself then reports that, and keeps its state). None too of all ranks
+        but the first.
+
+    Raises
+    ------
+    Stopped
+        If there is a reason to stop, on this rank or another.
+    """
+    starts, comm = options.starts or 1, run_on.comm
+    if starts < 2 or not isinstance(stream, Epochs):
+        return None
+    store = store or ChainStore()
+    k, iterations = options.widths[0], short_chain_iterations(options.warm_up)
+    stored = dict(store.read())
+    shape = k, corpus.words
+    topics = {
+        number: arrays[_TOPICS]
+        for number, (iteration, arrays) in stored.items()
+        if iteration == iterations and _is_whole(arrays, shape)
+    }
+    chosen = store.chosen()
+    numbers = range(starts) if chosen is None else chosen
+    todo, is_limited = comm.share(([n for n in numbers if n not in topics], chosen is None))
+    n_stored = len(topics)
+    is_late = False
+    for first in range(0, len(todo), comm.size):
+        round_ = todo[first : first + comm.size]
+        outcome, mean = "", np.zeros((0, *shape), np.float32)
+        try:
+            if comm.rank < len(round_):
+                number = round_[comm.rank]
+                chain = ShortChain(number, stream, options, corpus, run_on, store)
+                ending = cluster_seconds((n_stored + first + len(round_)) * k, corpus.words)
+                left = seconds_left() - ending if is_limited else math.inf
+                mean = chain.train(stored.pop(number, None), time_until(left))[None]
+        except Stopped:
+            outcome = "stopped"
+        except _OutOfTimeError:
+            outcome = "late"
+        except NumericalError:
+            outcome = "not finite"
+        outcomes = comm.gather(outcome)
+        if "stopped" in outcomes:
+            raise Stopped
+        if "not finite" in outcomes:
+            return None
+        if is_late := "late" in outcomes:
+            break
+        means = comm.gather_rows(mean)
+        if comm.rank == 0:
+            for number, row in zip(round_, means, strict=True):
+                topics[number] = row
+                store.write(number, iterations, {_TOPICS: row})
+    used = sorted(topics.keys() & {*numbers})
+    if is_late and comm.rank == 0:
+        store.choose(used)
+    return _clustered(topics, used, k, corpus, run_on)
+
+
+def _clustered(
+    topics: dict[int, Floats], used: Sequence[int], k: int, corpus: CorpusFacts, run_on: RunOn
+) -> FirstTopics | None:
+    """Return the means of clusters of the topics of some chains; None of all ranks but the first."""
+    comm, first, is_stopped = run_on.comm, None, False
+    if comm.rank == 0 and used:
+        together = np.empty((len(used) * k, corpus.words), np.float32)
+        for place, number in enumerate(used):
+            together[place * k : (place + 1) * k] = topics.pop(number)
+        try:
+            means = cluster_means(together, k, run_on.waiting)
+        except Stopped:
+            is_stopped = True
+        else:
+            first = FirstTopics(np.ascontiguousarray(means.T), np.full(k, corpus.tokens / k))
+    if comm.share(is_stopped):
+        raise Stopped
+    return first
+
+
+def _is_whole(arrays: Mapping[str, Array], shape: tuple[int, int]) -> bool:
+    """Return True if stored arrays are the topics of a chain of this run."""
+    if _TOPICS not in arrays:
+        return False
+    topics = arrays[_TOPICS]
+    fits = topics.shape == shape and topics.dtype == np.float32
+    return fits and bool(np.isfinite(topics).all() and (topics >= 0).all())
+
+
+class ShortChain:
+    """A short chain that one rank trains by itself.
+
+    Parameters
+    ----------
+    number : int
+        Of the chain, from 0: it has a seed of its own.
+    stream : Epochs
+    options : Resolved
+        Of the chain that is to begin.
+    corpus : CorpusFacts
+    run_on : RunOn
+    store : ChainStore
+        Place where it is stored now and then, and when it is stopped.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        stream: Epochs,
+        options: Resolved,
+        corpus: CorpusFacts,
+        run_on: RunOn,
+        store: ChainStore,
+    ) -> None:
+        starts = options.starts or 1
+        # fewer chains than by default are the first of these
+        seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
+        alone = replace(options, seed=seed, starts=1)
+        self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store
+        self.iterations = short_chain_iterations(options.warm_up)
+        self._sums = np.zeros((self.k, corpus.words))
+        self._begin: Callable[[], Chain] = lambda: model_of(options.model).short_chain(
+            alone, stream, corpus, RunOn(run_on.threads, run_on.waiting)
+        )
+
+    def train(
+        self, stored: tuple[int, Mapping[str, Array]] | None, seconds_left: Callable[[], float]
+    ) -> Floats:
+        """Return the mean topics of the chain, (K, V) float32, after its last iteration.
+
+        Parameters
+        ----------
+        stored : tuple of int and mapping, optional
+            Iteration and arrays from which it continues.
+        seconds_left : callable
+            Returns the seconds that it may still take.
+
+        Raises
+        ------
+        Stopped
+            If there is a reason to stop; the chain is then stored.
+        NumericalError
+            If it is not finite any more.
+        """
+        chain = self._restored(stored) if stored else self._begin()
+        saved = chain.step
+        try:
+            self._advance(chain, seconds_left)
+        except Stopped:
+            if chain.step > saved:
+                self._store(chain)
+            raise
+        finally:
+            chain.close()
+        mean: Floats = (self._sums / self._sums.sum(axis=1, keepdims=True)).astype(np.float32)
+        return mean
+
+    def _restored(self, stored: tuple[int, Mapping[str, Array]]) -> Chain:
+        """Return the chain as it was stored, or from its beginning if that is no state of it."""
+        iteration, arrays = stored
+        chain = self._begin()
+        try:
+            sums = arrays[_SUMS]
+            if not 0 < iteration < self.iterations or sums.shape != self._sums.shape:
+                raise CheckpointError("no state of a short chain")
+            chain.restore(iteration, arrays)
+        except (CheckpointError, KeyError):
+            chain.close()
+            return self._begin()
+        self._sums[:] = sums
+        return chain
+
+    def _advance(self, chain: Chain, seconds_left: Callable[[], float]) -> None:
+        first, began = chain.step, time.monotonic()
+        saves = Every("15m", first, 0.0, first=soon([*chain.arrays().values(), self._sums]))
+        for t in range(first + 1, self.iterations + 1):
+            self.run_on.waiting()
+            chain.advance()
+            if 4 * t > 3 * self.iterations and (self.iterations - t) % _BETWEEN == 0:
+                self._sums += weights_of(chain.draw())[:, : self.k].T
+            seconds = time.monotonic() - began
+            if t == first + 1:
+                slow = seconds  # what an iteration takes at first is no measure of the others
+            elif t - first > _PREDICTED_AFTER:
+                each = (seconds - slow) / (t - first - 1)
+                if each * (self.iterations - t) > seconds_left():
+                    raise _OutOfTimeError
+            if t < self.iterations and saves.due(t, seconds):
+                self._store(chain)
+                saves.done(t, time.monotonic() - began)
+
+    def _store(self, chain: Chain) -> None:
+        self.store.write(self.number, chain.step, {**chain.arrays(), _SUMS: self._sums})
