@@ -42,7 +42,7 @@ def of_topics(
         "a minibatch's topics and counts": batch,
         "counts and topics of other ranks": (8 + 4) * seen * k if extent.shared else 0,
         "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
-        "posterior mean": (8 + 4) * cells if options.samples else 0,
+        "posterior mean and a sample": (8 + 8) * cells if options.samples else 0,
         "held-out documents": scored,
     }
     if getattr(options, "seed_weight", None):

@@ -9,7 +9,6 @@ from typing import Any
 
 from pysgrld.options.option import Facts
 from pysgrld.options.priors import STARTS, lowest_eta
-from pysgrld.samplers.log_rows import FLOAT_ETA
 
 #: Tokens, cells of topics by words, and topics of all short chains up to which training begins with
 #: them: more cells or topics take more memory than topics themselves, more tokens need no such start.
@@ -80,6 +79,7 @@ def short_chains_bytes(options: Any, facts: Facts) -> int:
     """
     from pysgrld.chain.clusters import cluster_bytes
     from pysgrld.core import padded
+    from pysgrld.samplers.log_rows import FLOAT_ETA
 
     if (options.starts or 1) < 2:
         return 0

@@ -68,7 +68,7 @@ from pysgrld.run.layout import (
     TakenError,
 )
 from pysgrld.run.lock import Lock, holder, scratch_folder
-from pysgrld.run.parts import Parts
+from pysgrld.run.parts import StoredParts
 from pysgrld.run.restore import restore_removed, vocabulary_text
 from pysgrld.run.samples import Samples
 from pysgrld.run.schema import misfit
@@ -115,7 +115,7 @@ class RunDirectory:
     def __init__(self, path: Path, config: dict[str, Any], words: Sequence[str] = ()) -> None:
         self.path, self.config, self._words = path, config, words
         self.samples = Samples(path, self._writing)
-        self.short_chains = Parts(path / SHORT_CHAINS, self._writing)
+        self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
         self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
         self._doubtful = False  # whether an fsync of the metrics has failed

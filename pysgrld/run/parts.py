@@ -43,7 +43,7 @@ class Part(NamedTuple):
     arrays: Mapping[str, Array]
 
 
-class Parts:
+class StoredParts:
     """The folder of the parts of a run that are stored before its first checkpoint.
 
     Parameters

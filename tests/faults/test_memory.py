@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -144,6 +145,42 @@ def test_a_plan_that_is_too_large_is_refused_before_training(what, folder, trial
     for fragment in ("the run needs about", part, "allowed are 300 MB", "--max-memory"):
         assert fragment in said
     assert not (folder / "run").exists()
+    trials()
+
+
+@pytest.mark.row(57)
+@pytest.mark.parametrize(
+    "options", [("-k", "2500", "--starts", "1"), ("-k", "400", "--starts", "8")], ids=str
+)
+def test_memory_is_no_more_than_planned(options, folder, trials):
+    """Many topics that are sampled, and short chains with their clustering.
+
+    Red with: samples, or distances between topics of short chains, that no part of the plan has (which
+    take a sixth more, and a third).
+    """
+    entries = [(d, 1 + w, 1) for d in range(1, 61) for w in range(d, d + 2000, 7)]
+    corpus = docword(folder, 60, 2100, entries)
+    code = (
+        "import logging, re, resource, sys\n"
+        "logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
+        "from pysgrld.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert end.code == 0, end.code\n"
+        "print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)\n"
+    )
+    command = ["train", corpus, *options, "--out", "run", "--threads", "1", "--iterations", "8"]
+    command += ["--warm-up", "2", "--burn-in", "2", "--sample-every", "2", "--exact-sweeps", "0"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command, "--sweeps", "2", "-v"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    planned = float(re.search(r"needs about ([\d,]+) MB", done.stderr)[1].replace(",", ""))
+    peak = float(re.search(r"peak ([\d.]+)", done.stderr)[1])
+    assert peak < 1.08 * planned
     trials()
 
 

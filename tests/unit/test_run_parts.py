@@ -1,4 +1,4 @@
-"""Parts of the work before the first checkpoint, stored one by one."""
+"""StoredParts of the work before the first checkpoint, stored one by one."""
 
 import contextlib
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from pysgrld.run.files import writing
-from pysgrld.run.parts import Parts
+from pysgrld.run.parts import StoredParts
 
 
 @pytest.fixture
 def parts(tmp_path):
-    return Parts(tmp_path / "parts", writing)
+    return StoredParts(tmp_path / "parts", writing)
 
 
 def test_the_newest_step_of_each_part_is_read(parts):

@@ -156,7 +156,7 @@ class DynamicModel(Model["DynamicOptions"]):
             "short chains": short_chains_bytes(options, facts),
             "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
             "exact chains": exact_bytes(facts, each) if options.exact_sweeps else 0,
-            "posterior mean": (8 + 4) * cells if options.samples else 0,
+            "posterior mean and a sample": (8 + 8) * cells if options.samples else 0,
             "held-out documents": scored,
         }
 
