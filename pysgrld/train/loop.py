@@ -142,7 +142,7 @@ class Training:
             with self.pulse:
                 first = self._first_topics(restored=restored)
                 begin_together(self.chain, self.comm, first, restored=restored)
-                if first is not None:
+                if first is not None and self.parent is not None:
                     self._save(last=False)
                 return self._go()
         except Interrupted:

@@ -397,6 +397,7 @@ def check_memory(
         parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
         who = f"each of {number} {what}" if number > 1 else "the run"
         fewer = "fewer --chains or --jobs, " if chains > 1 else "fewer ranks, " if ranks > 1 else ""
+        fewer += "fewer --starts, " if need.get("short chains", 0) > total // 4 else ""
         raise MemoryLimitError(
             f"{who} needs about {_megabytes(total)} ({parts}), allowed are {_megabytes(allowed)}: "
             f"use {fewer}"
