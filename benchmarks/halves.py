@@ -63,7 +63,7 @@ def counts_of(place: str) -> sparse.csr_matrix:
 
 def trained(counts: sparse.csr_matrix, k: int, seed: int) -> Half:
     """Train on one half, and return its topics."""
-    lda = LDA(k, random_state=seed, keep_samples=200).fit(counts)
+    lda = LDA(k, random_state=seed, keep_samples=200, n_jobs=1).fit(counts)
     fitted = lda._fitted()
     draws = [np.sqrt(sample["phi"]) for sample in lda._samples.values()]
     wide = [

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
-from pysgrld.chain.population import REPLICATES, WORDS, PopulationDraws, WordSpread
+from pysgrld.chain.population import REPLICATES, PopulationDraws, WordSpread
 from pysgrld.chain.posterior import PREFIX, Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.core.draws import at_words, by_word
@@ -107,9 +107,10 @@ class ExactChain(BlockChain, ABC):
     #: Whether `replicate` is available.
     replicates: ClassVar[bool] = False
 
+    @property
     @abstractmethod
-    def top_words(self, number: int) -> Int64s:
-        """Return the ids of the most probable words of each topic, shape (K, number)."""
+    def top_words(self) -> Int64s:
+        """Ids of the top words of each topic at the end of training, (K, W)."""
 
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
         """Continue this chain on resampled documents, and return the mean of the topics, (K, V).
@@ -366,7 +367,7 @@ class ExactStage:
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
         self._spread: WordSpread | None = None
         if self.chains[0].replicates and self.sweeps >= FEWEST:
-            self._spread = WordSpread(self.chains[0].top_words(WORDS))
+            self._spread = WordSpread(self.chains[0].top_words)
 
 
 #: What keeps a draw: returns it in the form of a sample if it is kept.

@@ -12,6 +12,7 @@ import numpy as np
 
 from pysgrld.chain.blocks import BlockChain, arrays_of, take_priors
 from pysgrld.chain.exact import CHAINS, ExactChain
+from pysgrld.chain.population import WORDS as SPREAD_WORDS
 from pysgrld.core.draws import Draw, at_words, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.corpus.minibatches import Epochs, WholeCorpus, compact
@@ -50,12 +51,15 @@ class Watched:
         Documents of the batch.
     topic : (m,) int64
         The topic of each that is watched.
+    top : (K, W) int64
+        The top words of each topic, the most probable first.
     """
 
     def __init__(self, draw: Draw, batch: Minibatch, block: Block) -> None:
         phi = weights_of(draw)[:, : block.shape[1]]
         by_word = phi.reshape(-1, block.copies, phi.shape[1])
-        words = top_words(by_word.max(axis=1), WORDS)
+        self.top = top_words(by_word.max(axis=1), min(SPREAD_WORDS, len(by_word)))
+        words = self.top[:, :WORDS]
         self.topics: Int64s = np.repeat(np.arange(len(words)), words.shape[1])
         at = words.ravel() * block.copies + by_word.argmax(axis=1)[words.ravel(), self.topics]
         self.rows: Int32s = at.astype(np.int32)
@@ -127,10 +131,10 @@ class ExactTokens(ExactChain):
         """The address of the next iteration's random numbers: no other chain's, nor training's."""
         return Key(self.seed, self.chain, shifted(self.step, self._number))
 
-    def top_words(self, number: int) -> Int64s:
-        """Return the ids of the most probable words of each topic, shape (K, number)."""
-        phi = weights_of(self.draw())[:, : self.topics.shape[1]]
-        return top_words(phi, min(number, len(phi)))
+    @property
+    def top_words(self) -> Int64s:
+        """Ids of the top words of each topic at the end of training, (K, W)."""
+        return self._watched.top
 
     def topics_of_tokens(self, documents: Int64s) -> Int32s:
         """Return the topics of the tokens of some documents, one document after the other."""

@@ -97,6 +97,14 @@ def test_draws_are_those_of_their_sweep_although_chains_go_on_meanwhile(monkeypa
     )
 
 
+def test_the_spread_is_of_the_top_words_of_training():
+    """Red if they are those of the random topics that a chain of the refinement is made with."""
+    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1).fit(COUNTS)
+    words = lda._stage.arrays()["exact.spread.words"]
+    phi = lda._posterior.chain.draw()["phi"][:, :2].T
+    assert (np.diff(np.take_along_axis(phi, words, axis=1), axis=1) <= 0).all()
+
+
 def test_replicates_follow_where_bounds_are_intervals():
     """Red if replicates are left out of a run, or made after sweeps that give no intervals."""
     few = LDA(2, max_iter=30, holdout=10, exact_sweeps=40, n_jobs=1).fit(COUNTS)
