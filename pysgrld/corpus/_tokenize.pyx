@@ -22,7 +22,7 @@ import numpy as np
 from pysgrld.corpus import characters
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.string cimport memcpy
+from libc.string cimport memchr, memcpy, strncmp
 from libcpp cimport bool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -378,6 +378,40 @@ cdef _int32s(const vector[int32_t]& values):
     if values.size() > 0:
         memcpy(_int32(array, WRITE), values.data(), values.size() * sizeof(int32_t))
     return array
+
+
+#: Signs that `signs_in` looks for, as bits.
+AMPERSAND, AT, LINK, GARBLED = 1, 2, 4, 8
+
+
+def signs_in(bytes text not None):
+    """Return which signs of web texts are in a text, as bits: `AMPERSAND`, `AT`, `LINK`, `GARBLED`.
+
+    A link has ``://`` or ``www.``; garbled text has UTF-8 that was taken for Latin-1, as in Ã©.
+    """
+    cdef const char* start = PyBytes_AS_STRING(text)
+    cdef const char* end = start + PyBytes_GET_SIZE(text)
+    cdef int signs = 0
+    if memchr(start, b"&", end - start) != NULL:
+        signs |= 1
+    if memchr(start, b"@", end - start) != NULL:
+        signs |= 2
+    # a NUL stands behind the end, so that no comparison goes beyond it
+    if _has(start, end, b"://", 3) or _has(start, end, b"www.", 4):
+        signs |= 4
+    if _has(start, end, b"\xc3\x83\xc2", 3) or _has(start, end, b"\xc3\xa2\xe2\x82\xac", 5):
+        signs |= 8
+    return signs
+
+
+cdef bint _has(const char* start, const char* end, const char* sign, size_t size) noexcept:
+    cdef const char* place = <const char*>memchr(start, sign[0], end - start)
+    while place != NULL:
+        if strncmp(place, sign, size) == 0:
+            return True
+        place += 1
+        place = <const char*>memchr(place, sign[0], end - place)
+    return False
 
 
 cdef bool _page(void* self, uint32_t number, Page& page) noexcept with gil:

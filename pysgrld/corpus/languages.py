@@ -18,7 +18,9 @@ _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
 #: Documents of other languages that are worth a line, by share and number.
 _WORTH, _FEW = 0.03, 3
-UNKNOWN = -1
+#: Stop words are looked for among the words of so great a share of the documents.
+_OFTEN = 0.002
+UNKNOWN, _UNSEEN = -1, -2
 
 
 class LanguageGuesser:
@@ -28,6 +30,10 @@ class LanguageGuesser:
     ----------
     words : sequence of str
         By id, as the tokeniser writes them.
+    frequencies : (V,) int64
+        Documents that have each word.
+    documents : int
+        All of them.
 
     Attributes
     ----------
@@ -35,27 +41,36 @@ class LanguageGuesser:
         Names of the languages, or of scripts without one.
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self.languages = list(COMPARED)
-        every = frozenset[str]().union(*map(named, COMPARED))
-        place = {word: i for i, word in enumerate(words) if word in every}
+    def __init__(self, words: Sequence[str], frequencies: Int64s, documents: int) -> None:
+        self._words, self.languages = words, list(COMPARED)
+        # a language of 3 % of the documents has its stop words in 1 % of all
+        often = np.flatnonzero(frequencies >= _OFTEN * documents).tolist()
+        place = {words[i]: i for i in often}
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
         for number, name in enumerate(COMPARED):
             self._lists[[place[w] for w in named(name) if w in place], number] = True
         self._listed = self._lists.any(axis=1)
-        self._scripts = np.full(len(words), UNKNOWN, np.int32)
-        beyond_latin = [(i, word[0]) for i, word in enumerate(words) if word > "\u0370"]
-        for i, letter in beyond_latin:
-            script = unicodedata.name(letter, "").partition(" ")[0]
-            name = _OF_SCRIPT.get(script, script.lower())
-            if name in ("digit", ""):
-                continue
-            if name not in self.languages:
-                self.languages.append(name)
-            self._scripts[i] = self.languages.index(name)
+        self._scripts = np.full(len(words), _UNSEEN, np.int32)
+
+    def _note_scripts(self, block: Documents) -> None:
+        """Find the scripts of the words of documents that were not seen before."""
+        new = np.zeros(len(self._words), np.bool_)
+        new[block.indices] = True
+        new = np.flatnonzero(new & (self._scripts == _UNSEEN))
+        self._scripts[new] = UNKNOWN
+        for i in new.tolist():
+            if self._words[i] > "\u0370":  # beyond Latin
+                script = unicodedata.name(self._words[i][0], "").partition(" ")[0]
+                name = _OF_SCRIPT.get(script, script.lower())
+                if name in ("digit", ""):
+                    continue
+                if name not in self.languages:
+                    self.languages.append(name)
+                self._scripts[i] = self.languages.index(name)
 
     def guess(self, block: Documents) -> npt.NDArray[np.int32]:
         """Return the number of the language of each document, `UNKNOWN` if too little speaks for one."""
+        self._note_scripts(block)
         n, size = len(block), len(COMPARED)
         rows = np.repeat(np.arange(n), np.diff(block.indptr))
         tokens = np.bincount(rows, block.counts, n)
@@ -69,7 +84,7 @@ class LanguageGuesser:
         first, second = ordered[:, -1], ordered[:, -2]
         sure = (first >= _FEWEST) & (first >= _SHARE * tokens) & (first >= _TIMES * second)
         languages = np.where(sure, best, UNKNOWN).astype(np.int32)
-        other = np.flatnonzero(self._scripts[block.indices] != UNKNOWN)
+        other = np.flatnonzero(self._scripts[block.indices] >= 0)
         if other.size:
             scripts = self._scripts[block.indices[other]]
             for number in np.unique(scripts).tolist():

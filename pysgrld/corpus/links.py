@@ -8,6 +8,11 @@ from collections.abc import Iterable
 from html import unescape
 from string import ascii_letters, digits
 
+from pysgrld.corpus._tokenize import AMPERSAND, signs_in
+from pysgrld.corpus._tokenize import GARBLED as _GARBLED
+
+#: Counts texts whose UTF-8 was taken for Latin-1.
+GARBLED = "garbled"
 #: Texts that stand for no text, in small letters.
 PLACEHOLDERS = frozenset(
     (
@@ -37,9 +42,7 @@ CALLED = {
 }
 
 
-#: Counts texts whose UTF-8 was taken for Latin-1; and how letters and quotes look in these.
-GARBLED = "garbled"
-_GARBLED = (b"\xc3\x83\xc2", b"\xc3\xa2\xe2\x82\xac")
+#: Counts texts whose UTF-8 was taken for Latin-1.
 
 
 def plain_texts(
@@ -67,13 +70,14 @@ def plain_texts(
                 left_out[f"'{placeholder}'"] += 1
                 texts.append(b"")
                 continue
-        if not text.isascii() and any(sign in text for sign in _GARBLED):
-            left_out[GARBLED] += 1
-        if b"&" in text:
-            text = _ENTITY.sub(_character, text)
-            if b"&" in text:  # &amp;lt; of text that was encoded twice
+        if signs := signs_in(text):
+            if signs & _GARBLED:
+                left_out[GARBLED] += 1
+            if signs & AMPERSAND:
                 text = _ENTITY.sub(_character, text)
-        if not keep_links and (spans := _spans(text)):
+                if b"&" in text:  # &amp;lt; of text that was encoded twice
+                    text = _ENTITY.sub(_character, text)
+        if signs and not keep_links and (spans := _spans(text)):
             pieces, last = [], 0
             for begin, end, kind in spans:
                 left_out[kind] += 1

@@ -429,6 +429,7 @@ class CorpusBuilder:
                 self.writer.blocks(),
                 self.writer.documents,
                 words,
+                known[0],
                 self.options,
                 rules.stop_words,
                 self.log,

@@ -16,7 +16,7 @@ from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int64s
 
 #: Documents that are looked at, evenly spread, unless some are to be left out.
-SAMPLED = 3_000
+SAMPLED = 1_000
 #: A text is worth a line if it comes in so great a share of the documents, and so often.
 _SHARE, _FEWEST = 0.01, 5
 #: Words of a text that a line quotes.
@@ -27,6 +27,7 @@ def survey(
     blocks: Iterable[Documents],
     documents: int,
     words: Sequence[str],
+    frequencies: Int64s,
     options: CorpusOptions,
     stop_words: str,
     log: Callable[[str], None],
@@ -40,6 +41,8 @@ def survey(
     documents : int
     words : sequence of str
         By id.
+    frequencies : (V,) int64
+        Documents that have each word.
     options : CorpusOptions
     stop_words : str
         Names of the lists that are left out.
@@ -52,7 +55,7 @@ def survey(
     """
     drops = bool(options.drop_repeated or options.language)
     step = 1 if drops else max(1, -(-documents // SAMPLED))
-    guesser, sketches = LanguageGuesser(words), Sketches()
+    guesser, sketches = LanguageGuesser(words, frequencies, documents), Sketches()
     guesses: list[npt.NDArray[np.int32]] = []
     beginnings: dict[int, str] = {}
     first = seen = 0
