@@ -5,7 +5,7 @@ numbers. Each is made a fifth larger and a fifth smaller (a whole number by one 
 comparison with it is turned (< for <=, > for >=), in a copy of the package. The tests that run are
 some of those that enter a function that reads it: tests/entered.py finds which, in one run of all
 tests. EXPLAINED has the constants of which no test need speak, and why; all others stand on
-docs/internals/thresholds.md with what they are for, and a test compares that page with the code.
+docs/internals/thresholds.md, and a test compares that page with the code.
 
     python benchmarks/thresholds.py [--only pysgrld/reading] [--minutes 60] [-o thresholds.json]
     python benchmarks/thresholds.py --page      write that page anew: a number was changed on purpose
@@ -43,11 +43,12 @@ _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 EXPLAINED = {
     "How much is worked on, held or written at once: results are the same whatever it is.": """
         chain/mpi MOST FEW SMALL STRIP; core/draws _ROWS; corpus/about/columns BYTES SORTED;
-        corpus/about/texts FRAME LEVEL; corpus/build TOGETHER; corpus/formats/counts RUN;
+        corpus/about/texts FRAME LEVEL; corpus/build TOGETHER; corpus/chunks _WINDOW;
+        corpus/formats/counts RUN;
         corpus/formats/json TOGETHER SIZE; corpus/formats/mediawiki PROLOG_PIECE; corpus/formats/npz
         PORTION; corpus/formats/parquet TOGETHER; corpus/formats/plain_text TOGETHER SIZE;
         corpus/lines STEP WINDOW; corpus/minibatches TOGETHER; corpus/phrases MOST_PAIRS;
-        corpus/steps _WINDOW; corpus/store BLOCK LOOKED_THROUGH; corpus/stored_files _PIECE
+        corpus/store BLOCK LOOKED_THROUGH; corpus/stored_files _PIECE
         _TOGETHER; corpus/vectors KEPT LONG TOGETHER HELD; effects/answers _CELLS;
         effects/composition _CELLS _CACHED; evaluate/coherence CELLS; evaluate/convergence BLOCK;
         evaluate/reader _CELLS; models/admixture BLOCK; models/dpmm/likelihood CELLS;
@@ -67,8 +68,9 @@ EXPLAINED = {
         PATIENCE; run/signals BEAT GAP; train/processes LOOK PATIENCE GRACE TELL;
         train/ranks_together LOOKED_AT""",
     "A mark of a format, or the number of a stream of random numbers: any would do as well.": """
-        chain/mpi _ALL; corpus/about/details NONE WHOLE; corpus/bzip2 _BLOCK _END _MARK _WORD
-        _POLYNOMIAL; effects/composition _SEED; evaluate/reader _STREAM _BITS _LAYER;
+        chain/mpi _ALL; corpus/about/details WHOLE; corpus/about/scalars NONE;
+        corpus/bzip2 _BLOCK _END _MARK _WORD _POLYNOMIAL; effects/composition _SEED;
+        evaluate/reader _STREAM _BITS _LAYER;
         models/exact_tokens _NUMBER; models/dpmm/slice_sampling _STICKS _COMPONENTS _CONCENTRATION
         _BETA _FRESH _CHOICE _SWAPS _UNIFORMS _BIRTHS; models/sam/score _PRIOR _PROPOSAL;
         report/page_file VERSION; report/population _SEED; samplers/points _START _PACE;
@@ -213,37 +215,47 @@ def modules() -> list[Path]:
 
 
 def page() -> str:
-    """Return the page of all constants that are not explained, with their comments."""
+    """Return the page of all constants that are not explained.
+
+    Raises
+    ------
+    SystemExit
+        If a constant has no comment that states its purpose.
+    """
     lines = [
         "# Thresholds and defaults",
         "",
-        "Every number at the top of a module on which a result, a verdict or a default depends, with",
-        "what the code says of it. `python benchmarks/thresholds.py --page` writes the page; without",
-        "`--page` it changes each number to see whether a test notices, and it has those on which no",
-        "result depends, by the reason. Whoever changes a number writes the page anew, and says why in",
-        "CHANGELOG.md.",
-        "",
-        "| module | numbers | what they are |",
-        "|---|---|---|",
+        "Numbers at the top of modules on which a result, a verdict or a default depends. The comment",
+        "above each number in the code states its purpose and its source. After you change a number, run",
+        "`python benchmarks/thresholds.py --page`, which writes this page, and give the reason in",
+        "CHANGELOG.md. Without `--page` the script changes each number and lists the changes that no",
+        "test notices. Numbers on which no result depends are listed in the script, with the reason.",
     ]
-    known = explained()
+    known, folder = explained(), ""
     for path in modules():
-        where = str(path.relative_to(ROOT))
-        source, groups = path.read_text().splitlines(), {}
+        module = path.relative_to(ROOT)
+        source, numbers = path.read_text().splitlines(), []
         for name, value in constants(path).items():
-            if name in known.get(where, ()):
+            if name in known.get(str(module), ()):
                 continue
-            at = value.lineno - 1
-            while not re.match(r"[_A-Z(]", source[at]):
-                at -= 1
-            groups.setdefault(at, []).append(f"`{name}` {ast.unparse(value)}")
-        for at, numbers in groups.items():
-            note: list[str] = []
-            while source[at - len(note) - 1].startswith("#:"):
-                note.insert(0, source[at - len(note) - 1].removeprefix("#:").strip())
-            text = " ".join(note).replace("|", "or")
-            lines.append(f"| {where} | {', '.join(numbers)} | {text} |")
+            if not has_comment(source, value.lineno - 1):
+                raise SystemExit(
+                    f"{module}: add a comment (#:) above {name} that states its purpose"
+                )
+            numbers.append(f"`{name}` {ast.unparse(value)}")
+        if numbers and str(module.parent) != folder:
+            folder = str(module.parent)
+            lines += ["", f"## {folder}", "", "| module | numbers |", "|---|---|"]
+        if numbers:
+            lines.append(f"| {module.stem} | {', '.join(numbers)} |")
     return "\n".join(lines) + "\n"
+
+
+def has_comment(source: list[str], line: int) -> bool:
+    """Return True if a comment ``#:`` stands above the assignment that the line belongs to."""
+    while not re.match(r"[_A-Z(]", source[line]):
+        line -= 1
+    return source[line - 1].startswith("#:")
 
 
 def mutants(path: Path, root: Path) -> Iterator[Mutant]:

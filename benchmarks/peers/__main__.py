@@ -31,7 +31,7 @@ from contestants import PEERS
 from pages import write_docs
 from plan import CONTESTS, CORPORA, Contest, Source
 from plots import image, plot
-from tables import tables
+from tables import table, versus
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.build import store_documents
@@ -68,7 +68,7 @@ def main() -> None:
         sys.exit(f"{stored} is not there: name a corpus, or the folder of data")
     everything = in_order(json.loads(stored.read_text())["contests"])
     for found in everything:
-        print(f"\n{found['name']}\n\n{tables(found)}")
+        print("\n\n".join(["", found["name"], table(found), versus([found])]))
         if not arguments.write_docs:
             plot(found, arguments.output / image(found))
     if arguments.write_docs:

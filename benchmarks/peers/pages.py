@@ -8,7 +8,7 @@ from typing import Any
 
 from plots import image, plot
 from series import OURS, title
-from tables import tables
+from tables import table, versus
 
 from pysgrld.errors import plural
 
@@ -16,73 +16,71 @@ PAGE = """\
 # Benchmarks
 
 Measured {when}: {machines}.{within}
-This page and its plots are written by one command (at the end), from
+One command (at the end) writes this page and its plots from
 [peers.json](../../benchmarks/results/peers.json) and
-[kernels.json](../../benchmarks/results/kernels.json), which hold every point.
+[kernels.json](../../benchmarks/results/kernels.json), which have every point; tables have the last point
+and the one at a sixteenth of the time.
 
-## Beside other topic modellers
+## Compared with other topic modellers
+
+Seconds of training until sgmc scir, draws averaged, reaches the last perplexities of tomotopy, with draws
+averaged and of one draw; the ratio of the seconds; and at the end the ratio of the last averaged
+perplexities (below 1: sgmc is better).
+
+{versus}
 
 {contests}
 ### How it was measured
 
-- **The same work.** The same documents in the same (shuffled) order, the same number of topics, and the
-  same priors for everybody: those that sgmc has by default at that K, in the table below. Each peer has
-  the fastest of its documented settings, in the table after it.
-- **Cores of its own, seconds of training.** Every peer trains in a process of its own that is pinned to
-  as many cores as it has threads. The clock counts CPU seconds where that is one, and with more
-  threads those of the wall. It runs while the peer trains; reading and converting the corpus, taking
-  the topics out and scoring them are on nobody's clock. sgmc's own averaging of its topics is on its
-  clock.
-- **One estimator.** Document completion, as [`sgmc eval`](../evaluation.md) does it: topics fixed, theta
-  of a held-out document by Gibbs from its observed tokens (50 sweeps, the last 25 kept), its
-  held-out tokens scored by p(w) = sum_k theta_k phi_kw. Only the topics differ between peers{but}.
-- **One draw and many.** A sampler's topics at one moment are one draw from the posterior: "one
-  draw". "Draws averaged" is the mean of p(w) over the draws of one chain, every fifth iteration or
-  sweep after the burn-in: what sgmc reports by itself, and what was done for tomotopy by this
-  benchmark, in a loop around it. topica and pyrmallet average five snapshots of their topics by
-  default; that is what was scored. "Mean topics" is the like of it for sgmc, the mean of all samples
-  as `sgmc export` writes it. Variational methods have one matrix of topics and no draws.
-- **Several chains** share one thread and its seconds: each trains for its part of them from a seed of its
-  own, and p(w) is averaged over the draws of all, every chain counting the same, as `sgmc eval` does for
-  a run of several chains. "One draw" is then the geometric mean over the chains.
-- **Peers that cannot go on** ({refits}) were fitted from scratch, with the same seed,
-  for each of their points; the time is that of the whole fit.
-- **Columns.** The last point within a column's time (15 % of grace). "Best of other priors": the
-  last topics, scored with {others} for the alpha of theta; the lowest. "M tokens/s": tokens visited,
-  all sweeps of a visit counted once. "MB": peak memory of the process, the corpus as the peer wants
-  it and the held-out documents included.
-- **Seconds until.** Perplexities of tomotopy at a quarter, at half and at the end of its time, and when
-  sgmc's averaged draws first have as low a one: between two neighbouring points on a
-  straight line, both axes being logarithms.
+- **The same work.** All tools train on the same documents in the same (shuffled) order, with the same
+  number of topics and the same priors: sgmc's defaults at that K, in the table below. Each tool
+  has the fastest of its documented settings.
+- **Seconds of training.** Every tool trains in a process of its own, pinned to as many cores as it has
+  threads. The clock counts CPU seconds for one thread and wall seconds for more. Reading and converting
+  the corpus, extracting the topics and scoring are not counted; sgmc's averaging of its topics is.
+- **One estimator.** Document completion as in [`sgmc eval`](../evaluation.md): topics fixed, theta
+  of a held-out document by Gibbs sampling from its observed tokens (50 sweeps, the last 25 used), its
+  held-out tokens scored by p(w) = sum_k theta_k phi_kw. Only the topics differ between tools{but}.
+- **One draw and averages.** "One draw" is the topics at one moment. "Draws averaged" is the mean of
+  p(w) over the draws of one chain, every fifth iteration or sweep after the burn-in; sgmc reports it
+  itself, and this benchmark computes it for tomotopy. topica and pyrmallet average five snapshots
+  of their topics by default. "Mean topics" is the mean of all samples, as `sgmc export` writes it.
+- **Several chains** share one thread and its seconds, each with a seed of its own; p(w) is averaged
+  over the draws of all chains. "One draw" is then the geometric mean over the chains.
+- **Tools that cannot continue** ({refits}) were fitted from scratch, with the same seed,
+  for each point; the time is that of the whole fit.
+- **Columns.** The last point within a column's time (15 % tolerance). "Best of other priors": the
+  last topics, scored with {others} for the alpha of theta; the lowest. "M tokens/s": visited tokens,
+  all sweeps of a visit counted once. "MB": peak memory of the process, including the corpus and
+  the held-out documents.
+- **Seconds until** a perplexity are interpolated linearly between two points on logarithmic axes.
 
-| contest | alpha | eta | seed | date | load average before | pysgrld |
-|---|---:|---:|---:|---|---:|---|
+| contest | machine | alpha | eta | date | load average before | pysgrld |
+|---|---|---:|---:|---|---:|---|
 {conditions}
 
 | peer | version | settings |
 |---|---|---|
 {settings}
 
-### What favours whom
+### Advantages and disadvantages of each tool
 
-- The priors are sgmc's defaults. With `--alpha 0.1` for all, tried once on 20 Newsgroups, K = 100, one
-  draw of tomotopy was 0.3 % better after 8 and 16 s, topica the same, and averaged draws of either
-  sampler 1 to 3 % worse. Whether the estimator's alpha holds a peer back, "best of other priors" tells.
-- Averaging draws is sgmc's own protocol. The line of tomotopy with its draws averaged shows what it
-  gives to another sampler; the tools themselves do not offer it, apart from the five snapshots of
-  topica and pyrmallet.
-- Scoring its draws costs sgmc time that is not on the clock, because it is evaluation and other
-  tools would have to do it too: {judging}.
-- A constant step makes a single draw of SCIR worse than one of collapsed Gibbs, since noise of
-  minibatches widens what is sampled. Who needs one matrix of topics takes the mean topics.
-- All corpora are small enough for memory, where the samplers that keep every token's topic are at
-  home; sgmc and the variational methods need a minibatch only.
+- The priors are sgmc's defaults. With `--alpha 0.1` for all (20 Newsgroups, K = 100, once), one draw of
+  tomotopy was 0.3 % better after 8 and 16 s, topica equal, and averaged draws of both samplers 1 to 3 %
+  worse. "Best of other priors" shows whether the estimator's alpha holds a tool back.
+- Averaging draws is sgmc's protocol. tomotopy's averaged line shows its effect on another sampler; no
+  other tool offers it, except for the five snapshots of topica and pyrmallet.
+- Scoring its draws takes time that is not counted: {judging}.
+- A constant step makes a single draw of SCIR worse than one of collapsed Gibbs, because minibatch noise
+  widens the law. For one matrix of topics, use the mean topics.
+- All corpora fit in memory, which samplers with persistent assignments need; sgmc and the variational
+  methods need one minibatch.
 - {scope}
 
 ## Kernels
 
-`sgmc bench` on {kernels_machine}: CPU time of one thread, the median of five repeats; training by the
-wall's clock.
+`sgmc bench` on {kernels_machine}: CPU time of one thread, the median of five repeats; training by
+wall time.
 
 {kernels}
 
@@ -91,18 +89,18 @@ wall's clock.
     python3 -m venv .venv && .venv/bin/pip install '.[bench]'
     .venv/bin/python benchmarks/peers --data FOLDER --write-docs
 
-FOLDER has the files that [plan.py](../../benchmarks/peers/plan.py) names. Use an idle machine.
-Contests can also be run some at a time, `--contest 'wikipedia-1000*'`: the page is made of all that
-are there. `--corpus NAME FILE...` is a contest with a corpus of yours. Kernels alone: `sgmc bench`.
+FOLDER has the files named in [plan.py](../../benchmarks/peers/plan.py). Use an idle machine.
+`--contest 'wikipedia-1000*'` runs some contests; the page has all stored ones. `--corpus NAME FILE...`
+runs a contest on your corpus. Kernels alone: `sgmc bench`.
 """
 
 #: Of the estimator, where a contest is with own priors.
 OWN_ALPHA = """,
-  and with own priors the alpha of theta, which is what the peer has learned or was given"""
+  and, with own priors, the alpha of theta, which the tool has learned or was given"""
 
 #: Where contests were on several machines.
 WITHIN = """
-Which of them, each contest says: seconds are compared within a contest."""
+Each contest names its machine; compare seconds only within a contest."""
 
 
 def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Path) -> None:
@@ -119,12 +117,10 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
         )
         for found in group:
             plot(found, docs / "img" / image(found))
-            on = f"On {processor(found['machine'])}.\n\n" if several else ""
             parts.append(
-                f"#### {title(found)}\n\n{on}"
-                f"![Held-out perplexity against training seconds, {title(found)}]"
-                f"(../img/{image(found)})\n\n"
-                f"{tables(found)}\n"
+                f"#### {title(found)}\n\n"
+                f"![Held-out perplexity against training seconds](../img/{image(found)})\n\n"
+                f"{table(found)}\n"
             )
     (docs / "internals" / "benchmarks.md").write_text(
         PAGE.format(
@@ -132,6 +128,7 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
             kernels=kernel_tables(kernels),
             kernels_machine=processor(kernels["machine"]),
             within=WITHIN if several else "",
+            versus=versus(contests),
             conditions="\n".join(conditions(found) for found in contests),
             settings="\n".join(
                 dict.fromkeys(row for found in contests for row in peer_rows(found))
@@ -180,11 +177,11 @@ def processor(machine: dict[str, Any]) -> str:
 
 
 def conditions(found: dict[str, Any]) -> str:
-    """Write the row of a contest: priors, seed, and what the machine was like."""
+    """Write the row of a contest: its machine and priors, and the load of the machine."""
     settings, machine = found["settings"], found["machine"]
     priors = "own | own" if settings["own"] else f"{settings['alpha']:g} | {settings['eta']:g}"
     return (
-        f"| {title(found)} | {priors} | {settings['seed']} | {machine['date'][:10]} | "
+        f"| {title(found)} | {processor(machine)} | {priors} | {machine['date'][:10]} | "
         f"{machine['load']:g} | {machine['pysgrld']} |"
     )
 
@@ -204,7 +201,7 @@ def judging(contests: list[dict[str, Any]]) -> str:
     found = sorted(
         (
             peer["judging_seconds"] / peer["points"][-1]["seconds"],
-            f"{peer['judging_seconds']:.0f} s beside {peer['points'][-1]['seconds']:.0f} s of training "
+            f"{peer['judging_seconds']:.0f} s for {peer['points'][-1]['seconds']:.0f} s of training "
             f"({title(contest)})",
         )
         for contest in contests
@@ -241,7 +238,7 @@ def kernel_tables(kernels: dict[str, Any]) -> str:
     for way in ways:
         cells = [f"{value[k, way]:.1f}" for k in sizes]
         lines.append(f"| {way} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "The rest:", "", "| | | |", "|---|---:|---|", *rest])
+    return "\n".join([*lines, "", "Other kernels:", "", "| | | |", "|---|---:|---|", *rest])
 
 
 def figure(value: float) -> str:

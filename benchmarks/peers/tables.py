@@ -1,4 +1,4 @@
-"""Tables of a contest: perplexities after so many seconds, and seconds until those of tomotopy."""
+"""Tables of a contest: perplexity by training seconds, and the seconds to reach tomotopy's."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import math
 from itertools import pairwise
 from typing import Any
 
-from series import FIGURES, OURS, THEIRS, all_series
+from series import OURS, THEIRS, all_series, title
 
 #: Of a series, the last point not later than a column's time, give or take this much.
 GRACE = 1.15
 
-
-def tables(found: dict[str, Any]) -> str:
-    """Write all there is to tell of a contest: perplexities, and seconds until those of tomotopy."""
-    return "\n\n".join(part for part in (table(found), versus(found)) if part)
+#: Head of the table of `versus`.
+VERSUS = """\
+| contest | tomotopy, averaged | after, s | sgmc, s | ratio | one draw | after | sgmc | ratio | end |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
 
 
 def table(found: dict[str, Any]) -> str:
     """Write a Markdown table of perplexity after so many seconds, a row for each series."""
     ends = [p["seconds"] for peer in found["peers"] for p in peer["points"]]
-    columns = [2.0**i for i in range(-1, 12) if 2.0**i <= GRACE * max(ends, default=0.0)]
+    octaves = [2.0**i for i in range(-1, 12) if 2.0**i <= GRACE * max(ends, default=0.0)]
+    columns = octaves[::-4][1::-1]  # the last octave, and a sixteenth of it
     head = ["", *(f"{t:g} s" for t in columns), "best of other priors", "M tokens/s", "MB"]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     for series in all_series(found):
@@ -44,37 +45,40 @@ def cell(points: list[tuple[float, float]], t: float) -> str:
 # ---- seconds until a perplexity
 
 
-def versus(found: dict[str, Any]) -> str:
-    """Write the seconds that sgmc takes for tomotopy's perplexities; empty without either of them."""
+def versus(contests: list[dict[str, Any]]) -> str:
+    """Write the table of tomotopy's last perplexities and sgmc's seconds to reach them, or nothing."""
+    rows = [f"| {title(found)} | {cells} |" for found in contests if (cells := versus_cells(found))]
+    return "\n".join([VERSUS, *rows]) if rows else ""
+
+
+def versus_cells(found: dict[str, Any]) -> str:
+    """Write the cells of a contest in the table of `versus`; empty without tomotopy or sgmc.
+
+    They are, for averaged draws and for one draw: perplexity, seconds of tomotopy, seconds of sgmc,
+    ratio. The last cell is the ratio of the last averaged perplexities.
+    """
     lines = {(s.peer["peer"], s.figure): s.points for s in all_series(found)}
     ours = lines.get((OURS, "averaged"))
-    theirs = {f: lines[THEIRS, f] for f in ("averaged", "point") if (THEIRS, f) in lines}
-    if not ours or not theirs:
+    if not ours or (THEIRS, "point") not in lines:
         return ""
-    rows = []
-    for figure, points in theirs.items():
-        for part in (0.25, 0.5, 1.0):
-            t = part * points[-1][0]
-            goal = perplexity_at(points, t)
-            if goal is None:
-                continue
-            s = seconds_until(ours, goal)
-            what = f"| {THEIRS}, {FIGURES[figure]} | {goal:.0f} | {t:.1f} |"
-            if s is None:
-                rows.append(f"{what} not within {ours[-1][0]:.0f} | |")
-            elif s <= ours[0][0]:  # before its first point: a bound is all there is
-                rows.append(f"{what} at most {s:.2f} | at least {t / s:.1f} |")
-            else:
-                rows.append(f"{what} {s:.{1 if s >= 10 else 2}f} | {t / s:.2f} |")
-    head = ["perplexity of", "is", "after, s", f"{OURS}, draws averaged, s", f"{THEIRS}'s / sgmc's"]
-    table = [f"| {' | '.join(head)} |", "|---|---:|---:|---:|---:|", *rows]
-    if "averaged" in theirs:
-        ends = ours[-1][1] / theirs["averaged"][-1][1]
-        table += [
-            "",
-            f"At the end, draws averaged, {OURS} has {ends:.3f} of {THEIRS}'s perplexity.",
-        ]
-    return "\n".join(table)
+    cells = []
+    for figure in ("averaged", "point"):
+        points = lines.get((THEIRS, figure))
+        if points is None:
+            cells += ["", "", "", ""]
+            continue
+        t, goal = points[-1]
+        s = seconds_until(ours, goal)
+        if s is None:
+            until, ratio = f"not within {ours[-1][0]:.0f}", ""
+        elif s <= ours[0][0]:  # before its first point: a bound is all there is
+            until, ratio = f"at most {s:.2f}", f"at least {t / s:.1f}"
+        else:
+            until, ratio = f"{s:.{1 if s >= 10 else 2}f}", f"{t / s:.2f}"
+        cells += [f"{goal:.0f}", f"{t:.1f}", until, ratio]
+    theirs = lines.get((THEIRS, "averaged"))
+    cells.append(f"{ours[-1][1] / theirs[-1][1]:.3f}" if theirs else "")
+    return " | ".join(cells)
 
 
 def perplexity_at(points: list[tuple[float, float]], seconds: float) -> float | None:

@@ -31,6 +31,7 @@ _WWW = re.compile(rb"www\.")
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
 #: Bytes of an address before its at sign; those of words, UTF-8 among them.
 _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
+#: Most bytes of an address before its at sign (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
 #: How the log calls one and several of them, by kind.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from pysgrld.types import Documents, Int64s
 
+#: Bins of a document's hashes, and bins of a band.
 _BINS, _BAND = 32, 4
 #: Documents are alike if so great a share of their bins is equal, and they have so many words.
 _ALIKE, _WORDS = 0.8, 8

@@ -31,6 +31,7 @@ _ENCLOSING = (
 _LEFT_OUT: dict[int, str | None] = {
     code: None for first, last in (*_IGNORABLE, *_ENCLOSING) for code in range(first, last + 1)
 }
+#: Code point of the zero-width space.
 _ZERO_WIDTH_SPACE = 0x200B
 _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
 

@@ -57,10 +57,12 @@ _CODE = re.compile(rb"-?0[0-9]+|[-+]?[1-9][0-9]{19,}")
 _GROUPED = re.compile(rb"[-+]?[0-9]{1,3}(?:[, ][0-9]{3})+(?:\.[0-9]*)?")
 _COMMA = re.compile(rb"[-+]?(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9]+)(?:,[0-9]+)?")
 
-# notations that a value fits, as bits; those of numbers have a second set for percent
+#: Notations that a value fits, as bits.
 _PLAIN, _THOUSANDS, _DECIMAL_COMMA = 1, 2, 4
-_PERCENT = 3  # bits that these are shifted by
+#: Bits by which the notations of numbers are shifted for percent.
+_PERCENT = 3
 _ISO, _YEAR_FIRST, _DAY_FIRST, _MONTH_FIRST, _NAMED, _FORMAT = (1 << i for i in range(6, 12))
+#: Further properties of a value, as bits.
 _WHOLE, _IS_CODE, _SAME_DAY = 1 << 12, 1 << 13, 1 << 14
 
 _NUMBERS = (_PLAIN, _THOUSANDS, _DECIMAL_COMMA)
