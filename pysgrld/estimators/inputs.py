@@ -255,7 +255,9 @@ def _numbers(x: Any) -> Array:
     if found.dtype.kind == "c":
         raise UsageError("Complex data not supported: X must be real numbers")
     if isinstance(x, str):
-        raise UsageError("X is one text, wanted a list of texts, one for each document")
+        raise UsageError(
+            "X is one text: wanted a list of texts, or counts, one row for each document"
+        )
     if missing := _missing_text(x):
         raise UsageError(missing)
     if (names := column_names(x)) is not None:

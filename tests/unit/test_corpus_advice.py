@@ -29,7 +29,7 @@ def test_a_missing_text_is_named(missing, kind):
 
 
 def test_one_text_is_not_a_list_of_texts():
-    with pytest.raises(UsageError, match="X is one text, wanted a list of texts"):
+    with pytest.raises(UsageError, match="X is one text: wanted a list of texts"):
         LDA(2, max_iter=2).fit("mice sleep in winter")
 
 
