@@ -20,7 +20,7 @@ _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", 
 _WORTH, _FEW = 0.03, 3
 #: Stop words are looked for among the words of so great a share of the documents.
 _OFTEN = 0.002
-#: Numbers of a document with no recognised language, and of one that is not read yet.
+#: Numbers of a document that fits no language, and of a word that is not classified yet.
 UNKNOWN, _UNSEEN = -1, -2
 
 
