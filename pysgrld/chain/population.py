@@ -129,7 +129,7 @@ class WordSpread:
 
 
 class _Parts(NamedTuple):
-    """What a draw is made of, (K, W) arrays in square roots of probabilities.
+    """Terms of a draw, (K, W) arrays in square roots of probabilities.
 
     Attributes
     ----------

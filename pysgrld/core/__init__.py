@@ -52,11 +52,11 @@ def check_lengths(lengths: Int64s, kept: int, what: str, ids: Int64s | None = No
     lengths : (n,) int64
         Tokens of each document.
     kept : int
-        Sweeps whose topics are counted.
+        Number of sweeps with counted topics.
     what : str
         "document" or "held-out document".
     ids : (n,) int64, optional
-        Positions of the documents, from 0, where they are not all of them.
+        Positions of the documents, from 0, unless all of them are listed.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""Arithmetic of arrays whose results are the same bits on every processor.
+"""Arithmetic of arrays with results that are the same bits on every processor.
 
-NumPy's logarithms and exponentials, and the products that it leaves to a BLAS (``@``, ``np.dot``), round
-differently from one processor to the next. What a result is made of takes them from here. Sums of NumPy
-(``.sum``, ``.mean``, ``np.add.reduceat``, ``np.bincount``) add in an order that no processor changes.
+NumPy's logarithms and exponentials, and the products that it leaves to a BLAS (``@``, ``np.dot``),
+round differently from one processor to the next. Code that computes results uses the functions of
+this module instead. Sums of NumPy (``.sum``, ``.mean``, ``np.add.reduceat``, ``np.bincount``) add
+in an order that no processor changes.
 """
 
 from __future__ import annotations

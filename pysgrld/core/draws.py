@@ -4,8 +4,8 @@
 float32, row w the probabilities of word w in every topic, Kp being K padded with zeros to a multiple of
 16; columns sum to 1. A vector of K shapes is (Kp,) float32. The matrix may hold some words only.
 
-*By topic*: what samples, exports and people have. A block is a matrix (K, V) float32 without padding,
-whose rows sum to 1; a vector of shapes is (1, K).
+*By topic*: the layout of samples and exports. A block is a matrix (K, V) float32 without padding,
+with rows that sum to 1; a vector of shapes is (1, K).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pysgrld.types import Array, Block, Floats, Int32s
 #: A draw by word: every block of the model by its name, "phi", "phi2", ..., "r"; and `WEIGHTS`.
 Draw = dict[str, Floats]
 
-#: Name of the rows that tokens are given topics by, where those are not the rows of phi.
+#: Name of the rows that the topics of tokens are drawn by, if they are not the rows of phi.
 WEIGHTS = "weights"
 
 
@@ -58,10 +58,10 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
 
 
 def weights_of(draw: Draw) -> Floats:
-    """Return the rows that tokens are given topics by: those of phi, unless the sampler has others."""
+    """Return the rows that the topics of tokens are drawn by: phi, unless the sampler has others."""
     return draw[WEIGHTS] if WEIGHTS in draw else draw["phi"]
 
 
 def at_words(draw: Draw, words: Int32s) -> Draw:
-    """Copy a draw whose rows over the vocabulary are those of some words only."""
+    """Copy a draw that has rows over the vocabulary for some words only."""
     return draw | {name: draw[name][words] for name in ("phi", WEIGHTS) if name in draw}

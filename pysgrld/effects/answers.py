@@ -30,9 +30,9 @@ class EffectRequest(NamedTuple):
     formula : str
         Over the columns of the documents.
     contrasts : sequence of (column, first value, second value)
-        What is compared; by default of every column its usual comparisons.
+        Comparisons to make; by default the usual comparisons of every column.
     cluster : str or None
-        Column of whose values each is a cluster of documents.
+        Column with a value for each cluster of documents.
     layer : int or None
         Of a deep model, counted from 1.
     """
@@ -52,9 +52,9 @@ class TopicEffect(NamedTuple):
     first, second : Between
         The share that is predicted at either value, for documents like these.
     difference : Between
-        The second less the first; without bounds where documents are too few to tell.
+        The second less the first; without bounds if the documents are too few.
     surely : int
-        1 where it is surely more than 0, -1 where surely less, else 0.
+        1 if it is surely more than 0, -1 if surely less, else 0.
     """
 
     topic: int
@@ -101,7 +101,7 @@ class Effects:
     shares : (K,) float64
         Mean shares of the topics in the documents.
     draws : int
-        Of the topics; 1 where these are taken as known.
+        Number of draws of the topics; 1 if the topics are taken as known.
     compared : list of TopicsContrasted
     """
 
@@ -237,14 +237,14 @@ def estimated(
     ----------
     asked : EffectRequest
     columns : mapping of str to sequence
-        Values of the columns of all documents, None where there is none; the cluster's, too.
+        Values of the columns of all documents, None for a missing value; the cluster's, too.
     sorting : Sorting
     topics : (K,) int64
         The numbers of the topics.
     take : callable (rows)
         Returns some documents.
     tell : callable (what, done, total)
-        Told how many documents are done.
+        Called with the number of documents that are done.
 
     Raises
     ------
@@ -287,9 +287,10 @@ def effects_of(
     results : Results
     asked : EffectRequest
     added : AddedFiles, optional
-        Columns that the corpus did not keep; without any those of the table that the run was trained on.
+        Columns that the corpus did not keep; without any, the columns of the table that the run was
+        trained on.
     tell : callable (what, done, total)
-        Told how many documents are done.
+        Called with the number of documents that are done.
 
     Raises
     ------
@@ -377,7 +378,7 @@ def _years(moment: str) -> float:
 
 
 def _sorting(results: Results, at: int, topics: Int64s) -> Sorting:
-    """Return how words are sorted to topics; without kept samples these are taken as known."""
+    """Return the sorting of words to topics; without stored samples the topics are taken as known."""
     mean = results.phi(at).T[topics]
     weights = results.weights(at)
     steps = drawn_steps(results)

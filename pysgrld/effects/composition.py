@@ -1,10 +1,11 @@
 """Regression of topics' shares on columns of documents, with all that is unsure in it.
 
-Proportions of documents are drawn under a prior that all documents share. Those of short documents are
-drawn towards it, and a regression on draws understates what columns do (Mislevy 1991). So nothing is
-drawn here: a document's words are sorted to topics by fixed weights, and what this mistakes on average,
-one topic for another, is taken back (Hopkins & King 2010, whose categories are ours without a prior).
-The result is right on average for every document, however short, and so is every mean over documents.
+A prior that all documents share would pull the proportions of short documents towards it, and a
+regression on draws would understate the effects of columns (Mislevy 1991). This module therefore
+draws no proportions. It sorts a document's words to topics by fixed weights, and corrects the
+expected confusion of one topic with another (Hopkins & King 2010, whose categories are ours without
+a prior). The result is right on average for every document, however short, and so is every mean
+over documents.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ class Sorting(NamedTuple):
     Attributes
     ----------
     weights : (V, K) float32
-        Share of each topic in the uses of a word, whoever uses it; any weights would do.
+        Share of each topic in the uses of a word, over all documents; any weights would do.
     back : (S, K, K) float64
-        Inverse, for each draw of the topics, of what documents of one topic alone are sorted to.
+        Inverse, for each draw of the topics, of the matrix of sorted shares of documents with one
+        topic alone.
     """
 
     weights: Floats
@@ -67,7 +69,7 @@ class Sorting(NamedTuple):
         return cls(sorted_to, np.array(back))
 
     def shares(self, documents: Documents) -> Doubles:
-        """Return what the words of documents are sorted to, (n, K); rows sum to 1."""
+        """Return the topic shares of documents after sorting their words, (n, K); rows sum to 1."""
         from scipy.sparse import csr_matrix
 
         shape = len(documents), len(self.weights)
@@ -80,8 +82,8 @@ class Sorting(NamedTuple):
 class Regression:
     """Weighted least squares of shares on columns, over chunks of documents in bounded memory.
 
-    What other documents would have told is drawn by the Bayesian bootstrap (Rubin 1981): documents, or
-    clusters of them, get weights of Exp(1). Kept are X'WX (R, P, P) and X'WU (R, P, K) alone.
+    The Bayesian bootstrap (Rubin 1981) draws the variation over other documents: documents, or
+    clusters of them, get weights of Exp(1). Only X'WX (R, P, P) and X'WU (R, P, K) are stored.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ class Regression:
 
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
-        # columns that are orthogonal, so that single precision does for a year beside a constant
+        # orthogonal columns, so that single precision does for a year next to a constant
         self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
         self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
@@ -151,9 +153,9 @@ class Regression:
         return found
 
     def coefficients(self) -> Doubles:
-        """Return coefficients of what words are sorted to, (1 + R, P, K): unweighted, then weighted.
+        """Return coefficients of the sorted shares, (1 + R, P, K): unweighted, then weighted.
 
-        They are those of orthogonal columns, which `turned` knows.
+        They are the coefficients of orthogonal columns, which `turned` converts.
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
@@ -164,11 +166,11 @@ class Regression:
         return found
 
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
-        """Return what a combination of coefficients, (P,), is stretched by, and its degrees of freedom.
+        """Return the stretch of a combination of coefficients, (P,), and its degrees of freedom.
 
-        Weights of Exp(1) vary a mean of n by (n - 1) / (n + 1) of what the estimate without bias does,
-        and Student's t has n - 1 degrees of freedom. Of a combination in which units have parts l, n is
-        (sum of l^2)^2 / (sum of l^4), and 1 / n of a unit its leverage.
+        Weights of Exp(1) vary a mean of n by (n - 1) / (n + 1) of the unbiased estimate, and
+        Student's t has n - 1 degrees of freedom. For a combination in which units have parts l, n
+        is (sum of l^2)^2 / (sum of l^4), and 1 / n of a unit its leverage.
         """
         way, n, p = self.turned(contrast), self._number, self._design.shape[1]
         if self._units is None:  # in blocks that a processor's cache holds
@@ -228,6 +230,6 @@ class Fit:
 
 
 def weightings_of(draws: int) -> int:
-    """Return a number of weightings that so many draws of the topics have alike."""
+    """Return ``draws`` weightings of the units."""
     draws = max(2, draws)
     return draws * max(1, WEIGHTINGS // draws)

@@ -24,7 +24,7 @@ class Coherence(NamedTuple):
     Attributes
     ----------
     npmi : (K,) float64
-        In [-1, 1]: 0 where words occur together as often as by chance, -1 where they never do.
+        In [-1, 1]: 0 if words occur together as often as by chance, -1 if they never do.
     umass : (K,) float64
         At most about 0; higher is better.
     documents : int
@@ -51,12 +51,12 @@ def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = No
 
     Notes
     -----
-    With D(v) the documents that hold v, and D(v, w) those that hold both::
+    With D(v) the documents that hold v, and D(v, w) the documents that hold both::
 
         NPMI(v, w)  = log(p(v, w) / (p(v) p(w))) / -log p(v, w),  p = D(.)/D
         UMass(v, w) = log((D(v, w) + 1) / D(v)),  v the more probable word of the topic
 
-    NPMI is -1 where D(v, w) = 0, and 0 where both words are in every document.
+    NPMI is -1 if D(v, w) = 0, and 0 if both words are in every document.
     """
     together = meetings(top, source, ids).astype(np.float64)
     alone = np.einsum("kii->ki", together)

@@ -26,13 +26,13 @@ PERPLEXITY = Score("perplexity", "perplexity", 1, whole=False)
 
 
 def visits(held_out: HeldOut | None, sweeps: int = FURTHER_SWEEPS) -> int:
-    """Count token visits of a score: its cost beside that of training.
+    """Count the token visits of a score, to compare its cost with that of training.
 
     Parameters
     ----------
     held_out : HeldOut or None
     sweeps : int
-        Sweeps over observed tokens: by default those of one update of the running perplexity.
+        Sweeps over observed tokens; by default the number of one update of the running perplexity.
     """
     if held_out is None:
         return 0
@@ -104,7 +104,7 @@ class Completion(Scorer):
     def update(self, key: Key, parts: Draw) -> float:
         """Add one posterior sample to the running average, and return the averaged perplexity.
 
-        Each document's chain goes on from the previous sample. ``phi`` is (R, Kp) over `words`.
+        Each document's chain continues from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._add(key, parts, Visiting.CONTINUE)
         return self._perplexity(log(self._mean))  # without what its standard error costs
@@ -141,17 +141,17 @@ class Completion(Scorer):
         return self._reader.figures(self._scored) if self.samples else {}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the average goes on exactly."""
+        """Return the arrays from which the average continues exactly."""
         own = {"mean": self._mean, "samples": np.array([self.samples])}
         return own | self._reader.arrays()
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`.
+        """Continue from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If they are not those of these documents.
+            If the arrays do not fit these documents.
         """
         own = {"mean": self._mean, "samples": np.array([self.samples])}
         put_back(own, arrays, self.prefix)

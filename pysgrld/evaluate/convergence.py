@@ -1,8 +1,8 @@
-"""Diagnostics of chains: split R-hat, which says whether they have mixed, and effective sample sizes.
+"""Diagnostics of chains: split R-hat for mixing, and effective sample sizes.
 
-The definitions are those of Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
+The definitions follow Vehtari, Gelman, Simpson, Carpenter and Bürkner, "Rank-normalization,
 folding, and localization: an improved R-hat", Bayesian Analysis 16 (2021), with the conventions of
-ArviZ, whose numbers these equal.
+ArviZ. The results equal those of ArviZ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from pysgrld.types import Doubles
 
-#: The least draws of a chain that anything can be said of.
+#: Minimum number of draws of a chain for any diagnostic.
 FEWEST = 4
 #: Quantities that are worked on at a time: bounds the memory.
 BLOCK = 512
@@ -28,11 +28,11 @@ class Convergence(NamedTuple):
     Attributes
     ----------
     rhat : array
-        Rank-normalised split R-hat, the greater of bulk and folded; 1 where chains have mixed. NaN
-        of what never changes.
+        Rank-normalised split R-hat, the greater of bulk and folded; 1 for mixed chains. NaN for a
+        constant quantity.
     bulk, tail : array
-        Effective sample sizes: how many independent draws the draws of all chains are worth, in the
-        middle of the distribution and in its 5 % tails.
+        Effective sample sizes of the draws of all chains: in the middle of the distribution, and in
+        its 5 % tails.
     """
 
     rhat: Doubles
@@ -52,13 +52,13 @@ def convergence(draws: Doubles) -> Convergence:
     Returns
     -------
     Convergence
-        Of the shape of the further axes; NaN where a quantity has one, or where N is below 4.
+        Of the shape of the further axes; NaN if a quantity has a NaN, or if N is below 4.
 
     Notes
     -----
-    Folded about the median, R-hat also tells chains of the same centre and different spread apart
-    (Vehtari et al. 2021, section 3). The size in the tails is the smaller of those of the 5 % and 95 %
-    quantiles.
+    Folded about the median, R-hat also distinguishes chains of the same centre and different spread
+    (Vehtari et al. 2021, section 3). The size in the tails is the smaller of the sizes of the 5 %
+    and 95 % quantiles.
     """
     shape = draws.shape[2:]
     flat = np.asarray(draws, np.float64).reshape(*draws.shape[:2], int(np.prod(shape)))
@@ -135,8 +135,8 @@ def _scale_reduction(scores: Doubles) -> Doubles:
 def _effective(draws: Doubles) -> Doubles:
     """Return the effective sample size of all chains together (Vehtari et al. 2021, section 3.2).
 
-    Autocorrelations are summed in pairs as far as Geyer's initial positive sequence goes, each pair
-    no greater than the one before; at most S log10 S of S draws.
+    Autocorrelations are summed in pairs up to the end of Geyer's initial positive sequence, each
+    pair no greater than the one before; at most S log10 S of S draws.
     """
     chains, n, _ = draws.shape
     centred = draws - draws.mean(axis=1, keepdims=True)
@@ -154,7 +154,7 @@ def _effective(draws: Doubles) -> Doubles:
     pairs = max(1, -(-(n - 2) // 2))
     even = rho[: 2 * pairs : 2]
     sums = even + rho[1 : 2 * pairs : 2]
-    # the last pair that is looked at: the first that is not positive, or there are no more
+    # the last pair to be read: the first that is not positive, or the end
     stop = sums <= 0
     last = np.where(stop.any(axis=0), stop.argmax(axis=0), pairs - 1)
     falling = np.minimum.accumulate(sums, axis=0)

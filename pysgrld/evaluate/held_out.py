@@ -80,7 +80,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
 
 
 def pair(observed: Documents, held_out: Documents) -> HeldOut:
-    """Pair two corpora that were split by somebody else: row d of both is the same document.
+    """Pair two corpora that were split elsewhere: row d of both is the same document.
 
     A document that is empty in either is dropped and counted.
 

@@ -33,7 +33,7 @@ def overlap(a: Floats, b: Floats) -> Doubles:
 
 
 class Likeness(NamedTuple):
-    """A measure of how alike topics of different draws are, as functions of two matrices (K, V).
+    """A similarity measure of topics from different draws, as functions of two matrices (K, V).
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def assign(similarity: Doubles) -> Int64s:
     """Assign each row a column, one to one, so that the sum of similarities is largest, (K,).
 
     Shortest augmenting paths (Jonker and Volgenant 1987; Crouse 2016): exact, K cubed at worst, far
-    less where most rows have a partner of their own.
+    less if most rows have a partner of their own.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def assign(similarity: Doubles) -> Int64s:
 
 
 class Matched(NamedTuple):
-    """Topics of several chains, matched one to one with those of the first.
+    """Topics of several chains, matched one to one with the topics of the first.
 
     Attributes
     ----------
@@ -109,8 +109,8 @@ class Matched(NamedTuple):
     common : (C, C, K) float64
         What a topic's counterparts in any two chains have in common.
     has : (C, K) bool
-        Whether a chain has the topic: it is one of the most chains, the first among them, of which any
-        two have `SAME` of the topic in common.
+        Whether a chain has the topic: it belongs to the largest set of chains, the first among
+        them, in which any two have `SAME` of the topic in common.
     """
 
     rows: Int64s
@@ -125,7 +125,7 @@ class Matched(NamedTuple):
 
 
 def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
-    """Match the topics of several chains with those of the first, and say which chains have them.
+    """Match the topics of several chains with the topics of the first, and mark the chains with each.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
 
 
 def finders(common: Doubles) -> list[int]:
-    """Return the chains that have a topic of the first one, as `Matched.has` says it, ascending.
+    """Return the chains that have a topic of the first one, as defined by `Matched.has`, ascending.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def finders(common: Doubles) -> list[int]:
     alike = (common >= SAME).tolist()
 
     def together(chains: Sequence[int]) -> list[int]:
-        # the most of some chains of which any two are alike
+        # the largest set of chains in which any two are similar
         most: list[int] = []
         for i, chain in enumerate(chains):
             if len(chains) - i <= len(most):

@@ -16,20 +16,21 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Int64s, Key
 
 #: Sweeps of a document's chain when it starts, the second half of them kept.
 FRESH_SWEEPS = 50
-#: Sweeps when it goes on from the previous posterior sample, the second half kept: its topics have moved
-#: little, and half of what a visit costs is its beginning and end.
+#: Sweeps of a chain that continues from the previous posterior sample, the second half kept: its
+#: topics have moved little, and half of a visit's cost is its beginning and end.
 FURTHER_SWEEPS = 4
-#: Sweeps before the first of a document's draws: the last state alone counts, as with those that go on.
+#: Sweeps before the first of a document's draws: only the last state counts, as for continued
+#: chains.
 DRAW_SWEEPS = FRESH_SWEEPS // 2
-#: Sweeps from one draw to the next: enough that twenty draws cover the truth where topics overlap.
+#: Sweeps from one draw to the next: enough that twenty draws cover the truth if topics overlap.
 NEXT_DRAW_SWEEPS = 12
 
-#: Stream of the random numbers of proportions: far above those of blocks of topics. A stream is for
-#: entities of 31 bits; those above have further ones.
+#: Stream of the random numbers of proportions: far above the streams of blocks of topics. A stream
+#: is for entities of 31 bits; larger entities have further streams.
 _STREAM, _BITS = 1 << 10, 31
 #: Unit of the counts that parameters which differ add to.
 _FINE = 1 << 32
-#: Where the random numbers of tokens of a layer begin: beyond those of the documents themselves.
+#: First random number of a layer's tokens: beyond the random numbers of the documents themselves.
 _LAYER = 44
 #: Numbers that are worked on together.
 _CELLS = 1 << 22
@@ -41,13 +42,14 @@ class Visiting(Enum):
     A reader knows how long each visit takes; `sweeps_of` has what Gibbs samplers share.
     """
 
-    #: Their kept chains go on from where they are, for the running average.
+    #: Their persistent chains continue, for the running average.
     CONTINUE = "continue"
-    #: Their kept chains go on, and the last state alone counts: one draw of the documents' topics.
+    #: Their persistent chains continue, and only the last state counts: one draw of the documents'
+    #: topics.
     DRAW = "draw"
     #: Chains of their own, forgotten afterwards.
     AFRESH = "afresh"
-    #: New documents, of which the proportions are wanted, each with its own randomness.
+    #: New documents with proportions to be inferred, each with its own randomness.
     NEW = "new"
 
 
@@ -71,7 +73,7 @@ class Sweeps(NamedTuple):
 
 
 def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
-    """Return the sweeps of new documents, whose proportions are wanted; the second half is kept.
+    """Return the sweeps that infer proportions of new documents; the second half is kept.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
 
 
 def sweeps_of_draw(*, fresh: bool) -> Sweeps:
-    """Return the sweeps that lead to a document's next draw, of which the last counts alone.
+    """Return the sweeps that lead to a document's next draw; only the last of them counts.
 
     Parameters
     ----------
@@ -120,9 +122,10 @@ def sweeps_of_draw(*, fresh: bool) -> Sweeps:
 class DocumentDraw(NamedTuple):
     """One draw of documents' proportions and of their tokens' topics, jointly.
 
-    The tokens' topics z are those of the last sweep, and theta ~ Dirichlet(alpha + n) given the counts n
-    of that very z. Means over sweeps, which proportions are inferred from, are no draws: they leave out
-    the uncertainty within a document. So do the tokens' shares n / N, which lack the Dirichlet law.
+    The tokens' topics z come from the last sweep, and theta ~ Dirichlet(alpha + n) given the counts
+    n of that very z. Means over sweeps, from which proportions are inferred, are no draws: they
+    leave out the uncertainty within a document. So do the tokens' shares n / N, which lack the
+    Dirichlet law.
 
     Attributes
     ----------
@@ -164,7 +167,7 @@ class Reader(ABC):
 
     @abstractmethod
     def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
-        """Go on with the documents' kept chains, and draw proportions and tokens of layer ``at``.
+        """Continue the documents' persistent chains, and draw proportions and tokens of layer ``at``.
 
         Raises
         ------
@@ -174,7 +177,7 @@ class Reader(ABC):
 
     @abstractmethod
     def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
-        """Go on with the documents' kept chains, and return every token's topic of layer ``at``, (N,).
+        """Continue the documents' persistent chains, and return each token's topic of layer ``at``, (N,).
 
         Tokens of an entry of the documents follow one another.
 
@@ -194,16 +197,16 @@ class Reader(ABC):
         """Return the share of the tokens of each topic of layer ``at`` as the documents stand, (K,)."""
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they go on exactly."""
+        """Return the state of the documents' chains, from which they continue exactly."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Go on from `arrays`; ``prefix`` is put before their names in messages.
+        """Continue from `arrays`; ``prefix`` is put before their names in messages.
 
         Raises
         ------
         CheckpointError
-            If they are not those of these documents.
+            If the arrays do not fit these documents.
         """
         put_back(self.arrays(), arrays, prefix)
 
@@ -216,7 +219,7 @@ class Readers(NamedTuple):
     layers : tuple of int
         Numbers of topics of each layer.
     longest : int
-        Tokens of the longest document of which a whole visit can be counted.
+        Maximum length of a document, in tokens, for which a whole visit can be counted.
     make : callable (documents, doc_ids, threads)
         Returns a reader of documents over the rows of phi that are given later.
     """
@@ -238,14 +241,15 @@ def proportions_given(
     work: core.Workspace,
     threads: int,
 ) -> Floats:
-    """Draw theta ~ Dirichlet(alpha + n) of documents whose tokens' topics are counted, (n, K) float32.
+    """Draw theta ~ Dirichlet(alpha + n) of documents given their topic counts, (n, K) float32.
 
-    Gammas over their sums. Those of a small alpha are mostly 0 in single precision, and of a document
-    without tokens they may all be: it takes one token of a topic in proportion to alpha, which is the
-    same law, as Dirichlet(alpha) is the mean of Dirichlet(alpha + e_k) over topics k ~ alpha.
+    Gammas over their sums. The gammas of a small alpha are mostly 0 in single precision, and for a
+    document without tokens all of them may be 0. It then takes one token of a topic in proportion
+    to alpha. That is the same law, as Dirichlet(alpha) is the mean of Dirichlet(alpha + e_k) over
+    topics k ~ alpha.
 
-    The kernel knows one shape for all cells and counts beside it: of parameters that differ the least is
-    that shape, and what others have beyond it joins the counts, in units of 2^-32.
+    The kernel takes one shape for all cells, and counts. If parameters differ, the shape is the
+    least of them, and the excess of the others joins the counts, in units of 2^-32.
 
     Parameters
     ----------
@@ -256,7 +260,7 @@ def proportions_given(
         For all topics, or for each.
     key : Key
     ids : (n,) int64
-        Key each document's randomness: no two alike.
+        Key each document's randomness; all keys differ.
     work : Workspace
     threads : int
     """
@@ -324,7 +328,7 @@ def topics_given(
         Of each document, of any sum.
     key : Key
     ids : (n,) int64
-        Key each document's randomness: no two alike.
+        Key each document's randomness; all keys differ.
     at : int
         The layer of the topics, counted from 0.
     """
@@ -337,6 +341,6 @@ def topics_given(
     for begin in range(0, len(rows), each):
         some = slice(begin, begin + each)
         ends = np.cumsum(phi[rows[some]] * theta[of[some]], axis=1)
-        # the first topic whose end is above u of the total: one without weight is never it
+        # the first topic with an end above u of the total: never a topic without weight
         z[some] = np.argmax(ends > u[some, None] * ends[:, -1:], axis=1)
     return z

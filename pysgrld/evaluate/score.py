@@ -1,7 +1,7 @@
 """Scores of held-out documents: what a score is called, its value with its standard error, and scorers.
 
-A scorer scores draws of a model's topics, and averages what they predict over posterior samples: the mean
-is taken of probabilities or densities, before the logarithm.
+A scorer scores draws of a model's topics, and averages their predictions over posterior samples:
+the mean is taken of probabilities or densities, before the logarithm.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class Score:
     whole : bool
         Whether documents are scored whole; else the rest of a document given a part of it.
     unit : str
-        Unit, where the title does not say it.
+        Unit, unless the title has it.
     beside : tuple of (str, str)
-        Whole numbers that are shown beside it: keys of a line of ``metrics.jsonl``, and what they count.
+        Whole numbers that are shown next to the score: keys of a line of ``metrics.jsonl``, and the
+        names of the things counted.
     further : tuple of (str, str, str)
         Further numbers of the scorer (`Scorer.figures`): their keys, titles, and meanings.
     error, point, unigram, pooled : str
@@ -65,7 +66,7 @@ class Score:
             object.__setattr__(self, key, f"{key}_{self.name}")
 
     def show(self, value: float, error: float | None = None) -> str:
-        """Format a value, with its standard error where that is known.
+        """Format a value, with its standard error if that is known.
 
         The error has two significant digits, and the value as many decimals as the error.
         """
@@ -75,7 +76,7 @@ class Score:
         return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
-        """Format the whole numbers that are shown beside it, each after a comma."""
+        """Format the whole numbers that are shown next to the score, each after a comma."""
         return "".join(f", {figures[name]:,} {what}" for name, what in self.beside)
 
 
@@ -184,8 +185,8 @@ class Scorer(ABC):
     samples : int
         Posterior samples in the running average.
     units : int or None
-        Of a score in nats for each document, the tokens or distinct words that a perplexity is per; None
-        where the score is a perplexity.
+        For a score in nats for each document, the tokens or distinct words that a perplexity is
+        per; None if the score is a perplexity.
     """
 
     prefix: str
@@ -215,7 +216,7 @@ class Scorer(ABC):
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Return the mean log probability of a held-out token or whole document under one draw.
 
-        The documents' own variables are one draw, too, that goes on from the last one.
+        The documents' own variables are one draw, too, which continues from the last one.
         """
 
     @abstractmethod
@@ -260,7 +261,7 @@ class Scorer(ABC):
     def shares(self, at: int) -> Doubles | None:
         """Return the share of the tokens that each topic of layer ``at`` had in the last draw, (K,).
 
-        None where documents are scored without giving tokens topics.
+        None if documents are scored without topics of tokens.
         """
         del at
         return None
@@ -269,15 +270,15 @@ class Scorer(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the average goes on exactly: its own, and ``samples``, a copy."""
+        """Return the arrays that continue the average exactly: its own, and ``samples``, a copy."""
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`.
+        """Continue from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If they are not those of these documents.
+            If the arrays do not fit these documents.
         """
         own = self.arrays()
         put_back(own, arrays, self.prefix)
@@ -322,16 +323,16 @@ class DensityScorer(Scorer):
         return self._total - math.log(self.samples)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the average goes on exactly."""
+        """Return the arrays from which the average continues exactly."""
         return {"total": self._total, "samples": np.array([self.samples])}
 
 
 def pooled(scorers: Sequence[Scorer]) -> Estimate:
-    """Return the score of the posterior average over several chains, each of which counts the same.
+    """Return the score of the posterior average over several chains with equal weights.
 
-    The mean is taken of probabilities, or of densities, before the logarithm. Topics need no matching,
-    as what they predict does not depend on their order. The logarithm is concave: the score is never
-    worse than that of the mean of the chains' log probabilities.
+    The mean is taken of probabilities, or of densities, before the logarithm. Topics need no
+    matching, as their predictions do not depend on their order. The logarithm is concave: the score
+    is never worse than that of the mean of the chains' log probabilities.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """A trained admixture, read: a model in which every document has proportions of the topics.
 
-Proportions are inferred under one draw of the topics, or their mean. Draws of documents go on over kept
-samples of the topics: a document's Gibbs chain goes on from sample to sample, and the last sweep of each
-visit alone counts, so that each is one point of the joint posterior of proportions and tokens' topics.
+Proportions are inferred under one draw of the topics, or their mean. Draws of documents continue
+over stored samples of the topics: a document's Gibbs chain continues from sample to sample, and
+only the last sweep of each visit counts. Each is therefore one point of the joint posterior of
+proportions and tokens' topics.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ BLOCK = 4096
 
 
 class AdmixtureFitted(BlockFitted):
-    """A trained run whose documents have proportions of topics, which are scored by completion.
+    """A trained run of a model with documents that have proportions of topics, scored by completion.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class AdmixtureFitted(BlockFitted):
         super().__init__(record, threads, blocks)
         self.readers = readers
 
-    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Infer the topic proportions of documents, (n, K) float64; rows sum to 1.
 
         Documents that are too long for all kept sweeps to be counted are read apart from the others, by
@@ -67,7 +68,7 @@ class AdmixtureFitted(BlockFitted):
         documents : Documents
         ids : (n,) int64
             Key each document's randomness, with the seed.
-        at : int
+        layer : int
             The layer, counted from 0.
 
         Raises
@@ -79,28 +80,28 @@ class AdmixtureFitted(BlockFitted):
         check_lengths(lengths, 1, "document", ids)
         long = lengths > self.readers.longest
         if not (long.any() and (~long).any()):
-            return self._proportions(draw, documents, ids, at)
-        theta = np.empty((len(ids), self.layers[at]))
+            return self._proportions(draw, documents, ids, layer)
+        theta = np.empty((len(ids), self.layers[layer]))
         for chosen in map(np.flatnonzero, (~long, long)):
-            theta[chosen] = self._proportions(draw, documents.take(chosen), ids[chosen], at)
+            theta[chosen] = self._proportions(draw, documents.take(chosen), ids[chosen], layer)
         return theta
 
-    def _proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+    def _proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         reader, words = self._reader(documents, ids)
         key, parts = Key(self.record.options.seed, 0, 0), at_words(draw, words)
-        return reader.theta(key, parts, Visiting.NEW, at)
+        return reader.theta(key, parts, Visiting.NEW, layer)
 
     def _reader(self, documents: Documents, ids: Int64s) -> tuple[Reader, Int32s]:
         """Return a reader of documents over the words that they have, and these words: at least one."""
         batch = compact(documents, ids, 1.0)
         words = batch.words if len(batch.words) else np.zeros(1, np.int32)
-        there = Documents(batch.indptr, batch.indices, batch.counts)
-        return self.readers.make(there, ids, self.threads), words
+        own_batch = Documents(batch.indptr, batch.indices, batch.counts)
+        return self.readers.make(own_batch, ids, self.threads), words
 
     def document_draws(
-        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+        self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the topics of documents, whose chains go on from sample to sample.
+        """Draw the topics of documents with chains that continue from sample to sample.
 
         Parameters
         ----------
@@ -108,9 +109,10 @@ class AdmixtureFitted(BlockFitted):
             Kept samples of the topics.
         documents : Documents
         ids : (n,) int64
-            Key each document's randomness, with the samples' iterations: no two alike.
-        at : int
-            The layer whose topics are meant, counted from 0.
+            Key each document's randomness by the samples' iterations, so that no two keys are
+            equal.
+        layer : int
+            The layer of the topics, counted from 0.
 
         Yields
         ------
@@ -129,47 +131,47 @@ class AdmixtureFitted(BlockFitted):
         reader, words = self._reader(documents, ids)
         for step, sample in samples:
             key = Key(options.seed, options.chain, step)
-            yield reader.draw(key, self.draw_of(sample, words), at)
+            yield reader.draw(key, self.draw_of(sample, words), layer)
 
-    def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
+    def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
         """Draw the topic of every token: that of the last of some sweeps, given the current topics."""
         options = self.record.options
         check_lengths(documents.lengths, 1, "document", ids)
         reader, words = self._reader(documents, ids)
         key = Key(options.seed, options.chain, self.record.step)
-        return reader.token_topics(key, at_words(self.current, words), at)
+        return reader.token_topics(key, at_words(self.current, words), layer)
 
-    def document_prior(self, at: int) -> Doubles | None:
+    def document_prior(self, layer: int) -> Doubles | None:
         """Return the parameters of the Dirichlet prior of documents' proportions, (K,).
 
-        Where they are learned their posterior mean, or else the current ones; None where the model has no
-        alpha, as that prior is no Dirichlet, and nothing of it is taken off the weights.
+        The posterior mean of a learned alpha, or else the current one. None if the model has no
+        alpha: that prior is no Dirichlet, and no share of it is subtracted from the weights.
         """
         if not hasattr(self.record.options, "alpha"):
             return None
-        k, draw = self.layers[at], self.mean or self.current
+        k, draw = self.layers[layer], self.mean or self.current
         if ALPHA_BLOCK in draw:
             return draw[ALPHA_BLOCK][:k].astype(np.float64)
         return np.full(k, float(self.record.options.alpha))
 
-    def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
+    def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the expected share of some documents' tokens that each topic makes, (K,).
 
-        Under the mean topics, without the prior's share; None without documents.
+        Weights under the mean topics, without the prior's share; None without documents.
         """
-        given = documents()
-        if given is None:
+        training = documents()
+        if training is None:
             return None
-        some, ids = given
+        texts, ids = training
         draw = self.mean or self.current
-        prior = self.document_prior(at)
+        prior = self.document_prior(layer)
         if prior is None:
-            prior = np.zeros(self.layers[at])
-        total, mass = np.zeros(self.layers[at]), math.fsum(prior)
+            prior = np.zeros(self.layers[layer])
+        total, mass = np.zeros(self.layers[layer]), math.fsum(prior)
         for begin in range(0, len(ids), BLOCK):
             rows = np.arange(begin, min(begin + BLOCK, len(ids)))
-            part = some.take(rows)
-            theta = self.proportions(draw, part, ids[rows], at)
+            part = texts.take(rows)
+            theta = self.proportions(draw, part, ids[rows], layer)
             total += (theta * (mass + part.lengths[:, None]) - prior).sum(axis=0)
         share: Doubles = np.maximum(total, 0.0)
         return share / share.sum() if share.sum() else None

@@ -1,4 +1,4 @@
-"""A trained run whose topics are blocks of a `pysgrld.chain.blocks` chain, whatever its documents are."""
+"""A trained run with topics in blocks of a `pysgrld.chain.blocks` chain, for any kind of documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
-    """A trained run whose topics are blocks of a chain; a model adds the answers on documents.
+    """A trained run with topics in blocks of a chain; a model adds the methods on documents.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class BlockFitted(Fitted):
         self.blocks = blocks
         #: Blocks that are the prior of another one, by name.
         self.priors = {b.name: blocks[0].name for b in blocks if b.name == ETA_BLOCK}
-        # noise that is the same for all words moves those that a topic does not use no faster
+        # noise that is equal for all words does not speed up the words that a topic does not use
         self.slow_tails = not self.sampler.relative
         self.layers = tuple(b.shape[1] for b in blocks if b.geometry == self.sampler.geometry)
         self.depth = len(self.layers)
@@ -68,7 +68,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """What turns kept draws into draws for other texts like these; None without replicates.
+        """Return the bootstrap of stored draws to other texts like these; None without replicates.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def current(self) -> Draw:
-        """The draw at the newest checkpoint: the last exact one where there are any."""
+        """The draw at the newest checkpoint; the last draw of Gibbs refinement if the run has any."""
         if self.exact:
             with placed(self.record.place):
                 last = last_draw(self.record.arrays)
@@ -107,14 +107,14 @@ class BlockFitted(Fitted):
 
     @cached_property
     def samples(self) -> int:
-        """Posterior samples in the `mean`; 0 where there is none."""
+        """Number of posterior samples in the `mean`; 0 without samples."""
         with placed(self.record.place):
             averages = averages_in(averaged(self.record.arrays))
         return averages.samples if averages.sums else 0
 
     @cached_property
     def mean(self) -> Draw | None:
-        """Mean of all posterior samples; None where there is none."""
+        """Mean of all posterior samples; None without samples."""
         samples = self.samples
         if samples == 0:
             return None
@@ -146,22 +146,22 @@ class BlockFitted(Fitted):
         }
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a kept sample, of these words or of all where None."""
+        """Return the draw of a stored sample, of these words or of all words if None."""
         if words is not None:
             name = self.blocks[0].name
             sample = dict(sample) | {name: sample[name][:, words]}
         return by_word(sample, self.blocks)
 
-    def rows_of(self, sample: Mapping[str, Array], at: int) -> Floats:
+    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics of a layer over the words in a kept sample, (K, V)."""
-        if at == 0:
+        if layer == 0:
             return sample[self.blocks[0].name]
-        phi = self.over_words(self.draw_of(sample), at)
-        return np.ascontiguousarray(phi[:, : self.layers[at]].T)
+        phi = self.over_words(self.draw_of(sample), layer)
+        return np.ascontiguousarray(phi[:, : self.layers[layer]].T)
 
-    def over_words(self, draw: Draw, at: int) -> Floats:
+    def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over the words, (V, Kp) float32."""
-        del at  # there is one layer
+        del layer  # there is one layer
         return draw[self.blocks[0].name]
 
     # ---- priors
@@ -192,5 +192,5 @@ class BlockFitted(Fitted):
         if self.depth > 1 or self.faithful:
             return ()
         state, record = self.states[self.blocks[0].name], self.record
-        found = state.contraction(shares * record.tokens, self.step_size(record.step))
-        return () if found is None else tuple(found.tolist())
+        factors = state.contraction(shares * record.tokens, self.step_size(record.step))
+        return () if factors is None else tuple(factors.tolist())

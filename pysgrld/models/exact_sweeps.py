@@ -1,4 +1,4 @@
-"""The option --exact-sweeps of models that have an exact stage: what it refuses, and its default.
+"""The option --exact-sweeps of models with Gibbs refinement: its checks, and its default.
 
 No NumPy here: help must be instant.
 """
@@ -13,7 +13,7 @@ from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import integer
 from pysgrld.samplers import SAMPLERS
 
-#: Bytes up to which exact chains follow training where nobody asked for them.
+#: Bytes up to which exact chains follow training by default.
 EXACT_BYTES = 2 << 30
 
 EXACT_SWEEPS = Option(
@@ -27,25 +27,25 @@ EXACT_SWEEPS = Option(
 )
 
 
-def check_exact(given: Mapping[str, Any], algo: str) -> None:
+def check_exact(settings: Mapping[str, Any], algo: str) -> None:
     """Refuse exact sweeps after samplers that are exact or draw nothing, and of documents read once.
 
     Raises
     ------
     UsageError
     """
-    if not given.get("exact-sweeps"):
+    if not settings.get("exact-sweeps"):
         return
     if SAMPLERS[algo].whole_corpus or not SAMPLERS[algo].draws:
         raise UsageError(f"--exact-sweeps has no meaning for --algo {algo}: leave it out")
-    if "corpus-size" in given:
+    if "corpus-size" in settings:
         raise UsageError(
             "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"
         )
 
 
 def usual_exact(value: Mapping[str, Any], need: int, *, whole_corpus: bool) -> int | str:
-    """Return the exact sweeps where nobody says: none where they cannot be, or would need much memory.
+    """Return the default number of exact sweeps: 0 if they are impossible, or would need much memory.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ def usual_exact(value: Mapping[str, Any], need: int, *, whole_corpus: bool) -> i
     return 0 if whole_corpus or never or need > EXACT_BYTES else "auto"
 
 
-def exact_bytes(facts: Facts, each: int) -> int:
-    """Return the bytes of exact chains: all documents, topics of their tokens, and ``each`` of topics.
+def exact_bytes(facts: Facts, chain_bytes: int) -> int:
+    """Return the bytes of exact chains: all documents, their tokens' topics, and the topics of chains.
 
     One chain is copied, its topics and tokens alone, to be looked at while the chains continue. A
     replicate has resampled documents, topics of their tokens, topics, their mean, and counts twice.
     """
     from pysgrld.chain.exact import CHAINS
 
-    copied = 4 * facts.tokens + each // 4
-    replicate = 12 * facts.tokens + 2 * each
-    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + each) + max(copied, replicate)
+    copied = 4 * facts.tokens + chain_bytes // 4
+    replicate = 12 * facts.tokens + 2 * chain_bytes
+    return 8 * facts.tokens + CHAINS * (4 * facts.tokens + chain_bytes) + max(copied, replicate)

@@ -35,7 +35,7 @@ from pysgrld.types import (
     noise_inflation,
 )
 
-#: Returns documents and their ids, or None where there are none; may read files.
+#: Returns documents and their ids, or None if they are missing; may read files.
 SomeDocuments = Callable[[], tuple[Documents, Int64s] | None]
 #: Kept samples, one after the other: iterations, and their matrices by name.
 Samples = Iterable[tuple[int, Mapping[str, Array]]]
@@ -44,8 +44,8 @@ Samples = Iterable[tuple[int, Mapping[str, Array]]]
 class Record(Protocol):
     """The record of a run that its model reads: plain values, whatever files they come from.
 
-    ``step``, ``arrays`` and ``place`` are of the newest checkpoint, and raise `CheckpointError`
-    where there is none.
+    ``step``, ``arrays`` and ``place`` describe the newest checkpoint, and raise `CheckpointError`
+    if it is missing.
     """
 
     @property
@@ -78,7 +78,7 @@ class Record(Protocol):
 
 
 class Node(NamedTuple):
-    """A topic, and those of the layer below that it mostly uses.
+    """A topic, and the topics of the layer below that it mostly uses.
 
     Attributes
     ----------
@@ -123,22 +123,24 @@ class Fitted(ABC):
     sample_invariants, state_invariants : mapping of str to Invariant
         Invariants of the arrays of a kept sample, and of a checkpoint, by patterns of their names.
     no_mean : str or None
-        Why draws cannot be averaged, nor topics be followed from draw to draw; None if they can.
+        The reason why draws cannot be averaged, nor topics be followed from draw to draw; None if
+        they can.
     likeness : Likeness or None
-        How topics of different draws are matched; None where they cannot be, and `quantities` are
-        compared.
+        Method that matches the topics of different draws; None if they cannot be matched, and
+        `quantities` are compared instead.
     titles : mapping of str to str
-        Titles of `quantities` by their names; empty where topics are matched.
+        Titles of `quantities` by name; empty if topics are matched.
     draws : bool
         Whether the run has draws from the posterior; a variational approximation has none.
     slow_tails : bool
         Whether the sampler hardly moves the words that a topic does not use.
     signed : bool
-        Whether topics are directions, whose entries may be negative; else they are distributions.
+        Whether topics are points on a sphere, with entries that may be negative; else they are
+        distributions.
     depth : int
         Number of layers.
     remedy : str or None
-        The options of training whose draws are the posterior's; None where there are none.
+        The training options that give draws from the posterior; None if no options do.
     """
 
     kind: str
@@ -162,7 +164,7 @@ class Fitted(ABC):
 
     @cached_property
     def exact(self) -> ExactPlan | None:
-        """The exact stage, whose draws are those of the run; None without any, or any checkpoint."""
+        """Return the Gibbs refinement that made the draws; None without one, or without a checkpoint."""
         try:
             plan = plan_in(self.record.arrays)
         except CheckpointError:
@@ -171,7 +173,7 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """What turns kept draws into draws for other texts like these; None without replicates."""
+        """Return the bootstrap of stored draws to other texts like these; None without replicates."""
         return None
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -181,11 +183,11 @@ class Fitted(ABC):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are the posterior's: those of exact samplers alone.
+        """Whether draws are samples of the posterior: True for exact samplers only.
 
-        Minibatches and documents that start afresh put the means of topics beside the posterior's, by
-        more than its width even where the noise is little. Exact chains that go on from there need some
-        hundred sweeps to leave it.
+        Minibatches and documents that start afresh shift the means of topics away from the
+        posterior's, by more than its width even if the noise is small. Exact chains that continue
+        from there need some hundred sweeps to forget the shift.
         """
         at_rest = self.exact is not None and self.exact.at_rest
         return self.draws and (self.sampler.whole_corpus or at_rest)
@@ -204,12 +206,12 @@ class Fitted(ABC):
 
     @property
     def samples(self) -> int:
-        """Posterior samples in the `mean`; 0 where there is none."""
+        """Number of posterior samples in the `mean`; 0 without samples."""
         return 0
 
     @property
     def mean(self) -> Draw | None:
-        """Mean of all posterior samples; None where there is none."""
+        """Mean of all posterior samples; None without samples."""
         return None
 
     def mean_sample(self) -> dict[str, Floats]:
@@ -218,7 +220,7 @@ class Fitted(ABC):
         Raises
         ------
         UsageError
-            If there is none.
+            If the run has no samples.
         """
         raise UsageError(f"{self.kind} has no mean of its samples")
 
@@ -228,18 +230,18 @@ class Fitted(ABC):
 
     @abstractmethod
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a kept sample, of these words or of all where None."""
+        """Return the draw of a stored sample, of these words or of all words if None."""
 
     @abstractmethod
-    def rows_of(self, sample: Mapping[str, Array], at: int) -> Floats:
+    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics of a layer over the words in a kept sample, (K, V)."""
 
     @abstractmethod
-    def over_words(self, draw: Draw, at: int) -> Floats:
+    def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics of a layer over the words, (V, Kp) float32; columns beyond K are 0."""
 
     def spread_over(self, steps: Sequence[int], most: int) -> list[int]:
-        """Return at most so many of the iterations of kept samples, evenly spaced, the last among them.
+        """Return at most ``most`` iterations of stored samples, evenly spaced, including the last one.
 
         Of an exact stage they are as many of each of its chains, which take turns.
 
@@ -249,19 +251,19 @@ class Fitted(ABC):
             Ascending.
         most : int
         """
-        kept = np.array(steps[::-1], np.int64)
+        order = np.array(steps[::-1], np.int64)
         if self.exact:
-            kept = kept[np.argsort(np.arange(len(kept)) % CHAINS, kind="stable")]
-        return sorted(evenly_spaced(kept, most).tolist())
+            order = order[np.argsort(np.arange(len(order)) % CHAINS, kind="stable")]
+        return sorted(evenly_spaced(order, most).tolist())
 
     def samples_for_new(
         self, steps: Sequence[int], read: Callable[[int], Mapping[str, Array]]
     ) -> Samples:
         """Yield the samples given which documents are drawn that topics were not trained on.
 
-        They are the kept ones, and of exact draws their mean each time. A draw varies by words that few
-        tokens have told of, and a document that had no part in it finds its words in other topics that
-        happen to have more of them; one of training had its part.
+        They are the stored samples; for draws of Gibbs refinement, their mean each time. A draw
+        varies in words with few tokens. A new document finds its words in other topics that happen
+        to have more of them, while a training document had its part in the draw.
 
         Parameters
         ----------
@@ -278,11 +280,11 @@ class Fitted(ABC):
     # ---- documents
 
     @abstractmethod
-    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Return the proportions of a layer's topics in documents, (n, K); rows sum to 1."""
 
     def document_draws(
-        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+        self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
         """Draw the proportions of a layer's topics in documents, and their tokens', for each sample.
 
@@ -295,7 +297,7 @@ class Fitted(ABC):
         """
         raise UsageError(f"documents of {self.kind} have no draws of their topics")
 
-    def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
+    def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
         """Draw the topic of every token of documents, (N,), given the draw at the newest checkpoint.
 
         Tokens of an entry of the documents follow one another. A document's topics depend on its counts
@@ -309,11 +311,11 @@ class Fitted(ABC):
         raise UsageError(f"tokens of {self.kind} have no topics of their own")
 
     @abstractmethod
-    def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
+    def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the share of the corpus that each topic makes up, (K,).
 
-        Topics that have no weight of their own are weighed by some documents of training, None
-        where there are none.
+        The weights of topics without weights of their own come from some training documents; None
+        without documents.
         """
 
     @abstractmethod
@@ -322,13 +324,13 @@ class Fitted(ABC):
 
     # ---- priors
 
-    def document_prior(self, at: int) -> Doubles | None:
-        """Return the Dirichlet parameters of proportions, (K,); None where they have no such prior."""
-        del at
+    def document_prior(self, layer: int) -> Doubles | None:
+        """Return the Dirichlet parameters of proportions, (K,); None if they have no such prior."""
+        del layer
         return None
 
     def word_prior(self) -> float:
-        """Return the Dirichlet parameter of a topic's words: eta, or its mean where it is learned."""
+        """Return the Dirichlet parameter of a topic's words: eta, or its mean if it is learned."""
         learned = self.learned()
         if ETA_BLOCK in learned:
             return float(learned[ETA_BLOCK][0])
@@ -340,13 +342,13 @@ class Fitted(ABC):
 
     # ---- topics
 
-    def shown(self, at: int) -> Int64s:
-        """Return the topics of a layer that are worth showing, ascending."""
-        return np.arange(self.layers[at])
+    def shown(self, layer: int) -> Int64s:
+        """Return the active topics of a layer, ascending."""
+        return np.arange(self.layers[layer])
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """Names of the slices of time, the earliest first; none where topics do not change."""
+        """Names of the slices of time, the earliest first; empty if topics do not change."""
         return ()
 
     def in_slices(self, draw: Draw) -> Floats:
@@ -360,11 +362,11 @@ class Fitted(ABC):
         raise UsageError(f"topics of {self.kind} do not change with time")
 
     def counts(self) -> Int64s | None:
-        """Count the training documents of each component; None where documents have several topics."""
+        """Count the training documents of each component; None if documents have several topics."""
         return None
 
     def numbers(self) -> dict[str, int]:
-        """Return the numbers that are shown beside the score, of the newest checkpoint, by name."""
+        """Return the metrics of the newest checkpoint that are shown next to the score, by name."""
         return {}
 
     def beside(self) -> dict[str, Doubles]:
@@ -372,9 +374,9 @@ class Fitted(ABC):
         return {}
 
     def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
-        """Return the topics of the top layer in use, each with those below it and its top words.
+        """Return the tree of active topics from the top layer down, each with its top words.
 
-        None where topics do not use other topics.
+        None if topics do not use other topics.
         """
         del vocabulary, words
         return None
@@ -397,16 +399,16 @@ class Fitted(ABC):
         return Schedule(*options.step_size)(max(0, step - options.warm_up))
 
     def noise(self, step: int) -> float | None:
-        """Return how much minibatch noise inflates the variance of draws given the counts, at a step.
+        """Return the inflation of the variance of draws by minibatch noise at a step, given the counts.
 
-        1 for exact samplers, None for those of which it is not known.
+        1 for exact samplers, None if the factor is not known.
         """
         if not (self.sampler.inflates or self.sampler.whole_corpus):
             return None
         record = self.record
         whole = self.sampler.whole_corpus or self.exact is not None
         if whole or record.options.keep_documents is not None:
-            return 1.0  # an iteration sees all documents, each where the last one left it
+            return 1.0  # an iteration visits all documents; each continues from its last visit
         h = self.step_size(step) * self.rate
         return noise_inflation(h, record.documents, record.options.minibatch)
 

@@ -1,6 +1,6 @@
-"""Every option of training, said once: those that all models share, each model's, and each sampler's own.
+"""Every option of training: shared by all models, of one model, or of one sampler.
 
-Also what they mean together: model, sampler and preset; contradictions are refused.
+Also the meaning of options together: model, sampler and preset; contradictions are refused.
 
 The command line, its help, ``config.json`` and the checks are made from this table. No NumPy here: help
 must be instant.
@@ -28,13 +28,13 @@ PRESETS: dict[str, Preset] = {
 
 def _kind() -> dict[str, Option]:
     """Return the options that choose a model, a sampler and a preset: their values are the tables'."""
-    first, *others = all_models()
+    first, *other_models = all_models()
     # a sampler of one model alone needs no words
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
-        f"{model.name} with {', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in said))}; "
-        for model in others
-        if (said := {n for n in model.implied_by if n not in SAMPLERS or n in shared})
+        f"{model.name} with {', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in implying))}; "
+        for model in other_models
+        if (implying := {n for n in model.implied_by if n not in SAMPLERS or n in shared})
     )
     return {
         "algo": Option(
@@ -66,37 +66,37 @@ def _kind() -> dict[str, Option]:
 
 def _all() -> dict[str, Option]:
     """Return all options in the order of help: what models are, then how they are trained."""
-    found = _kind()
+    options = _kind()
     shared = dict(SHARED)
     for name, option in SHARED.items():  # help shows other defaults of models
-        others = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
-        shared[name] = option._replace(shown="; ".join([option.shown, *others]))
-    found = {"topics": shared["topics"]} | found  # which most people choose, and nothing else
-    found |= {name: option for name, option in shared.items() if option.group == "Model"}
+        other_defaults = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
+        shared[name] = option._replace(shown="; ".join([option.shown, *other_defaults]))
+    options = {"topics": shared["topics"]} | options  # which most people choose, and nothing else
+    options |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
-        found |= model.options
+        options |= model.options
     of_samplers = options_of_samplers(tuple(SAMPLERS))
     for name, option in of_samplers.items():
         if users := [f"--model {m.name}" for m in all_models() if name in m.options]:
             samplers, _, meaning = option.help.partition(": ")
             of_samplers[name] = option._replace(help=f"{', '.join([samplers, *users])}: {meaning}")
-    return found | shared | of_samplers
+    return options | shared | of_samplers
 
 
 #: All options, by the name that is typed.
 OPTIONS: dict[str, Option] = _all()
 
-#: Options that may change at every start: budget, resources, how often one looks, where it lies.
+#: Options that may change at every start: budget, resources, spacing of progress, location.
 FREE = frozenset(name for name, option in OPTIONS.items() if option.free)
 
 
 #: Options without meaning for a sampler that sees the whole corpus in every iteration.
 _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts", "corpus-size"}
-#: Options without meaning for a sampler whose states are no draws from the posterior.
+#: Options that are refused for a sampler without draws from the posterior.
 _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
-def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def preset_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the defaults of the preset that is asked for, for the algorithm that is.
 
     Raises
@@ -104,18 +104,18 @@ def preset_of(given: Mapping[str, Any]) -> dict[str, Any]:
     UsageError
         If the preset has none for that algorithm.
     """
-    name = given.get("preset")
+    name = settings.get("preset")
     if name is None:
         return {}
     values = {n: value for n, value in PRESETS[name].items() if n != "algos"}
     algos = PRESETS[name].get("algos", {values["algo"]: {}})
-    algo = given.get("algo", values["algo"])
+    algo = settings.get("algo", values["algo"])
     if algo not in algos:
         raise UsageError(f"--preset {name} is for --algo {', '.join(algos)}, not {algo}")
     return {**values, **algos[algo], "algo": algo}
 
 
-def kind_of(given: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
+def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     """Return the sampler and the model that options mean.
 
     Raises
@@ -123,20 +123,20 @@ def kind_of(given: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     UsageError
         If a preset is asked for that has no settings for the algorithm.
     """
-    preset = preset_of(given)
-    algo = given.get("algo", preset.get("algo"))
-    name = given.get("model", preset.get("model"))
-    implied = (m for m in all_models() if m.implied_by & {*given, algo})
+    preset = preset_of(settings)
+    algo = settings.get("algo", preset.get("algo"))
+    name = settings.get("model", preset.get("model"))
+    implied = (m for m in all_models() if m.implied_by & {*settings, algo})
     model = model_of(name) if name is not None else next(implied, all_models()[0])
     return SAMPLERS[algo or model.algorithms[0]], model
 
 
-def check_usage(given: Mapping[str, Any]) -> None:
+def check_usage(settings: Mapping[str, Any]) -> None:
     """Refuse options that contradict each other, or that the sampler or the model has no use for.
 
     Parameters
     ----------
-    given : mapping
+    settings : mapping
         Options that were given, parsed, by the names of `OPTIONS`.
 
     Raises
@@ -144,7 +144,7 @@ def check_usage(given: Mapping[str, Any]) -> None:
     UsageError
         Naming the first that is wrong.
     """
-    sampler, model = kind_of(given)
+    sampler, model = kind_of(settings)
     # what would only shape the steps of other samplers
     owned = {name for other in SAMPLERS.values() for name in other.options}
     unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
@@ -152,35 +152,35 @@ def check_usage(given: Mapping[str, Any]) -> None:
         unused |= _OF_MINIBATCHES - sampler.takes
     if not sampler.draws:
         unused |= _OF_DRAWS
-    for name in given:
+    for name in settings:
         if name in unused:
             raise UsageError(f"--{name} has no meaning for --algo {sampler.name}: leave it out")
-    for name in given:
-        own = {*model.options, *sampler.options}
-        if name not in own and any(name in m.options for m in all_models()):
+    for name in settings:
+        own_options = {*model.options, *sampler.options}
+        if name not in own_options and any(name in m.options for m in all_models()):
             raise UsageError(f"--{name} has no meaning for --model {model.name}: leave it out")
-        if why := model.refuses.get(name):
-            raise UsageError(f"--{name} has no meaning for --model {model.name}: {why}")
+        if reason := model.refuses.get(name):
+            raise UsageError(f"--{name} has no meaning for --model {model.name}: {reason}")
     if sampler.name not in model.algorithms:
-        typed = sorted(model.implied_by & set(given))
+        typed = sorted(model.implied_by & set(settings))
         named = (
             f"--model {model.name} is"
-            if "model" in given or not typed
+            if "model" in settings or not typed
             else (f"--{typed[0]} means --model {model.name}, which is")
         )
         raise UsageError(f"{named} sampled by {', '.join(model.algorithms)}, not by {sampler.name}")
-    for name, what in model.needs.items():
-        if name not in given:
-            raise UsageError(f"--model {model.name} needs --{name}: {what}")
-    _check_learned(given, sampler, model)
+    for name, need in model.needs.items():
+        if name not in settings:
+            raise UsageError(f"--model {model.name} needs --{name}: {need}")
+    _check_learned(settings, sampler, model)
     if sampler.check:
-        sampler.check(given)
-    model.check(given, sampler.name)
-    for wrong in _contradictions(given, sampler):
+        sampler.check(settings)
+    model.check(settings, sampler.name)
+    for wrong in _contradictions(settings, sampler):
         raise UsageError(wrong)
 
 
-def _check_learned(given: Mapping[str, Any], sampler: Sampler, model: Model[Any]) -> None:
+def _check_learned(settings: Mapping[str, Any], sampler: Sampler, model: Model[Any]) -> None:
     """Refuse priors to be learned that the model or the sampler cannot learn.
 
     Raises
@@ -188,7 +188,7 @@ def _check_learned(given: Mapping[str, Any], sampler: Sampler, model: Model[Any]
     UsageError
     """
     for name in ("alpha", "eta"):
-        if not isinstance(given.get(name), str):
+        if not isinstance(settings.get(name), str):
             continue
         if name not in model.learns:
             raise UsageError(
@@ -202,14 +202,14 @@ def _check_learned(given: Mapping[str, Any], sampler: Sampler, model: Model[Any]
             )
 
 
-def check_shared(given: Mapping[str, Any]) -> None:
+def check_shared(settings: Mapping[str, Any]) -> None:
     """Refuse options of a chain that several processes cannot train together.
 
     Raises
     ------
     UsageError
     """
-    sampler, model = kind_of(given)
+    sampler, model = kind_of(settings)
     if not model.adds_up:
         raise UsageError(f"--mpi: --model {model.name} is trained by one process: leave --mpi out")
     if sampler.serial:
@@ -217,39 +217,39 @@ def check_shared(given: Mapping[str, Any]) -> None:
             f"--mpi: --algo {sampler.name} draws the topics of all tokens one after the other, in one "
             "process: leave --mpi out, or give --algo gibbs"
         )
-    if "corpus-size" in given:
+    if "corpus-size" in settings:
         raise UsageError(
             "--mpi: --corpus-size reads a stream, which one process does: build the corpus first, with "
             "'sgmc corpus build', and train on what it writes"
         )
 
 
-def _contradictions(given: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
-    """List the contradictions between shared options, those of held-out documents last."""
-    if not sampler.draws and given.get("step-size", (1.0,))[0] > 1.0:
+def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[str]:
+    """List the contradictions between shared options, with held-out documents last."""
+    if not sampler.draws and settings.get("step-size", (1.0,))[0] > 1.0:
         yield f"--step-size of {sampler.name} is the weight of a minibatch: A must be at most 1"
-    sweeps = given.get("sweeps")
-    if sweeps is not None and given.get("kept-sweeps", 1) > sweeps:
-        yield f"--kept-sweeps {given['kept-sweeps']} is above --sweeps {sweeps}"
-    fewest, most = given.get("min-df"), given.get("max-df")
+    sweeps = settings.get("sweeps")
+    if sweeps is not None and settings.get("kept-sweeps", 1) > sweeps:
+        yield f"--kept-sweeps {settings['kept-sweeps']} is above --sweeps {sweeps}"
+    fewest, most = settings.get("min-df"), settings.get("max-df")
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         yield f"--min-df {fewest} is above --max-df {most}: no word would be left"
-    if "corpus-size" in given and "epochs" in given:
+    if "corpus-size" in settings and "epochs" in settings:
         yield "--epochs has no meaning for --corpus-size: the corpus is read once"
-    if "shuffle-buffer" in given and "corpus-size" not in given:
+    if "shuffle-buffer" in settings and "corpus-size" not in settings:
         yield "--shuffle-buffer has a meaning with --corpus-size only: leave it out"
-    if ("observed-corpus" in given) != ("held-out-corpus" in given):
+    if ("observed-corpus" in settings) != ("held-out-corpus" in settings):
         yield "--observed-corpus and --held-out-corpus go together: give both"
-    sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in given]
+    sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in settings]
     if len(sources) > 1:
         yield f"--{sources[0]} and --{sources[1]} both name held-out documents: give one"
-    if "observed" in given and "observed-corpus" in given:
+    if "observed" in settings and "observed-corpus" in settings:
         yield "--observed has no meaning for a split made by others: leave it out"
-    timed = given.get("time-limit", "auto") != "auto"
-    if given.get("holdout") == 0 and not timed and not {"epochs", "iterations"} & set(given):
+    timed = settings.get("time-limit", "auto") != "auto"
+    if settings.get("holdout") == 0 and not timed and not {"epochs", "iterations"} & set(settings):
         yield (
             "--holdout 0 leaves nothing to see when it has settled: give --epochs, --iterations or "
             "--time-limit"
         )
-    if isinstance(given.get("holdout"), float) and given["holdout"] >= 1.0:
+    if isinstance(settings.get("holdout"), float) and settings["holdout"] >= 1.0:
         yield "--holdout 1.0 would hold out every document: give a share below 1"

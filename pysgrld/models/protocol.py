@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 #: A model's own class of resolved options.
 R = TypeVar("R", bound=Resolved)
 
-#: A paper's published settings, as defaults; those under "algos" are for one of its algorithms.
+#: A paper's published settings, as defaults; the settings under "algos" apply to one of its
+#: algorithms.
 Preset = Mapping[str, Any]
 
 
@@ -39,7 +40,7 @@ class Extent(NamedTuple):
     threads : int
     held_out : HeldOut or None
     shared : bool
-        Whether other processes have a part of each minibatch, whose counts come here.
+        Whether other processes own a part of each minibatch and send its counts to this one.
     """
 
     distinct: int
@@ -50,12 +51,12 @@ class Extent(NamedTuple):
 
 
 class CorpusFacts(NamedTuple):
-    """The facts that a model knows of the training corpus beside its minibatches.
+    """The facts that a model knows of the training corpus in addition to its minibatches.
 
     Attributes
     ----------
     words, tokens : int
-        Vocabulary V, and training tokens as far as is known.
+        Vocabulary V, and the number of training tokens, if it is known.
     """
 
     words: int
@@ -69,7 +70,7 @@ class RunOn(NamedTuple):
     ----------
     threads : int
     waiting : callable
-        Called now and then while there is no minibatch yet; may raise, to stop.
+        Called at intervals while no minibatch is ready; may raise, to stop.
     comm : Communicator
         Processes that train the chain together.
     """
@@ -89,7 +90,7 @@ class Model(ABC, Generic[R]):
     algorithms : tuple of str
         Samplers that it may have; the first is the default.
     implied_by : frozenset of str
-        Options and algorithms that mean this model where no ``--model`` is given.
+        Options and algorithms that imply this model if ``--model`` is not set.
     options : mapping
         Options of this model alone, by name.
     needs : mapping
@@ -105,23 +106,24 @@ class Model(ABC, Generic[R]):
     reads : str
         Module and name of the class of its trained runs, imported likewise.
     minibatch : int
-        Documents of a minibatch, where the corpus is large enough.
+        Documents of a minibatch, if the corpus is large enough.
     minibatch_tokens : int
         Tokens of a minibatch, at least, of samplers that draw: of short documents it has more.
     short_sweeps : int
         Sweeps of a document at a visit of a short chain (``--starts``), at most.
     steps_all : bool
-        Whether an iteration may step all topics in all words, whatever the minibatch has: then
-        minibatches are larger where that would take longer than sampling.
+        Whether an iteration may step all topics in all words, whatever the minibatch has.
+        Minibatches are then larger if the steps would take longer than sampling.
     spacing : int
         Iterations between posterior samples, at least.
     learns : frozenset of str
         Options of priors that may be learned along with the topics.
     expected_topics : int or None
-        Topics that memory, samples on disk and steps are planned for; None: those that are asked for.
+        Number of topics that memory, samples on disk and steps are planned for; None: the number of
+        ``--topics``.
     adds_up : bool
-        Whether what is found in documents is integers that ranks add up, so that several processes may
-        train one chain.
+        Whether the statistics of documents are integers that ranks add up, so that several
+        processes may train one chain.
     """
 
     name: str
@@ -151,7 +153,7 @@ class Model(ABC, Generic[R]):
 
     @property
     def fitted(self) -> type[Fitted]:
-        """The class of its trained runs, made of a `Record` and a number of threads."""
+        """The class of its trained runs, constructed from a `Record` and a number of threads."""
         return cast("type[Fitted]", _imported(self.reads))
 
     @property
@@ -161,7 +163,7 @@ class Model(ABC, Generic[R]):
 
     # ---- options
 
-    def check(self, given: Mapping[str, Any], algo: str) -> None:
+    def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse options of this model that contradict each other.
 
         Raises
@@ -170,27 +172,27 @@ class Model(ABC, Generic[R]):
         """
         return  # nothing contradicts
 
-    def time(self, given: Mapping[str, Any]) -> tuple[str, str | int] | None:
+    def time(self, settings: Mapping[str, Any]) -> tuple[str, str | int] | None:
         """Return the column by which documents are put in slices of time, and what a slice is.
 
-        None where the model knows no time. A slice is as `pysgrld.corpus.slices.slicing_of` takes it.
+        None if the model knows no time. A slice is as `pysgrld.corpus.slices.slicing_of` takes it.
         """
-        del given
+        del settings
         return None
 
     @abstractmethod
     def resolve(
-        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+        self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Fill in the model's own defaults, and its defaults of shared options, in place.
 
         Parameters
         ----------
         value : dict
-            Values by option, None where nothing was said; ``topics``, ``eta`` and ``sweeps`` must be
-            resolved here.
-        said : frozenset of str
-            Options that a person or a preset has said.
+            Values by option, None for an option that was not set; ``topics``, ``eta`` and
+            ``sweeps`` must be resolved here.
+        user_set : frozenset of str
+            Options that the user or a preset has set.
         facts : Facts
             The corpus that they are resolved for.
         whole_corpus : bool
@@ -198,12 +200,12 @@ class Model(ABC, Generic[R]):
         """
 
     def remarks(self, options: R, facts: Facts) -> Iterator[str]:
-        """Say what a person should know of these options on this corpus, before training starts."""
+        """Return remarks for the user on these options for this corpus, before training starts."""
         return iter(())
 
     @abstractmethod
     def memory(self, options: R, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Return the bytes that a run will need, by what they are for."""
+        """Return the bytes that a run will need, by purpose."""
 
     # ---- training
 
@@ -218,7 +220,7 @@ class Model(ABC, Generic[R]):
         """Start a Markov chain of the model."""
 
     def short_chain(self, options: R, stream: Epochs, corpus: CorpusFacts, run_on: RunOn) -> Chain:
-        """Start one of the short chains in clusters of whose topics training begins (``--starts``).
+        """Start one of the short chains; training begins with clusters of their topics (``--starts``).
 
         Parameters
         ----------
@@ -232,17 +234,17 @@ class Model(ABC, Generic[R]):
         Returns
         -------
         Chain
-            Whose draws have ``phi`` over the words, (V, K or more).
+            A chain with draws that have ``phi`` over the words, (V, K or more).
         """
         from pysgrld.corpus.minibatches import Epochs
 
-        own = Epochs.of(options, stream.source, stream.train)
-        return self.chain(options, own, corpus, run_on)
+        epochs = Epochs.of(options, stream.source, stream.train)
+        return self.chain(options, epochs, corpus, run_on)
 
     def exact_chains(
         self, options: R, chain: Chain, threads: int, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return the chains that draw exactly from where a chain of training has ended; none by default.
+        """Return the Gibbs-refinement chains that start at the end of a training chain; none by default.
 
         Parameters
         ----------
@@ -264,5 +266,5 @@ class Model(ABC, Generic[R]):
 def _imported(place: str) -> type:
     """Return the class of this name in the module of this name."""
     module, _, name = place.rpartition(".")
-    found: type = getattr(import_module(module), name)
-    return found
+    loaded: type = getattr(import_module(module), name)
+    return loaded

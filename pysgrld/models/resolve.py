@@ -23,7 +23,7 @@ from pysgrld.samplers import SAMPLERS, SamplerFacts
 AFRESH = FRESH_SWEEPS // FURTHER_SWEEPS
 #: Documents of a stream that are held for shuffling: a few megabytes, some seconds of reading.
 SHUFFLE_BUFFER = 10_000
-#: Where fewer full samples than this fit on disk, top-word samples are kept beside them.
+#: If fewer full samples than this fit on disk, the run stores top-word samples, too.
 FEW = 40
 
 
@@ -35,14 +35,14 @@ class Resolution(NamedTuple):
     options : Resolved
         Resolved options, of the model's own class.
     defaults : list of str
-        Names of those that neither a person nor a preset has said, sorted.
+        Names of the options that neither the user nor a preset has set, sorted.
     """
 
     options: Resolved
     defaults: list[str]
 
 
-def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
+def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     """Resolve every option to a plain value.
 
     Nothing here depends on the budget, the clock or the number of threads: a longer run must begin
@@ -50,24 +50,24 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
 
     Parameters
     ----------
-    given : mapping
+    user_values : mapping
         Options that were given, parsed (see `pysgrld.models.options`).
     facts : Facts
 
     Raises
     ------
     UsageError
-        If an option has no meaning for such a corpus or prior.
+        If an option cannot be combined with such a corpus or prior.
     """
-    preset = preset_of(given)
-    sampler, model = kind_of(given)
+    preset = preset_of(user_values)
+    sampler, model = kind_of(user_values)
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
-    value |= {**preset, **given, "algo": sampler.name, "model": model.name}
-    said = frozenset({*preset, *given})
-    model.resolve(value, said, facts, whole_corpus=sampler.whole_corpus)
+    value |= {**preset, **user_values, "algo": sampler.name, "model": model.name}
+    user_set = frozenset({*preset, *user_values})
+    model.resolve(value, user_set, facts, whole_corpus=sampler.whole_corpus)
     k = model.expected_topics or int(value["topics"])
     d, whole = facts.documents, sampler.whole_corpus
-    # fewer documents where the model's number is a quarter of the corpus or 80,000 tokens; more where
+    # fewer documents if the model's number is a quarter of the corpus or 80,000 tokens; more if
     # they are short
     long_ones = 80_000 * d // max(1, facts.tokens)
     short_ones = int(model.minibatch_tokens / facts.length) if sampler.draws else 0
@@ -99,14 +99,14 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
     settings = sampler.resolved(value, usual)
     if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
         # stepping all cells takes no longer than sampling; steps are as long as without that
-        each = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
-        worth = math.ceil(k * facts.words * TRAINING.cell / each)
-        value["minibatch"] = max(usual.minibatch, min(worth, -(-d // 4)))
+        document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
+        enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
+        value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))
         settings = sampler.resolved(value, known(value["minibatch"]))
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))
-    if "starts" not in said and (value["starts"] or 1) > 1:
+    if "starts" not in user_set and (value["starts"] or 1) > 1:
         sweeps = min(value["sweeps"], model.short_sweeps)
         visited = facts.tokens * value["minibatch"] / d * sweeps
         value["starts"] = affordable_starts(
@@ -118,23 +118,23 @@ def resolve(given: Mapping[str, Any], facts: Facts) -> Resolution:
         usual = usual._replace(warm_up=value["warm-up"])
         value["step-size"] = sampler.default_step(usual, settings)
     if value["sample-every"] in (None, "auto"):
-        # where documents are scored whole, an iteration costs far more a cell than a sample does
+        # if documents are scored whole, a cell costs far more in an iteration than in a sample
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
         read = min(tokens, facts.words / 2)  # rows that wait are few of the words
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
-        if not sampler.draws:  # documents have no chains that go on, and nothing is kept
+        if not sampler.draws:  # documents have no persistent chains
             sample = Work(AFRESH * facts.score_visits, 0)
         training = Work(tokens * value["sweeps"], stepped)
         value["sample-every"] = sample_spacing(sample, training, k, model.spacing)
-    kept = (1 << 30) // max(1, 4 * k * facts.rows)
-    asked = value["samples"] if sampler.draws else 0
-    value["samples"] = min(asked, max(1, kept))
-    few = value["samples"] < min(asked, FEW) and "top-word-samples" not in model.refuses
+    samples_on_disk = (1 << 30) // max(1, 4 * k * facts.rows)
+    n_samples = value["samples"] if sampler.draws else 0
+    value["samples"] = min(n_samples, max(1, samples_on_disk))
+    few = value["samples"] < min(n_samples, FEW) and "top-word-samples" not in model.refuses
     if value["top-word-samples"] is None:
-        value["top-word-samples"] = asked if few else 0
-    return Resolution(model.resolved.of(value, settings), sorted(set(OPTIONS) - said))
+        value["top-word-samples"] = n_samples if few else 0
+    return Resolution(model.resolved.of(value, settings), sorted(set(OPTIONS) - user_set))
 
 
 def restored(values: Mapping[str, Any]) -> Resolved:
@@ -145,24 +145,24 @@ def restored(values: Mapping[str, Any]) -> Resolved:
     values : mapping
         By the names of options; ``model`` and ``algo`` are known ones.
     """
-    found: Resolved = model_of(values["model"]).resolved.of(
+    resolved: Resolved = model_of(values["model"]).resolved.of(
         values, SAMPLERS[values["algo"]].settings_class.of(values)
     )
-    return found
+    return resolved
 
 
 #: Work of training for that of a posterior sample, at least: samples take an eleventh of both.
 BETWEEN_SAMPLES = 10
 #: Token visits of training for one of a look at the current topics, at least.
 BETWEEN_LOOKS = 40
-#: Nanoseconds of a token visit without those for each topic.
+#: Nanoseconds of a token visit, without the part that grows with the topics.
 VISIT = 25.0
 #: What a cell of a lazy row that is touched costs, in steps of one that is not lazy.
 TOUCHED = 2
 
 
 class UnitTimes(NamedTuple):
-    """Nanoseconds that a unit of work takes, beside `VISIT` for a token visit.
+    """Nanoseconds that a unit of work takes, in addition to `VISIT` for a token visit.
 
     Attributes
     ----------
@@ -176,11 +176,11 @@ class UnitTimes(NamedTuple):
     cell: float
 
     def visit(self, topics: int) -> float:
-        """Return the nanoseconds of a token visit with so many topics."""
+        """Return the nanoseconds of a token visit with ``topics`` topics."""
         return VISIT + self.topic * topics
 
 
-#: Cells are stepped in training; those of a sample are averaged and written.
+#: Training steps cells; a sample averages and writes them.
 TRAINING, SAMPLE = UnitTimes(0.05, 2.5), UnitTimes(0.07, 9.0)
 
 
@@ -208,7 +208,7 @@ def sample_spacing(sample: Work, iteration: Work, topics: int, least: int) -> in
     topics : int
         K.
     least : int
-        The spacing where a sample costs nothing.
+        The spacing if a sample costs nothing.
     """
     taken, between = (  # nanoseconds on one thread
         max(1.0, work.visits * unit.visit(topics) + work.cells * unit.cell)
@@ -223,7 +223,7 @@ def look_spacing(held_out: HeldOut | None, training: float) -> int:
     Parameters
     ----------
     held_out : HeldOut or None
-        Documents whose chains every look starts afresh.
+        Documents with chains that start afresh at every evaluation.
     training : float
         Token visits of an iteration; what else it does counts for nothing.
     """

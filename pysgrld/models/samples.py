@@ -1,10 +1,10 @@
 """Kept samples of topics: the invariants of their arrays, and top-word samples.
 
-A top-word sample has the most probable words of every topic alone, for runs of which few full samples fit
-on disk. All rows of a draw are brought up to date for one, also those that lazy samplers left behind: the
-gamma variate that a row waits for has no upper bound, so each may be among the most probable; and the
-sums of the topics are exact for all rows together only. So a top-word sample is a part of the full one of
-its iteration, to the bit.
+A top-word sample has only the most probable words of every topic, for runs that can store few full
+samples on disk. All rows of a draw are brought up to date for one, including lazy rows. The gamma
+variate of a lazy row has no upper bound, so each row may be among the most probable. The sums of
+the topics are exact for all rows together only. A top-word sample is therefore a part of the full
+sample of its iteration, to the bit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ STATE = {"g": Invariant(Condition.NOT_NEGATIVE), "*.g": Invariant(Condition.NOT_
 
 #: Words that a top-word sample has of each topic.
 WORDS = 256
-#: Invariants of its arrays: ``words`` are the ids, ``phi`` what they have, the most probable first.
+#: Invariants of its arrays: ``words`` are the ids, ``phi`` their probabilities, the most probable
+#: first.
 TOP_WORDS = {"words": Invariant(Condition.FINITE), "phi": Invariant(Condition.FINITE)}
 
 #: The next topic's words are looked for above this share of the last topic's least value.
@@ -45,15 +46,15 @@ def top_word_sample(phi: Floats) -> dict[str, Array]:
     Returns
     -------
     dict
-        ``words`` (K, n) uint32 and ``phi`` (K, n) float32, n being 256, or V if less. The most probable
-        words come first, and of equal ones those of smaller number.
+        ``words`` (K, n) uint32 and ``phi`` (K, n) float32, n being 256, or V if less. The most
+        probable words come first, and of equal ones the word with the smaller number.
     """
     k, v = phi.shape
     n = width(v)
     words = np.empty((k, n), np.uint32)
     least = 0.0
     for row, values in enumerate(phi):
-        # few values are sorted where those above a guess are enough
+        # sort few values if the values above a guess are enough
         places = np.flatnonzero(values >= least)
         if len(places) < n:
             places = np.flatnonzero(values >= np.partition(values, v - n)[-n])
@@ -75,17 +76,18 @@ def looked_up(sample: Mapping[str, Array], words: Array) -> tuple[Floats, Array]
     Returns
     -------
     values : (K, n) float32
-        Probabilities of the words; of those that the sample lacks an upper bound, its least value.
+        Probabilities of the words; a word that the sample lacks gets an upper bound, the sample's
+        least value.
     censored : (K, n) bool
         Whether the sample lacks them.
     """
     ids, phi = sample["words"], sample["phi"]
     values = np.empty(words.shape, np.float32)
     censored = np.empty(words.shape, bool)
-    for k, wanted in enumerate(words):
+    for k, topic_words in enumerate(words):
         order = np.argsort(ids[k])
         sorted_ids = ids[k][order]
-        at = np.minimum(np.searchsorted(sorted_ids, wanted), len(order) - 1)
-        censored[k] = sorted_ids[at] != wanted
-        values[k] = np.where(censored[k], phi[k, -1], phi[k][order[at]])
+        positions = np.minimum(np.searchsorted(sorted_ids, topic_words), len(order) - 1)
+        censored[k] = sorted_ids[positions] != topic_words
+        values[k] = np.where(censored[k], phi[k, -1], phi[k][order[positions]])
     return values, censored

@@ -20,7 +20,7 @@ NAMED = 10
 def _found(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
     """Return the ids of the words that match a pattern, as written or else as the tokeniser writes it.
 
-    None where there are none; ``ids`` are those of all words.
+    None if the pattern matches no word; ``ids`` has the numbers of all words.
     """
     if isinstance(pattern, int):
         return [pattern] if 0 <= pattern < len(ids) else []
@@ -29,16 +29,16 @@ def _found(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
         if word in ids:
             return [ids[word]]
         if word.endswith("*"):
-            found = [i for w, i in ids.items() if w.startswith(word[:-1])]
-            if found:
-                return found
+            matches = [i for w, i in ids.items() if w.startswith(word[:-1])]
+            if matches:
+                return matches
     return []
 
 
 def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
     """Resolve ``seed-words`` and ``seed-weight``, in place: words become ids, the weight its default.
 
-    ``topics`` must be resolved already. Words stay words where the vocabulary is not known.
+    ``topics`` must be resolved already. Words stay words if the vocabulary is not known.
 
     Raises
     ------
@@ -47,20 +47,20 @@ def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
     """
     if value["seed-words"] is None:
         return
-    wanted = seed_words(value["seed-words"])
-    if len(wanted) > value["topics"]:
+    requested = seed_words(value["seed-words"])
+    if len(requested) > value["topics"]:
         raise UsageError(
-            f"--seed-words names {plural(len(wanted), 'topic')}, and there are {value['topics']}: give "
-            f"--topics {len(wanted)} or more, so that some are left free"
+            f"--seed-words names {plural(len(requested), 'topic')}, and there are {value['topics']}: "
+            f"give --topics {len(requested)} or more, so that some are left free"
         )
-    value["seed-words"] = wanted
+    value["seed-words"] = requested
     if value["seed-weight"] is None:
         value["seed-weight"] = WEIGHT
     vocabulary = facts.vocabulary
     if vocabulary is None:
         return
-    every, found = {word: i for i, word in enumerate(vocabulary)}, []
-    for name, patterns in wanted:
+    every, cells = {word: i for i, word in enumerate(vocabulary)}, []
+    for name, patterns in requested:
         ids = sorted({i for pattern in patterns for i in _found(pattern, every)})
         if not ids:
             tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
@@ -69,46 +69,46 @@ def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
                 f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, rare "
                 "words and those in most documents are left out; take others, or leave the topic out"
             )
-        found.append((name, tuple((vocabulary[i], i) for i in ids)))
-    value["seed-words"] = tuple(found)
+        cells.append((name, tuple((vocabulary[i], i) for i in ids)))
+    value["seed-words"] = tuple(cells)
 
 
-def unknown_seeds(given: Any, vocabulary: Sequence[str]) -> str | None:
-    """Return a note on the seed words that are not in the vocabulary; None where all are.
+def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
+    """Return a note on the seed words that are not in the vocabulary; None if all are.
 
     Parameters
     ----------
-    given : Any
+    seeds : Any
         ``--seed-words`` as it was given, or None.
     vocabulary : sequence of str
     """
     every = {word: i for i, word in enumerate(vocabulary)}
-    wanted = () if given is None else seed_words(given)
-    missing = [str(word) for _, words in wanted for word in words if not _found(word, every)]
+    requested = () if seeds is None else seed_words(seeds)
+    missing = [str(word) for _, words in requested for word in words if not _found(word, every)]
     if not missing:
         return None
-    more = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
+    remainder = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
     return (
         f"--seed-words: {plural(len(missing), 'seed')} not among the "
         f"{plural(len(vocabulary), 'word')} of the corpus, and left out: "
-        f"{' '.join(missing[:NAMED])}{more}"
+        f"{' '.join(missing[:NAMED])}{remainder}"
     )
 
 
 def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
     """Return the names of the topics that have seeds, by number: the first ones, in the file's order."""
-    found = (
+    names = (
         options.get("seed-words")
         if isinstance(options, Mapping)
         else getattr(options, "seed_words", None)
     )
-    return {k: name for k, (name, _) in enumerate(found or ())}
+    return {k: name for k, (name, _) in enumerate(names or ())}
 
 
 def seeds_of(options: Any, tokens: float) -> Seeds | None:
     """Return the prior counts of the seed words: of each topic ``seed-weight`` times N/K, shared evenly.
 
-    None where there are none, or they have no weight.
+    None without seed words, or if their weight is 0.
 
     Parameters
     ----------

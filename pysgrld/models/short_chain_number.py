@@ -13,11 +13,11 @@ from pysgrld.options.priors import STARTS, lowest_eta
 #: Tokens, cells of topics by words, and topics of all short chains up to which training begins with
 #: them: more cells or topics take more memory than topics themselves, more tokens need no such start.
 MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
-#: Fewest short chains whose clusters are better than random topics.
+#: Fewest short chains with clusters that are better than random topics.
 FEWEST = 2
-#: Part of an expected run that short chains may take, and the token visits of a run for each token of
-#: training: refinement of four chains by 1,000 sweeps, a visit of which takes as long as 2.5 of training,
-#: and a fifth as much for training and scores.
+#: Part of an expected run that short chains may take, and the token visits of a run for each token
+#: of training: refinement of four chains by 1,000 sweeps, a visit of which takes as long as 2.5 of
+#: training, and a fifth as much for training and scores.
 PART_OF_RUN, RUN_VISITS = 0.1, 12_000
 #: Token visits that take as long as stepping a cell of the topics of a short chain, and averaging it.
 CELL = 0.4
@@ -63,7 +63,7 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return the iterations of a short chain: those of a warm-up, and some with noise."""
+    """Return the iterations of a short chain: the warm-up, and some with noise."""
     warm_up = warm_up or _WARM_UP
     return warm_up + warm_up // 5
 

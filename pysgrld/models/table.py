@@ -1,4 +1,4 @@
-"""The one table of models. A model is a folder beside this file and a row here."""
+"""The one table of models. A model is a folder next to this file and a row here."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pysgrld.models.protocol import Model
 if TYPE_CHECKING:
     from pysgrld.evaluate.score import Score
 
-#: Modules that declare a model as ``MODEL``, in the order of help; imported when they are asked for.
-#: The first model is the one that is meant where nothing says another.
+#: Modules that declare a model as ``MODEL``, in the order of help; each is imported on demand. The
+#: first model is the default.
 MODELS = {
     "lda": "pysgrld.models.lda.declared",
     "dlda": "pysgrld.models.dlda.declared",
@@ -29,7 +29,7 @@ def model_of(name: str) -> Model[Any]:
     Raises
     ------
     KeyError
-        If there is none of that name.
+        If no model has that name.
     """
     model: Model[Any] = import_module(MODELS[name]).MODEL
     return model

@@ -1,4 +1,4 @@
-"""Documents whose tokens have topics, read given topics: LDA's, whatever has moved the topics."""
+"""Documents with topics of tokens, read given topics: LDA's, for any sampler of the topics."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ EXPECTED_PASSES = 8
 
 
 def gibbs_readers(topics: int, alpha: float | None) -> Readers:
-    """Return the maker of readers of documents whose tokens' topics are sampled.
+    """Return the maker of readers that sample the topics of documents' tokens.
 
     Parameters
     ----------
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet prior per topic of a document; None where draws have one for each.
+        Symmetric Dirichlet prior per topic of a document; None if draws have one for each.
     """
     return Readers((topics,), core.MAX_COLLECTED, partial(GibbsReader, topics, alpha))
 
@@ -48,7 +48,7 @@ class GibbsReader(Reader):
     ----------
     topics : int
     alpha : float or None
-        None where draws have one for each topic.
+        None if draws have one for each topic.
     documents : Documents
         Observed tokens, over the rows of phi that are given later.
     doc_ids : (n,) int64
@@ -118,13 +118,13 @@ class GibbsReader(Reader):
             threads=self.threads,
         )
 
-    def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
+    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
         """Return (alpha_k + E[n_dk]) / (sum alpha + N_d), (n, K) (Patterson and Teh 2013, eq. 15).
 
         The expectation is that of collapsed variational inference, zeroth order (Asuncion et al. 2009,
         eq. 8): nothing is random, and it is nearer to the posterior's than a mean of fifty sweeps.
         """
-        del key, how, at  # every visit is the same, and there is one layer
+        del key, how, layer  # every visit is the same, and there is one layer
         alpha = alpha_of(parts, self.alpha)
         counts = core.documents_expected(
             phi=weights_of(parts),
@@ -137,16 +137,16 @@ class GibbsReader(Reader):
             work=self._work,
             threads=self.threads,
         )
-        each = (
+        prior = (
             alpha[: self.topics] if isinstance(alpha, np.ndarray) else np.full(self.topics, alpha)
         )
         return core.proportions_of(
-            counts=counts, alpha=each.astype(np.float64), threads=self.threads
+            counts=counts, alpha=prior.astype(np.float64), threads=self.threads
         )
 
-    def draw(self, key: Key, parts: Draw, at: int = 0) -> DocumentDraw:
-        """Go on with the documents' chains: the last sweep's tokens, and theta given these alone."""
-        del at  # there is one layer
+    def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
+        """Continue the documents' chains: return the last sweep's tokens, and theta given these alone."""
+        del layer  # there is one layer
         counts = self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         theta = proportions_given(
             counts,
@@ -159,29 +159,29 @@ class GibbsReader(Reader):
         )
         return DocumentDraw(theta, counts[:, : self.topics].astype(np.float32))
 
-    def token_topics(self, key: Key, parts: Draw, at: int = 0) -> Int32s:
-        """Go on with the documents' chains, and give the topic of every token in the last sweep."""
-        del at  # there is one layer
+    def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
+        """Continue the documents' chains, and return the topic of every token in the last sweep."""
+        del layer  # there is one layer
         self.counts(key, parts, sweeps_of_draw(fresh=self._fresh), expected=False)
         return self._z
 
-    def shares(self, at: int = 0) -> Doubles:
+    def shares(self, layer: int = 0) -> Doubles:
         """Return the share of the tokens that each topic has as the documents' chains stand, (K,)."""
-        del at  # there is one layer
+        del layer  # there is one layer
         counts: Doubles = np.bincount(self._z, minlength=self.topics) / max(1, len(self._z))
         return counts
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they go on exactly."""
+        """Return the state of the documents' chains, from which they continue exactly."""
         return {"z": self._z}
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Go on from `arrays`.
+        """Continue from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If they are not those of these documents.
+            If the arrays do not fit these documents.
         """
         put_back(self.arrays(), arrays, prefix)
         check_topics(f"{prefix}z", self._z, self.topics)

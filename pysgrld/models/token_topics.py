@@ -1,4 +1,4 @@
-"""Documents whose tokens have topics, by collapsed Gibbs given phi: those of LDA, whatever moves phi.
+"""Documents with topics of tokens, by collapsed Gibbs given phi: LDA's, for any sampler of phi.
 
     theta_d ~ Dirichlet(alpha),  z ~ theta_d,  w ~ phi_z
 
@@ -6,9 +6,9 @@ An iteration (`pysgrld.chain.blocks.BlockChain.advance`), with a minibatch of B 
 
 1. rows of phi that its words need are brought up to date, and read;
 2. topics z of its tokens are sampled given phi, theta integrated out (`GibbsDocuments.visit`), and
-   counted by word; where alpha is learned, what they say about it is counted, too;
+   counted by word; if alpha is learned, its sufficient statistics are counted, too;
 3. counts times D/B are the corpus's, by which the sampler of topics moves phi, and that of shapes alpha;
-4. a learned eta is drawn given phi now and then; given the counts where they are of the whole corpus.
+4. a learned eta is drawn given phi at intervals; given the counts if they cover the whole corpus.
 
 Kernel: cpp/kernels/documents_gibbs.cpp.
 """
@@ -41,7 +41,7 @@ def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Co
 
 
 def token_places(documents: Documents) -> Int64s:
-    """Return the places where the tokens of each document begin in an array of all of them."""
+    """Return the position of each document's first token in an array of all tokens."""
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 
@@ -50,18 +50,18 @@ FIRST_SWEEPS = 10
 
 
 class TokenTopics(DocumentSampler):
-    """Documents whose tokens have topics, which may be kept between visits.
+    """Documents with topics of tokens, which may persist between visits.
 
     Attributes
     ----------
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic of a document; None where it is learned, one for each.
+        Symmetric Dirichlet parameter per topic of a document; None if it is learned, one for each.
     z : (N,) int32 or None
-        Topics of all tokens that are kept, -1 of one that has none yet; None where none are kept.
+        Persistent topics of all tokens, -1 before the first visit; None if topics do not persist.
     token_ptr : (n + 1,) int64 or None
-        Where the tokens of each document begin among them.
+        Position of each document's first token in this array.
     """
 
     by_document = frozenset({"z"})
@@ -71,7 +71,7 @@ class TokenTopics(DocumentSampler):
     token_ptr: Int64s | None = None
 
     def keep(self, documents: Documents) -> None:
-        """Keep the topics of all tokens between visits; none has one yet."""
+        """Let the topics of all tokens persist between visits; no token has a topic yet."""
         self.token_ptr = token_places(documents)
         self.z = np.full(self.token_ptr[-1], -1, np.int32)
 
@@ -92,11 +92,11 @@ class TokenTopics(DocumentSampler):
         self.z[:] = documents.z
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, ``z``, where they are kept."""
+        """Return the topics of all tokens, ``z``, if they persist."""
         return {} if self.z is None else {"z": self.z}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy the topics of all tokens out of a checkpoint, where they are kept.
+        """Copy the topics of all tokens out of a checkpoint, if they persist.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class GibbsDocuments(TokenTopics):
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic; None where it is learned, one for each.
+        Symmetric Dirichlet parameter per topic; None if it is learned, one for each.
     sweeps, kept : int
         Gibbs sweeps at a visit, and how many of them (the last) are collected.
     rao_blackwell : bool
@@ -148,17 +148,17 @@ class GibbsDocuments(TokenTopics):
         Patterson and Teh (2013), eq. (11). Randomness: purpose ``documents``, entity = document.
         """
         phi, alpha = weights_of(draw), alpha_of(draw, self.alpha)
-        found = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
-        assert found.words is not None
-        counts, (tokens, *tables) = found.by_word[0], found.sums
+        sampled = comm.collect(lambda part: self._sampled(key, phi, alpha, part), batch)
+        assert sampled.words is not None
+        counts, (tokens, *tables) = sampled.by_word[0], sampled.sums
         if self.active:
-            own = found.words is batch.words
-            rows = RowsHere(phi) if own else comm.read(found.words)
+            is_local = sampled.words is batch.words
+            rows = RowsHere(phi) if is_local else comm.read(sampled.words)
             core.spread(
                 **rows._asdict(),
                 alpha=alpha,
                 topics=self.topics,
-                bucket=found.by_word[1],
+                bucket=sampled.by_word[1],
                 counts=counts,
                 work=self._work,
                 threads=self._threads,
@@ -166,15 +166,16 @@ class GibbsDocuments(TokenTopics):
         unit = UNIT if self.rao_blackwell else 1
         level = batch.scale * int(tokens[0]) / self.topics
         factor = batch.scale / (unit * self.kept)
-        statistics = {"phi": Counts(found.words, counts, factor, level)}
-        if found.values is not None:
-            statistics[ALPHA_BLOCK] = alpha_evidence(tables[0], found.values, batch.scale, level)
+        statistics = {"phi": Counts(sampled.words, counts, factor, level)}
+        if sampled.values is not None:
+            statistics[ALPHA_BLOCK] = alpha_evidence(tables[0], sampled.values, batch.scale, level)
         return statistics
 
     def _sampled(self, key: Key, phi: Floats, alpha: float | Floats, batch: Minibatch) -> Collected:
         """Sample some documents: counts of words by topic, tokens, and counts yet to be spread.
 
-        Where alpha is learned also what the topics of the last sweep say about it: tables, and q of each.
+        If alpha is learned, also its sufficient statistics from the topics of the last sweep:
+        tables, and q of each.
         """
         bucket = np.zeros(len(batch.words), np.int64) if self.active else None
         z, token_ptr = self.z, self.token_ptr

@@ -1,7 +1,7 @@
 """Global samplers: how topics, and shapes above them, move given the statistics of a minibatch.
 
-A row of `SAMPLERS` says what a sampler is, and its options; its module has the mathematics and is
-imported when used.
+A row of `SAMPLERS` describes a sampler and lists its options. The sampler's module has the
+mathematics and is imported when it is used.
 """
 
 from pysgrld.samplers.sampler import Sampler, SamplerFacts, SamplerSettings

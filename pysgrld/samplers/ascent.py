@@ -1,4 +1,4 @@
-"""Variational Bayes of directions: points that go, along geodesics, to where an energy is least.
+"""Variational Bayes on spheres: points move along geodesics to the minimum of an energy.
 
 Reisinger, Waters, Silverthorn and Mooney (2010) follow the gradient. The length of a step is that of
 Barzilai and Borwein, from how the gradient turned in the last one, and is halved until the energy falls.
@@ -19,7 +19,7 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Doubles, Key
 
-#: Points are at an optimum when a step gains less than this share of what all steps have gained.
+#: Points are at an optimum if a step gains less than this share of the total gain.
 TOLERANCE = 1e-4
 #: Halvings of a step at most, and the share of the gain that the gradient promises which is enough.
 _HALVINGS, _ENOUGH = 40, 1e-4
@@ -60,7 +60,7 @@ class Ascent(Points):
         return {"x": super().own(block)["x"], "time": np.zeros(1)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Go the share ``h`` of the way to the optimum, within as many steps as the settings say."""
+        """Move the share ``h`` of the way to the optimum, within the number of steps in the settings."""
         before = self.x.copy()
         slope = statistics.drawn(key, 0, self.x)
         first = slope.energy
@@ -88,23 +88,23 @@ class Ascent(Points):
             self.time[0] = 1.0 / np.sqrt(max(self.squares.max(), 1e-300))
 
     def climbed(self, key: Key, statistics: Potential, slope: EnergyGradient) -> EnergyGradient:
-        """Follow the velocities until the energy has fallen, and give the slope there.
+        """Follow the velocities until the energy has fallen, and return the slope at the new point.
 
-        It is the same slope if it does not fall however short the step.
+        Return the old slope if the energy does not fall for any step length.
         """
         before, toward, squares = self.x.copy(), self.v.copy(), self.squares.copy()
         steep = _ENOUGH * float(squares.sum())
         for _ in range(_HALVINGS):
             self.drift(float(self.time[0]))
-            found = statistics.at(self.x)
-            if found.energy < slope.energy - steep * self.time[0]:
+            energy = statistics.at(self.x)
+            if energy.energy < slope.energy - steep * self.time[0]:
                 carried = self.v.copy()
-                self.aim(key, found)
+                self.aim(key, energy)
                 turned = carried - self.v
                 bent = float((turned * turned).sum())
                 if bent > 0.0:
                     self.time *= abs(float((carried * turned).sum())) / bent
-                return found
+                return energy
             self.time *= 0.5
             self.x[:], self.v[:], self.squares[:] = before, toward, squares
         return slope
@@ -116,5 +116,5 @@ class Ascent(Points):
     def summary(self) -> Doubles:
         """Return the squared norms of the topics, (K,)."""
         x = self.x[:, : self.block.shape[1]]
-        found: Doubles = (x * x).sum(axis=0)
-        return found
+        squared_norms: Doubles = (x * x).sum(axis=0)
+        return squared_norms

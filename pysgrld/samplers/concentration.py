@@ -4,10 +4,11 @@ A priori eta - `FLOAT_ETA` is exponential, such that eta's mean is `pysgrld.opti
 the bound topics would need another form. Its logarithm is moved by slice sampling (Neal 2003), which
 leaves the law exactly invariant:
 
-- `GivenTopics`: given phi, prod_k Gamma(V eta) / Gamma(eta)^V prod_w phi_kw^(eta - 1). Of a probability
-  that is at its floor in single precision nothing is known but that it is below: its factor is the
-  integral up to there, floor^eta / eta. Rows of topics are unnormalised; their sums say nothing here, as
-  the law of phi given eta is the same at any scale (docs/internals/mathematics.md, "Learned priors").
+- `GivenTopics`: given phi, prod_k Gamma(V eta) / Gamma(eta)^V prod_w phi_kw^(eta - 1). A
+  probability at its floor in single precision is known only to lie below the floor: its factor is
+  the integral up to the floor, floor^eta / eta. Rows of topics are unnormalised; their sums carry
+  no information here, as the law of phi given eta is the same at any scale
+  (docs/internals/mathematics.md, "Learned priors").
 - `GivenCounts`: given the counts N_kw of the whole corpus, phi integrated out:
   prod_k Gamma(V eta) / Gamma(V eta + N_k) prod_w Gamma(eta + N_kw) / Gamma(eta).
 
@@ -29,13 +30,14 @@ from pysgrld.samplers.log_rows import FLOAT_ETA
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
-#: Eta is below it.
+#: Upper bound of eta.
 MOST = 1e6
 #: Width of a slice's first interval of log eta, and by which it grows.
 _WIDTH = 0.1
-#: Points that a slice is tried at, at most; never reached, but no loop ends by numbers alone.
+#: Maximum number of points that a slice tries. It is never reached, but no loop ends by numbers
+#: alone.
 _TRIES = 200
-#: Rows of topics whose logarithms are summed together: bounds the memory, and fixes the order.
+#: Number of topic rows in a sum of logarithms: bounds the memory, and fixes the order.
 _TOGETHER = 4096
 
 
@@ -55,9 +57,9 @@ class Concentration(BlockState[Any]):
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return eta, first of a padded vector, (16,) float32."""
         del words
-        found = np.zeros(padded(1), np.float32)
-        found[0] = self.eta[0]
-        return found
+        row = np.zeros(padded(1), np.float32)
+        row[0] = self.eta[0]
+        return row
 
     def _draw(self, key: Key, log_likelihood: Callable[[float], float]) -> None:
         """Draw eta given all else."""
@@ -87,13 +89,13 @@ class GivenTopics(Concentration):
         del h
         v, k = self.block.hyper
         cells = v * k
-        logs, known = 0.0, 0
+        logs, n_above_floor = 0.0, 0
         for begin in range(0, int(v), _TOGETHER):
             phi = statistics[begin : begin + _TOGETHER, : int(k)]
             seen = phi[phi > core.PHI_FLOOR]
             logs += float(log(seen.astype(np.float64)).sum())
-            known += len(seen)
-        below, floor = cells - known, math.log(core.PHI_FLOOR)
+            n_above_floor += len(seen)
+        below, floor = cells - n_above_floor, math.log(core.PHI_FLOOR)
 
         def log_likelihood(eta: float) -> float:
             return (
@@ -113,15 +115,15 @@ class GivenCounts(Concentration):
         """Draw eta given N_kw, topics integrated out; ``h`` plays no part."""
         del h
         v, k = self.block.hyper
-        found = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
-        totals = found.sum(axis=0).tolist()
+        cell_counts = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
+        totals = cell_counts.sum(axis=0).tolist()
         # log Gamma(eta + n) - log Gamma(eta) = sum over j < n of log(eta + j): how many cells have j
-        beyond = np.bincount(found.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)
-        at = np.arange(len(beyond), dtype=np.float64)
+        beyond = np.bincount(cell_counts.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)
+        offsets = np.arange(len(beyond), dtype=np.float64)
 
         def log_likelihood(eta: float) -> float:
             rising = sum(math.lgamma(v * eta) - math.lgamma(v * eta + n) for n in totals)
-            return rising + dot(beyond, log(eta + at))
+            return rising + dot(beyond, log(eta + offsets))
 
         self._draw(key, log_likelihood)
 
@@ -138,26 +140,26 @@ def sliced(
     log_density : callable
         Up to a constant.
     x : float
-        Where it is, within the bounds.
+        Current value, within the bounds.
     low, high : float
         Bounds of its law.
     u : (n,) float64
         Uniforms in (0, 1): the first for the level, the second for the interval's place.
     """
     level = log_density(x) + math.log(u[0])
-    left = x - _WIDTH * u[1]
-    right = left + _WIDTH
-    while left > low and log_density(left) > level:
-        left -= _WIDTH
+    lower = x - _WIDTH * u[1]
+    right = lower + _WIDTH
+    while lower > low and log_density(lower) > level:
+        lower -= _WIDTH
     while right < high and log_density(right) > level:
         right += _WIDTH
-    left, right = max(left, low), min(right, high)
+    lower, right = max(lower, low), min(right, high)
     for share in map(float, u[2:]):
-        tried: float = left + share * (right - left)
+        tried: float = lower + share * (right - lower)
         if log_density(tried) >= level:
             return tried
         if tried < x:
-            left = tried
+            lower = tried
         else:
             right = tried
     return x

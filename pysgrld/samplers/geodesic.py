@@ -30,10 +30,10 @@ class GeodesicSettings(SamplerSettings):
     inner_steps : int
         Steps with a minibatch.
     resample : {"on", "off"}
-        Whether documents are sampled anew for each of them; else they stay as the first one has drawn
-        them, as in the released code.
+        Whether each of the steps samples the documents again; if not, the steps reuse the samples
+        of the first one, as in the released code.
     noise_estimate : {"on", "off"}
-        Whether the noise of minibatches is estimated, and that much less is added.
+        Whether the noise of minibatches is estimated and subtracted from the injected noise.
     """
 
     friction: float = 0.5
@@ -46,10 +46,10 @@ class Geodesic(Points):
     """Points that move by stochastic-gradient geodesic Monte Carlo."""
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Make the steps A B O B A of size ``h``, as many as the settings say."""
+        """Make ``inner_steps`` steps A B O B A of size ``h``."""
         settings, noise = self.block.settings, self.block.settings.noise_estimate == "on"
         for part in range(settings.inner_steps):
-            # what is faster is not finite soon
+            # a larger velocity soon stops being finite
             damp = math.exp(min(-0.5 * self.friction(h), 700.0))
             self.drift(0.5 * h, damp)
             if part and settings.resample == "off":
@@ -57,15 +57,15 @@ class Geodesic(Points):
             else:
                 slope = statistics.drawn(key, part, self.x, noise=noise)
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
-            if slope.noise is not None:  # what minibatches add is left out
+            if slope.noise is not None:  # the noise of minibatches is left out
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.push(key, part, slope.gradient, h, sd, damp)
             self.drift(0.5 * h)
             self.friction(h)
 
     def friction(self, h: float) -> float:
-        """Let half of a step of size ``h`` pass, and return the share that friction takes in a step."""
-        del h  # it stays what it is
+        """Integrate half of a step of size ``h``, and return the share that friction takes in a step."""
+        del h  # friction is constant
         return float(self.block.settings.friction)
 
 

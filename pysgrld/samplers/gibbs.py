@@ -1,10 +1,10 @@
 """Gibbs sampling given the counts of the whole corpus: blocked (``gibbs``), and collapsed (``cgs``).
 
-Blocked: phi_k ~ Dirichlet(eta + n_k) is drawn. A CIR transition of infinite length is a fresh Gamma draw,
-so the kernels are those of SCIR. Collapsed: topics are integrated out, and phi is their mean given the
-tokens' topics, (eta + n_kw) / (V eta + n_k): Griffiths and Steyvers (2004), eq. (6). The documents'
-kernel is the sampler (`pysgrld.models.lda.collapsed`); topics are drawn given the tokens' topics where a
-draw of them is kept, as their means alone vary too little.
+Blocked: phi_k ~ Dirichlet(eta + n_k) is drawn. A CIR transition of infinite length is a fresh Gamma
+draw, so the kernels are those of SCIR. Collapsed: topics are integrated out, and phi is their mean
+given the tokens' topics, (eta + n_kw) / (V eta + n_k): Griffiths and Steyvers (2004), eq. (6). The
+documents' kernel is the sampler (`pysgrld.models.lda.collapsed`). A posterior sample of the topics
+is drawn given the tokens' topics when it is stored, as the means alone vary too little.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pysgrld.types import Floats, Key
 
 
 class LogConjugate(LogRows):
-    """Logarithms that are drawn anew in every step."""
+    """Logarithms that are drawn again in every step."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Draw all topics from their conditional law; ``h`` plays no part."""
@@ -38,7 +38,7 @@ class LogConjugate(LogRows):
 
 
 class Conjugate(RowsOrLogs):
-    """Rows that are drawn anew in every step."""
+    """Rows that are drawn again in every step."""
 
     logs = LogConjugate
     held = ("g",)
@@ -52,7 +52,7 @@ class Conjugate(RowsOrLogs):
 class Mean(Rows):
     """Expectation of the topics given the topics of all tokens."""
 
-    _statistics: Counts | None = None  # of the last step
+    _statistics: Counts | None = None  # from the last step
 
     def drawn(self, key: Key) -> Floats:
         """Return a draw of phi from its conditional law Dirichlet(eta + n_k), shape (V, Kp)."""
@@ -76,7 +76,7 @@ class Mean(Rows):
         self._statistics = statistics
 
     def as_it_stands(self) -> Self:
-        """Return a copy that is looked at while this state continues."""
+        """Return a copy that stays as it is while this state continues."""
         copy = super().as_it_stands()
         if self._statistics is not None:
             counts = self._statistics.counts.copy()  # the next sweep reuses their memory

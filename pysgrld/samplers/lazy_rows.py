@@ -5,9 +5,10 @@ shape eta in every topic: all the steps that it missed are one step of their tot
 when the word is next seen. An iteration costs what its words cost, whatever the vocabulary. The
 mean of the transition, which the noise-free warm-up moves by, composes too.
 
-To the arrays of rows come ``last`` (V,) float64, the running time up to which each row is current, and
-``now`` (1,) float64, the running time: the sum of all step lengths. ``sums`` becomes the conditional
-mean of s_k given the values last drawn: every row relaxes alike, so over a step
+Lazy rows add two arrays to the rows: ``last`` (V,) float64, the running time up to which each row
+is current, and ``now`` (1,) float64, the running time, which is the sum of all step lengths.
+``sums`` becomes the conditional mean of s_k given the values last drawn: all rows relax at the same
+rate, so over a step
 
     E[s_k] <- E[s_k] e^-h + V eta (1 - e^-h)
 
@@ -31,30 +32,32 @@ from pysgrld.samplers.rows import Rows, drawn, together
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Iterations after which no row is left behind: rounding and missed noise of the sums start anew.
+#: Iterations after which all rows are brought up to date: rounding and missed noise of the sums are
+#: reset.
 RENEW = 1000
-#: Smallest s_k of lazy rows whose conditional mean will do: three per cent of error.
+#: Smallest s_k at which lazy rows may use the conditional mean: three per cent of error.
 DENSE = 1000.0
 
 
 class LazyRows(Rows):
-    """Rows that may wait; samplers differ in two kernels."""
+    """Rows that may be lazy; samplers differ in two kernels."""
 
     names = ("g", "sums", "last", "now")
     held = ("g", "last")
-    #: Kernels that step all rows alike, and some rows each by a length of its own.
+    #: Kernels: the first steps all rows equally, the second steps listed rows, each by its own
+    #: length.
     step_all: ClassVar[Callable[..., None]]
     step_some: ClassVar[Callable[..., None]]
     last: Doubles
     now: Doubles
-    #: Whether no row waits, in the iteration that `catch_up` has begun.
+    #: Whether all rows are current in the iteration that `catch_up` has begun.
     _none_waits = True
 
     @classmethod
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw rows that are all current, and may wait from here on."""
+        """Draw rows that are all current, and may become lazy from now on."""
         times = {"last": np.zeros(block.shape[0]), "now": np.zeros(1)}
         return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
 
@@ -84,7 +87,7 @@ class LazyRows(Rows):
         self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of ``words`` up to date, and all rows where it is time to."""
+        """Bring the rows of ``words`` up to date, or all rows if they are due."""
         self._none_waits = key.step % RENEW == 0 or self._some_small()
         self._bring(key, self._waiting() if self._none_waits else words)
 
@@ -95,10 +98,10 @@ class LazyRows(Rows):
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
 
     def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
-        """Copy the rows of these words, (R, Kp), of all where None, and the sums, up to date.
+        """Copy the rows of these words, (R, Kp), and the sums, up to date; all rows if None.
 
-        The draws have a purpose of their own. The sums are corrected by what was drawn, so those of a
-        copy of all rows are its sums.
+        The draws use a purpose key of their own. The sums are corrected by the new draws, so a copy
+        of all rows has exact sums.
         """
         if words is None:
             words = np.arange(len(self.g), dtype=np.int32)
@@ -108,7 +111,7 @@ class LazyRows(Rows):
         return g, sums
 
     def waited(self) -> Doubles:
-        """Return the time for which each row has waited to be stepped, (V,)."""
+        """Return the time since each row was last stepped, (V,)."""
         return self.now - self.last
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -131,13 +134,13 @@ class LazyRows(Rows):
         return bool(self.sums[: self.block.shape[1]].min() < DENSE)
 
     def _bring(self, key: Key, words: Int32s) -> None:
-        """Step rows that have no counts by the time that they have waited; correct the sums."""
+        """Step rows that have no counts by the time that they have missed; correct the sums."""
         arguments = self._missed(key, words, core.Purpose.catch_up_pass)
         together(self.peers, self.step_some, anew=False, **arguments, packed=False)
         self.last[words] = self.now
 
     def _missed(self, key: Key, words: Int32s, purpose: core.Purpose) -> dict[str, Any]:
-        """Return the arguments of a step of rows by the time that they have waited."""
+        """Return the arguments of a step of rows by the time that they have missed."""
         nothing = Counts(words, np.zeros((0, 0), np.int64), 0.0)
         return self.arguments(key, nothing) | {
             "counts": None,
@@ -153,9 +156,9 @@ class LazyWarmUp(LazyRows):
     step_some = staticmethod(core.simplex_relax_rows)
 
     def after_warm_up(self) -> BlockState[Any]:
-        """Return the state of the sampler itself; no row takes noise-free steps along into sampling."""
+        """Return the state of the sampler itself, with all rows brought up to date."""
         words = self._waiting()
-        self._bring(Key(0, 0, 0), words)  # nothing is random
+        self._bring(Key(0, 0, 0), words)  # the warm-up draws nothing
         return super().after_warm_up()
 
 

@@ -29,11 +29,11 @@ def log_sums(log_g: Doubles) -> Doubles:
     return np.asarray(top + log(exp(log_g - top).sum(axis=0)))
 
 
-def shapes(found: Counts, block: Block) -> Doubles:
+def shapes(counts: Counts, block: Block) -> Doubles:
     """Return a_kw = eta + N_kw as a dense matrix, (V, K)."""
     v, k = block.shape
     a = np.full((v, k), block.prior)
-    a[found.rows] += found.counts[:, :k] * found.factor
+    a[counts.rows] += counts.counts[:, :k] * counts.factor
     return a
 
 
@@ -63,7 +63,7 @@ def transition(
         Length, > 0.
     threads : int
     kappa : (K,) float64, optional
-        Rate of the process of each topic; 1 where None.
+        Rate of the process of each topic; 1 by default.
     """
     core.simplex_scir_log(
         log_g=log_g, shape=shape, h=h, kappa=kappa, **key._asdict(), stream=stream, threads=threads
@@ -111,7 +111,7 @@ LogRows.warm_up = LogWarmUp
 
 
 class RowsOrLogs(Rows):
-    """Rows, or logarithms of them where eta is too small for single precision."""
+    """Rows, or their logarithms if eta is too small for single precision."""
 
     logs: ClassVar[type[LogRows]]
 

@@ -30,7 +30,7 @@ class Points(BlockState[Potential]):
         Its ``hyper`` is the centre that points start around, (V,) float64.
     threads : int
     **arrays
-        ``x``, ``v``, and those of the sampler's own.
+        ``x``, ``v``, and the sampler's additional arrays.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Points(BlockState[Potential]):
         gradient : (V, Kp)
         time : float
         sd : float or (Kp,), optional
-            For all topics, or for each; None: no noise.
+            One standard deviation for all topics, or one for each topic; no noise if None.
         damp : float
         """
         k = self.block.shape[1]
@@ -135,10 +135,10 @@ class Points(BlockState[Potential]):
             stream=self.block.stream,
         )
 
-    # ---- what is read of them
+    # ---- reading
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return the rows of these words, of all where None, in single precision."""
+        """Return the rows of these words in single precision; all rows if None."""
         return (self.x if words is None else self.x[words]).astype(np.float32)
 
     def add_to(self, total: Doubles) -> None:

@@ -19,9 +19,9 @@ from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
-def totals(found: Counts, block: Block) -> Doubles:
+def totals(statistics: Counts, block: Block) -> Doubles:
     """Sum N_kw over words: N_k, (K,), an exact sum of integers times the factor."""
-    counts: Doubles = found.counts.sum(axis=0)[: block.shape[1]] * found.factor
+    counts: Doubles = statistics.counts.sum(axis=0)[: block.shape[1]] * statistics.factor
     return counts
 
 
@@ -40,7 +40,7 @@ def started(
     peers: Peers | None,
     **parameter: float,
 ) -> dict[str, Array]:
-    """Start rows by a kernel; of several processes each starts those that it holds."""
+    """Start rows by a kernel; each process starts the rows that it owns."""
     v, k = block.shape
     arrays: dict[str, Array] = {"g": untouched(v, padded(k), peers), "sums": np.zeros(padded(k))}
     arguments: dict[str, Any] = {
@@ -60,7 +60,7 @@ def started(
 
 
 def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
-    """Return zeros in single precision, of which a process that holds some rows takes memory for those.
+    """Return zeros in single precision; a process with peers takes memory for its own rows only.
 
     Memory comes a page at a time as it is written, and pages are small here: of large ones most would
     have rows of several processes.
@@ -76,17 +76,19 @@ def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
 def together(
     peers: Peers | None, kernel: Callable[..., None], /, *, anew: bool, **arguments: Any
 ) -> None:
-    """Call a kernel that writes rows, of several processes for those that each holds.
+    """Call a kernel that writes rows; each process writes the rows that it owns.
 
-    A unit of rows is stepped alike by whoever does, and what all units add to the sums is added in
-    their order: results do not depend on how many there are.
+    A unit of rows is stepped in the same way on every process, and the contributions of the units
+    to the sums are added in a fixed order. Results therefore do not depend on the number of
+    processes.
 
     Parameters
     ----------
     peers : Peers or None
     kernel : callable
     anew : bool
-        Whether the sums become those of what is written, as where all rows are; else they are corrected.
+        Whether the sums are replaced by those of the rows written, as when all rows are written;
+        else they are corrected.
     **arguments
         Of the kernel; ``g`` and ``sums`` are changed.
 
@@ -100,21 +102,21 @@ def together(
         return
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
-    found = np.zeros((units + peers.size, across))
-    added, wrong = found[:units], None  # the others: a row of each process, not 0 where it failed
+    contributions = np.zeros((units + peers.size, across))
+    added, wrong = contributions[:units], None  # one row for each process: not 0 if it failed
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
     except NumericalError as error:
         wrong = error
-        found[units + (peers.rank - units) % peers.size] = 1.0
-    peers.complete(found)
-    if found[units:].any():
+        contributions[units + (peers.rank - units) % peers.size] = 1.0
+    peers.complete(contributions)
+    if contributions[units:].any():
         raise wrong or NumericalError("topics that another process holds cannot be moved")
     core.simplex_add_units(sums=arguments["sums"], added=added, anew=anew)
 
 
 class FromRows(BlockState[Counts]):
-    """A state that sampling goes on from after a warm-up of rows."""
+    """A state that sampling starts from after a warm-up of rows."""
 
     @classmethod
     def start(
@@ -132,31 +134,33 @@ class Rows(FromRows):
     g: Floats
     sums: Doubles
 
-    def step_by(self, kernel: Callable[..., None], key: Key, found: Counts, **more: Any) -> None:
+    def step_by(
+        self, kernel: Callable[..., None], key: Key, counts: Counts, **options: Any
+    ) -> None:
         """Step all rows that this process holds by a kernel."""
-        together(self.peers, kernel, anew=True, **self.arguments(key, found), **more)
+        together(self.peers, kernel, anew=True, **self.arguments(key, counts), **options)
 
     def sum_anew(self) -> None:
-        """Make the sums those of the rows, by a step of no length."""
+        """Recompute the sums from the rows, by a step of length 0."""
         nothing = Counts(np.zeros(0, np.int32), np.zeros((0, self.g.shape[1]), np.int64), 0.0)
         self.step_by(core.simplex_relax, Key(0, 0, 0), nothing, h=0.0)
 
-    def all_counts(self, found: Counts) -> dict[str, Any]:
-        """Return what kernels need that go by the sums of all counts, where this process has not all."""
+    def all_counts(self, counts: Counts) -> dict[str, Any]:
+        """Return the arguments with the sums of all counts, if this process owns only some rows."""
         if self.peers is None:
             return {}
-        return {"totals": self.peers.total(found.counts.sum(axis=0))}
+        return {"totals": self.peers.total(counts.counts.sum(axis=0))}
 
-    def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
+    def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
         """Return the arguments that all kernels have that step all rows."""
         return {
             "g": self.g,
             "sums": self.sums,
             "topics": self.block.shape[1],
             "eta": self.block.prior,
-            "rows": found.rows,
-            "counts": found.counts,
-            "factor": found.factor,
+            "rows": counts.rows,
+            "counts": counts.counts,
+            "factor": counts.factor,
             "work": self.work,
             "threads": self.threads,
             **key._asdict(),
@@ -166,7 +170,7 @@ class Rows(FromRows):
     def reading(self, words: Int32s | None) -> dict[str, Any]:
         """Return the arguments that all kernels have that read rows.
 
-        What is read of some words, in every iteration, is in memory that the next one takes over.
+        Every iteration reads into the memory of the last one.
         """
         return {
             "g": self.g,
@@ -182,7 +186,7 @@ class Rows(FromRows):
         return core.simplex_phi(**self.reading(words), out=out)
 
     def read(self, words: Int32s, out: Floats | None = None) -> Floats:
-        """Return what documents read of these words, in memory that is given or the state's own."""
+        """Return the rows that documents read for these words, in ``out`` or the state's own memory."""
         return self.rows(words, out)
 
     def add_to(self, total: Doubles) -> None:
@@ -198,7 +202,7 @@ class Rows(FromRows):
         )
 
     def waited(self) -> Doubles | None:
-        """Return the time for which each row has waited to be stepped, (V,); None where none waits."""
+        """Return the time since each row was last stepped, (V,); None if no row is lazy."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""A sampler as a row of the table: what it is, its options, and where its states are made.
+"""A sampler as a row of the table: its description, its options, and its factory of states.
 
 Neither NumPy nor the compiled core is imported here: help lists the samplers and must be instant.
 """
@@ -30,7 +30,7 @@ class SamplerFacts(NamedTuple):
     minibatch : int
         Documents of a minibatch.
     topics : int
-        K, as far as is known.
+        K, if it is known.
     eta : float
         Dirichlet prior per word of a topic.
     warm_up : int
@@ -52,7 +52,7 @@ class SamplerFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """Settings of a sampler without options, and the base of those of samplers that have some.
+    """Settings of a sampler without options, and the base class of all settings.
 
     A field has the name of an option, with ``_`` for ``-``, and its default. A block carries the settings
     of its sampler; nothing else looks into them.
@@ -60,10 +60,10 @@ class SamplerSettings:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the settings out of values by the names of options; what is not there has its default."""
+        """Build the settings from values by option name; a missing value has its default."""
         names = {f.name: option_name(f.name) for f in fields(cls)}
-        found = {f: frozen(values[n]) for f, n in names.items() if values.get(n) is not None}
-        return cls(**found)
+        settings = {f: frozen(values[n]) for f, n in names.items() if values.get(n) is not None}
+        return cls(**settings)
 
     @classmethod
     def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
@@ -72,13 +72,13 @@ class SamplerSettings:
         Parameters
         ----------
         values : mapping
-            By the names of options: what was given, else the default of the sampler's row.
+            Values by option name: the user's, else the default of the sampler's row.
         facts : SamplerFacts
 
         Raises
         ------
         UsageError
-            If what was given has no meaning for such a corpus or prior.
+            If an option cannot be combined with such a corpus or prior.
         """
         del facts
         return cls.of(values)
@@ -114,7 +114,7 @@ class Sampler:
         states there, a `BlockState`. The module of a sampler that takes steps also has a function
         ``default_step(facts, settings)``.
     settings : str
-        The class of its settings in that module, a `SamplerSettings`; "" where it has no options.
+        The class of its settings in that module, a `SamplerSettings`; "" if it has no options.
     geometry : str
         The blocks that it can move.
     options : mapping
@@ -123,8 +123,8 @@ class Sampler:
     check : callable, optional
         Called with the options that were given; raises `UsageError` if they contradict each other.
     whole_corpus : bool
-        Whether it is valid only with the whole corpus as its minibatch, what is sampled of every
-        document kept.
+        Whether it is valid only with the whole corpus as its minibatch, with persistent assignments
+        of all documents.
     serial : bool
         Whether each draw of a document's topics waits for the one before, over all documents: one process
         has all of them.
@@ -136,12 +136,13 @@ class Sampler:
     inflates : bool
         Whether noise of minibatches widens the posterior by a factor that is known.
     learns : frozenset of str
-        Options of priors that may be learned along with topics that it moves: none without draws, and eta
-        only where the smallest probabilities, which it is learned from, follow their law exactly.
+        Options of priors that may be learned along with the topics that it moves. A sampler without
+        draws has none. ``eta`` needs draws with smallest probabilities that follow their law
+        exactly, as it is learned from these.
     takes : frozenset of str
         Options of minibatches that it has a use for although it sees the whole corpus.
     ignores : frozenset of str
-        Options of all samplers that it has no use for, beyond those that follow from
+        Options of all samplers that it does not use, in addition to the ones excluded by
         ``whole_corpus`` and ``draws``.
     """
 
@@ -175,16 +176,16 @@ class Sampler:
         Parameters
         ----------
         values : mapping
-            Options by name, None where nothing was given.
+            Options by name; None for an option that was not set.
         facts : SamplerFacts
         """
-        own = {
+        allowed = {
             n: o.default if values.get(n) is None else values[n] for n, o in self.options.items()
         }
-        return self.settings_class.resolved(own, facts)
+        return self.settings_class.resolved(allowed, facts)
 
     def default_step(self, facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-        """Return A, B, C of the step A (1 + t/B)^(-C) where none is given."""
+        """Return A, B, C of the default step A (1 + t/B)^(-C)."""
         return cast(Steps, import_module(self.module).default_step(facts, settings))
 
     def start(
@@ -200,7 +201,7 @@ class Sampler:
         threads : int
             Number of threads that its steps may use.
         peers : Peers, optional
-            Processes that each hold rows of the state, if it is of a kind with `BlockState.held` arrays.
+            Processes that each own rows of the state, if its class has `BlockState.held` arrays.
         """
         states, block = self._states(block)
         if peers is None or not states.held:

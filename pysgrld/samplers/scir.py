@@ -6,9 +6,10 @@ A block may ask for the *natural rate*, which is ours: kappa = 1 + N_k/s_k, froz
 
     dg = (eta + N - kappa g) dt + sqrt(2 g) dW,  e = exp(-kappa h), c = (1 - e) / kappa
 
-whose target is that of SGRLD, s_k ~ Gamma(V eta), without reflection and its bias: for fixed counts
-phi is exact for every step, as with the paper's rate, whose s_k is about V eta + N_k. In phi such a
-step goes as far as one of kappa h. Its rows cannot be lazy: kappa changes with every iteration.
+with the target of SGRLD, s_k ~ Gamma(V eta), but without reflection and its bias: for fixed counts
+phi is exact for every step, as with the paper's rate, for which s_k is about V eta + N_k. In phi
+such a step goes as far as one of kappa h. Its rows cannot be lazy: kappa changes with every
+iteration.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Block, Key
 
-#: Rows are lazy where the vocabulary has this many times the distinct words of a minibatch,
+#: Rows are lazy if the vocabulary has this many times the distinct words of a minibatch,
 LAZY_FROM = 2.0
-#: and where the expected mass of a topic, V eta + N/K, is so many times `DENSE`: while a topic is small
-#: all rows are stepped, and nothing would be saved.
+#: and if the expected mass of a topic, V eta + N/K, is at least this multiple of `DENSE`: while a
+#: topic is small all rows are stepped, and nothing would be saved.
 LAZY_SCALE = 5.0
-#: Tokens that one of a minibatch counts as after a step: a twelfth of what a word has in the corpus,
+#: Number of tokens that one token of a minibatch counts as after a step: a twelfth of the word's
+#: tokens in the corpus,
 OF_A_WORD = 12.0
-#: at least so many, below which chains forget slowly,
+#: at least this number, below which chains forget slowly,
 FEWEST_TOKENS = 2.0
-#: and at most so many, unless the step would be below 0.02 (docs/internals/defaults.md).
+#: and at most this number, unless the step would be below 0.02 (docs/internals/defaults.md).
 MOST_TOKENS = 10.0
 
 
@@ -53,7 +55,9 @@ class ScirSettings(SamplerSettings):
 
     @classmethod
     def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
-        """Decide whether rows are lazy, where that is left open, by counts of words and never by a clock.
+        """Decide whether rows are lazy, if the option leaves that open.
+
+        The decision follows from counts of words, never from a clock.
 
         Raises
         ------
@@ -83,17 +87,17 @@ class ScirSettings(SamplerSettings):
         return self.lazy == "on"
 
     def average_rate(self, block: Block, tokens: float) -> float:
-        """Return 1, or the natural rate 1 + N_k/s_k of an average topic, whose s_k is V eta."""
+        """Return 1, or the natural rate 1 + N_k/s_k of an average topic with s_k = V eta."""
         v, k = block.shape
         return 1.0 + tokens / (k * v * block.prior) if self.cir_rate == "natural" else 1.0
 
 
 def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
-    """Return a constant step c B/D, at most 1; shorter where the natural rate goes as far.
+    """Return a constant step c B/D, at most 1; shorter if the natural rate goes as far.
 
-    A token of a minibatch counts as c tokens after the step, which must not be many beside those that a
-    word has: c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`; beyond, up to what makes a step of
-    0.02, so that runs over a small part of a large corpus move.
+    A token of a minibatch counts as c tokens after the step, which must be few compared with the
+    word's own tokens. c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`. Above these, c is
+    large enough for a step of 0.02, so that runs over a small part of a large corpus move.
     """
     share = facts.minibatch / facts.documents
     seen = facts.length * facts.documents / (OF_A_WORD * facts.words)
@@ -133,14 +137,14 @@ class LogCir(LogRows):
 
 
 class Cir(RowsOrLogs):
-    """Rows that move by CIR transitions; lazy where the settings say so, and rows are not all read."""
+    """Rows that move by CIR transitions; lazy if the settings choose it and no reader needs all rows."""
 
     logs = LogCir
     held = ("g",)
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return lazy rows where the settings say so and rows are not all read, else by eta."""
+        """Return lazy rows if the settings choose them and no reader needs all rows."""
         return LazyCir if block.sparse and block.settings.rows_wait else super().form(block)
 
     @classmethod

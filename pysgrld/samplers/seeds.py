@@ -1,9 +1,9 @@
-"""Prior counts of single cells, beside the prior eta that all words have: seed words of topics.
+"""Seed words of topics: prior counts of single cells, added to the prior eta of all words.
 
-Dirichlet parameters eta + c are those of eta after a document of c tokens whose topics are known. Every
-minibatch holds that document, unscaled: c joins the counts that the corpus is estimated to have, so that
-no sampler knows of it. Seeded words are among the words of every step, so that none of their rows ever
-waits, lazily, with a prior that is not its own.
+Dirichlet parameters eta + c are the parameters eta after a document of c tokens with known topics.
+Every minibatch holds that document, unscaled: c joins the estimated counts of the corpus, so
+samplers need no code for seeds. Seeded words are among the words of every step, so no lazy row of
+theirs misses a step with the wrong prior.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from pysgrld.types import UNIT, Floats, Int32s, Seeds
 ELSEWHERE = 0.01
 
 
-def with_seeds(found: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
-    """Add the counts of seeds to those of a minibatch, as whole numbers of a fine enough unit.
+def with_seeds(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
+    """Add the counts of seeds to the counts of a minibatch, as whole numbers of a fine enough unit.
 
     Parameters
     ----------
-    found : Counts
+    statistics : Counts
         Their memory may be changed.
     seeds : Seeds
     whole_tokens : bool
-        Whether counts are of whole tokens; else they are in units of 2^-24 already.
+        Whether the unit of the counts is a token; else the unit is 2^-24 already.
     """
-    rows: Int32s = np.union1d(found.rows, seeds.rows)
-    counts, factor = found.counts, found.factor
-    if len(rows) > len(found.rows):
+    rows: Int32s = np.union1d(statistics.rows, seeds.rows)
+    counts, factor = statistics.counts, statistics.factor
+    if len(rows) > len(statistics.rows):
         counts = np.zeros((len(rows), counts.shape[1]), np.int64)
-        counts[np.searchsorted(rows, found.rows)] = found.counts
+        counts[np.searchsorted(rows, statistics.rows)] = statistics.counts
     if whole_tokens:
         counts *= UNIT
         factor /= UNIT
     k = seeds.counts.shape[1]
     counts[np.searchsorted(rows, seeds.rows), :k] += np.rint(seeds.counts / factor).astype(np.int64)
-    return found._replace(rows=rows, counts=counts, factor=factor)
+    return statistics._replace(rows=rows, counts=counts, factor=factor)
 
 
 def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
-    """Start a chain where topics are as their seeds say: nearly all tokens of a seed are of its topics.
+    """Start a chain with nearly all tokens of a seed word in its topic.
 
-    Changes rows that a chain would start at, in place, of several processes those that this one holds.
-    Where it starts is no part of the posterior, and a start at random would often give a small prior no
-    chance: another topic has the word by then.
+    Change the starting rows of a chain in place; each process changes the rows that it owns. The
+    start is no part of the posterior. A random start would often give a small prior no chance, as
+    another topic has the word by then.
     """
     seeds = of_peer(seeds, peers)
     k = seeds.counts.shape[1]
@@ -55,8 +55,8 @@ def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
 
 
 def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
-    """Return the seeds whose rows a process holds; all of them where it is alone."""
+    """Return the seeds with rows that a process owns; all of them for a single process."""
     if peers is None:
         return seeds
-    own = peers.holds(seeds.rows)
-    return Seeds(seeds.rows[own], seeds.counts[own])
+    is_owned = peers.holds(seeds.rows)
+    return Seeds(seeds.rows[is_owned], seeds.counts[is_owned])

@@ -6,9 +6,9 @@ Given X_k tables and the sum Q of the documents' q, r_k is Gamma(gamma0/K + X_k,
 Cong and Chen 2016). Minibatch samplers take a preconditioned Langevin step towards that, whatever
 moves the topics (Cong et al. 2017, eq. 17 and 19); full-batch Gibbs draws it, and gamma0 and c0 too.
 
-Arrays: ``r`` (Kp,) float64; ``m`` (1,) and ``updates`` (1,), the running scale of Q; ``gamma0``, ``c0``
-(1,). A block's ``prior`` is gamma0, its ``hyper`` (c0, e1, f1, e2, f2), or (c0,) where gamma0 and c0 are
-known.
+Arrays: ``r`` (Kp,) float64; ``m`` (1,) and ``updates`` (1,), the running scale of Q; ``gamma0``,
+``c0`` (1,). A block's ``prior`` is gamma0, its ``hyper`` (c0, e1, f1, e2, f2), or (c0,) if gamma0
+and c0 are known.
 """
 
 from __future__ import annotations
@@ -90,29 +90,33 @@ class Shapes(BlockState[Counts]):
         u = core.uniforms(entities, ordinals, key.seed, key.chain, purpose, key.step)
         self._move(statistics, h, normals(u[:k], u[k:]))
 
-    def _move(self, found: Counts, h: float, z: Doubles) -> None:
+    def _move(self, counts: Counts, h: float, z: Doubles) -> None:
         k = self.block.shape[1]
-        r, q = self.r[:k], found.rate
-        x = found.counts[0, :k] * found.factor
+        r, q = self.r[:k], counts.rate
+        x = counts.counts[0, :k] * counts.factor
         pace = h / update_scale(self.m, self.updates, np.array([q]), self.block.settings.weight)[0]
         drift = self.gamma0[0] / k + x - r * (self.c0[0] + q)
         self.r[:k] = np.maximum(np.abs(r + pace * drift + np.sqrt(2.0 * pace * r) * z), LEAST)
 
-    def pace(self, at: Pace, statistics: Counts) -> float:
-        """Return min(1, h * level) * B/D, where the topics' step is h.
+    def pace(self, topic_pace: Pace, statistics: Counts) -> float:
+        """Return the step size min(1, h * level) * B/D, for a step h of the topics.
 
-        Shapes are one vector for the whole corpus: they go as far as topics do in proportion to the share
-        of the corpus that was seen, so that minibatches do not shake them. The level is left out where
-        steps are relative, and in the warm-up; published settings leave out B/D.
+        Shapes are one vector for the whole corpus: in proportion to the share of the corpus in the
+        minibatch they go as far as topics do, so that minibatches do not shake them. The level is
+        left out if steps are relative, and in the warm-up; published settings leave out B/D.
 
         A learned alpha has a pace of its own, whatever moves the topics: none in the warm-up, lest topics
         die before they are formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k of its
         square, X_k being tables of the corpus; noise of minibatches at B/D adds half of that.
         """
         if longest := self.block.settings.longest:
-            return 0.0 if at.warm else min(longest, at.share)
-        h = at.h if at.warm or at.relative else min(1.0, at.h * statistics.level)
-        return h if at.published else h * at.share
+            return 0.0 if topic_pace.warm else min(longest, topic_pace.share)
+        h = (
+            topic_pace.h
+            if topic_pace.warm or topic_pace.relative
+            else min(1.0, topic_pace.h * statistics.level)
+        )
+        return h if topic_pace.published else h * topic_pace.share
 
 
 class WarmShapes(Shapes):

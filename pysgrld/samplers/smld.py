@@ -90,6 +90,6 @@ class Dual(FromRows):
 
 
 class ApproximateDual(Dual):
-    """Dual coordinates where 1 + y, at least 1e-8, stands for exp(y), as the paper ran it."""
+    """Dual coordinates with 1 + y, at least 1e-8, in place of exp(y), as in the paper's code."""
 
     approximate = True

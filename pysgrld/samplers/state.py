@@ -12,10 +12,10 @@ from pysgrld.core import core, padded
 from pysgrld.core.restore import Form, put_back
 from pysgrld.types import UNIT, Array, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
-#: Step size of the warm-up that leaves nothing of what was there: exp(-64) of it.
+#: Step size of the warm-up that forgets the old state: exp(-64) of it remains.
 ALL_THE_WAY = 64.0
 
-#: Sufficient statistics: what the documents of a minibatch say about a block.
+#: Sufficient statistics: the information of a minibatch's documents about a block.
 S = TypeVar("S", contravariant=True)
 
 
@@ -25,7 +25,8 @@ class Counts(NamedTuple):
     Attributes
     ----------
     rows : (R,) int32
-        Rows of the block that were touched, sorted; those that this process holds, where it has peers.
+        Rows of the block with counts, sorted; only the rows that this process owns, if it has
+        peers.
     counts : (R, Kp) int64
         Topic counts summed over kept sweeps; integers, so that order cannot matter.
     factor : float
@@ -53,7 +54,8 @@ class EnergyGradient(NamedTuple):
     gradient : (V, Kp) float64
         Euclidean: the sampler projects it. The sampler may overwrite it.
     noise : (Kp,) float64 or None
-        Estimated variance of a component of the gradient, by minibatch noise; None where nobody asked.
+        Estimated variance of a component of the gradient, by minibatch noise; None if it was not
+        requested.
     """
 
     energy: float
@@ -64,7 +66,7 @@ class EnergyGradient(NamedTuple):
 class Potential(Protocol):
     """A potential energy of points on spheres, asked at the points that the sampler moves to.
 
-    It is an average over what is sampled, or fitted, of documents given points.
+    It is an average over the documents' variables, sampled or fitted given points.
     """
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
@@ -117,10 +119,10 @@ class Peers(Protocol):
 
     @property
     def size(self) -> int:
-        """Return how many there are."""
+        """Return the number of processes."""
 
     def holds(self, words: Int32s) -> Array:
-        """Say of rows whether this process holds them."""
+        """Return for each row whether this process owns it."""
 
     def move(self, step: Callable[[], None]) -> None:
         """Step this process's part of a state."""
@@ -143,21 +145,22 @@ class BlockState(ABC, Generic[S]):
     threads : int
         Number of threads that its steps may use.
     then : type, optional
-        Of a state in the warm-up: what it becomes when that is over.
+        The state that follows a state of the warm-up when that is over.
     **arrays
         Its arrays, which it owns from here on: one for each of ``names``.
     """
 
     #: The attributes that are its arrays, as a checkpoint names them: all that the next step needs.
     names: ClassVar[tuple[str, ...]]
-    #: Which of them has a number for each topic that is not finite where the topic is not.
+    #: Name of the array with a number for each topic that is not finite if the topic is not.
     of_topics: ClassVar[str]
-    #: The class of the state in the noise-free warm-up; None where there is none.
+    #: The class of the state in the noise-free warm-up; None if it has none.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
-    #: The arrays of which several processes can hold some rows each; all have the others alike.
+    #: Names of the arrays of rows that are split over processes; every process has all other arrays
+    #: in full.
     held: ClassVar[tuple[str, ...]] = ()
-    #: Processes that move the state together, where they hold rows of their own; each other state is
-    #: moved by all alike.
+    #: Processes that move the state together, each its own rows. Without peers every process moves
+    #: the whole state.
     peers: Peers | None = None
 
     def __init__(
@@ -177,7 +180,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the class of the states of a block, where that depends on the block."""
+        """Return the class of the states of a block, if it depends on the block."""
         del block
         return cls
 
@@ -198,16 +201,16 @@ class BlockState(ABC, Generic[S]):
             If one is missing, or of another type or shape.
         """
         kind: type[BlockState[Any]] = (cls.warm_up if warm else None) or cls
-        own: dict[str, Array] = {}
+        arrays_of_state: dict[str, Array] = {}
         for name, form in cls.forms(block, warm=warm).items():
-            own[name] = form.take(arrays, name, f"{block.name}.")
-        return kind(block, threads, None if kind is cls else cls, **own)
+            arrays_of_state[name] = form.take(arrays, name, f"{block.name}.")
+        return kind(block, threads, None if kind is cls else cls, **arrays_of_state)
 
     @classmethod
     def forms(cls, block: Block, *, warm: bool) -> dict[str, Form]:
         """Return the type and the shape that each array of a state of a block has, by name.
 
-        They are those of two states of a few rows: an axis is as long in both, or has an entry for each
+        Compare two states of a few rows: an axis has the same length in both, or an entry for each
         row, or for each unit of `core.ROW_UNIT` rows.
         """
         v, k = block.shape
@@ -237,7 +240,7 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def after(cls, warm: Any) -> Self:
-        """Go on with the arrays as they are when the warm-up is over."""
+        """Continue with the same arrays when the warm-up is over."""
         return cls(warm.block, warm.threads, **warm.arrays())
 
     # ---- how it moves
@@ -247,26 +250,26 @@ class BlockState(ABC, Generic[S]):
         """Move the block by one iteration of step size ``h``; noise-free in a warm-up."""
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Begin anew as if each topic had had so many tokens of the first words, (V' or less, K)."""
+        """Start again as if each topic had the given tokens of the first words, (V' or less, K)."""
         v, k = self.block.shape
         rows = self.held_here(np.arange(v, dtype=np.int32))
-        known = rows[rows < len(tokens)]
+        rows_with_tokens = rows[rows < len(tokens)]
         counts = np.zeros((len(rows), padded(k)), np.int64)
-        counts[: len(known), :k] = np.rint(tokens[known] * UNIT)
+        counts[: len(rows_with_tokens), :k] = np.rint(tokens[rows_with_tokens] * UNIT)
         statistics: Any = Counts(rows, counts, 1.0 / UNIT)
         self.step(key, statistics, ALL_THE_WAY)
 
     def held_here(self, rows: Int32s) -> Int32s:
-        """Return those of some rows that this process holds."""
+        """Return the members of ``rows`` that this process owns."""
         return rows if self.peers is None else rows[self.peers.holds(rows)]
 
-    def pace(self, at: Pace, statistics: S) -> float:
-        """Return the step size of this block where the topics' is ``at.h``: the same, for topics."""
+    def pace(self, topic_pace: Pace, statistics: S) -> float:
+        """Return the step size of this block for a step ``h`` of the topics: the same, for topics."""
         del statistics
-        return at.h
+        return topic_pace.h
 
     def after_warm_up(self) -> BlockState[Any]:
-        """Return the state that sampling goes on from when the warm-up is over.
+        """Return the state that sampling starts from when the warm-up is over.
 
         It takes over the arrays of this one, which must not be used any more; a state that samples
         already returns itself.
@@ -274,32 +277,32 @@ class BlockState(ABC, Generic[S]):
         return self if self.then is None else self.then.after(self)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
-        """Return how much of a topic's distance to its conditional mean a step of ``h`` goes, (K,).
+        """Return the share of a topic's distance to its conditional mean that a step of ``h`` goes, (K,).
 
-        Euler steps are stable below 2; ``tokens`` (K,) are those that each topic has in the corpus.
-        None where a step is no Euler step, or has another scale.
+        Euler steps are stable below 2; ``tokens`` (K,) are the tokens of each topic in the corpus.
+        Return None if a step is no Euler step, or has another scale.
         """
         del tokens, h
         return None
 
-    # ---- what is read of it
+    # ---- reading
 
     @abstractmethod
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return rows as documents read them, (R, Kp) of these words, of all where None.
+        """Return rows as documents read them, (R, Kp); the rows of these words, or all if None.
 
         Rows that wait are as they were last drawn; `catch_up` comes first, or `look` instead.
         """
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of these words up to date before they are read, where rows wait.
+        """Bring the lazy rows of these words up to date before they are read.
 
-        Of those that this process holds; its peers call it at the same time.
+        A process with peers does this for its own rows; its peers call it at the same time.
         """
         del key, words
 
     def look(self, key: Key, words: Int32s | None = None) -> Floats:
-        """Return `rows` as of now, those that wait brought up to date in a copy; changes nothing.
+        """Return `rows` as of now, with lazy rows brought up to date in a copy; changes nothing.
 
         ``key.step`` is the number of iterations done.
         """
@@ -309,13 +312,13 @@ class BlockState(ABC, Generic[S]):
     def drawn(self, key: Key) -> Floats:
         """Return a draw of all rows as of now; changes nothing.
 
-        That is `look` of samplers that draw rows in their steps; one whose rows are means given what
-        documents have draws them here.
+        For samplers that draw rows in their steps, this is `look`. A sampler with conditional means
+        as rows draws the topics here.
         """
         return self.look(key)
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Return the rows that tokens get topics by, (R, Kp), where those are not `rows`; else None."""
+        """Return the rows that the topics of tokens are drawn by, (R, Kp); None if these are `rows`."""
         del words
         return None
 
@@ -328,12 +331,12 @@ class BlockState(ABC, Generic[S]):
         total += self.rows()
 
     def summary(self) -> Doubles:
-        """Return a number for each topic, (K,), that is not finite where the topic is not."""
-        found: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
-        return found
+        """Return a number for each topic, (K,), that is not finite if the topic is not."""
+        numbers: Doubles = getattr(self, self.of_topics)[: self.block.shape[1]]
+        return numbers
 
     def as_it_stands(self) -> Self:
-        """Return a copy that is looked at while this state goes on."""
+        """Return a copy that stays as it is while this state continues."""
         arrays = {name: array.copy() for name, array in self.arrays().items()}
         return type(self)(self.block, self.threads, self.then, **arrays)
 
@@ -354,7 +357,7 @@ class BlockState(ABC, Generic[S]):
         put_back(self.arrays(), arrays, f"{self.block.name}.")
 
 
-def update_scale(m: Doubles, updates: Int64s, found: Doubles, weight: Schedule) -> Doubles:
+def update_scale(m: Doubles, updates: Int64s, estimate: Doubles, weight: Schedule) -> Doubles:
     """Update a running estimate that steps are scaled by, in place, and return it.
 
     M of Cong, Chen, Liu and Zhou (2017), eq. 18: the first estimate as it is, then (1 - w) M + w found.
@@ -364,12 +367,12 @@ def update_scale(m: Doubles, updates: Int64s, found: Doubles, weight: Schedule) 
     m : (n,) float64
     updates : (1,) int64
         How often it was updated.
-    found : (n,) float64
+    estimate : (n,) float64
         The estimate by this minibatch.
     weight : Schedule
         w, by the number of the update.
     """
     w = 1.0 if updates[0] == 0 else weight(int(updates[0]))
-    m += w * (found - m)
+    m += w * (estimate - m)
     updates += 1
     return m

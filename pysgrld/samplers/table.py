@@ -103,9 +103,9 @@ _NO_WALKS = frozenset({"kept-sweeps", "theta-parametrisation", "theta-step"})
 _STEPPED = frozenset({"step-size", "kept-sweeps"})
 
 
-def _check_resample(given: Mapping[str, Any]) -> None:
-    """Refuse --resample where there is one inner step only."""
-    if "resample" in given and given.get("inner-steps", 1) == 1 and "preset" not in given:
+def _check_resample(settings: Mapping[str, Any]) -> None:
+    """Refuse --resample with a single inner step."""
+    if "resample" in settings and settings.get("inner-steps", 1) == 1 and "preset" not in settings:
         raise UsageError("--resample has a meaning with --inner-steps above 1 only: leave it out")
 
 
@@ -309,7 +309,7 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def sampler_of(algo: str, block: Block) -> Sampler:
-    """Return the sampler of a block where ``algo`` moves the topics."""
+    """Return the sampler of a block if ``algo`` moves the topics."""
     topics = SAMPLERS[algo]
     if block.geometry == topics.geometry:
         return topics
@@ -319,24 +319,24 @@ def sampler_of(algo: str, block: Block) -> Sampler:
 
 
 def exact_for(geometry: str) -> Sampler:
-    """Return the sampler whose draws of such a block are the posterior's, the whole corpus at a time."""
+    """Return the sampler with draws from the exact posterior of such a block, given the whole corpus."""
     return next(s for s in SAMPLERS.values() if s.geometry == geometry and s.whole_corpus)
 
 
 def options_of_samplers(algorithms: Mapping[str, Any] | tuple[str, ...]) -> dict[str, Option]:
     """Return the options that only some samplers have, as the help of these samplers shows them.
 
-    The meaning begins with the names of the samplers that have the option, and the default is followed by
-    those of samplers where it differs.
+    The description starts with the names of the samplers that have the option. After the default
+    come the samplers with another default.
     """
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for name in dict.fromkeys(n for algo in algorithms for n in SAMPLERS[algo].options):
         rows = {a: SAMPLERS[a].options[name] for a in algorithms if name in SAMPLERS[a].options}
         first = next(iter(rows.values()))
-        others = [f"{a}: {o.shown}" for a, o in rows.items() if o.default != first.default]
-        found[name] = first._replace(
-            shown="; ".join([first.shown, *others]),
+        other_defaults = [f"{a}: {o.shown}" for a, o in rows.items() if o.default != first.default]
+        options[name] = first._replace(
+            shown="; ".join([first.shown, *other_defaults]),
             help=f"{', '.join(rows)}: {first.help}",
-            default=None if others else first.default,
+            default=None if other_defaults else first.default,
         )
-    return found
+    return options

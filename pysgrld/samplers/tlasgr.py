@@ -4,8 +4,8 @@ Kernel: cpp/kernels/simplex_tlasgr.cpp. The step size is free of units: 1 goes t
 mean of a topic, 0 stays. It is divided by a running estimate M of the tokens that a topic has in the
 corpus: of each topic of each layer (``tlasgr``), or one for all of them (``tlfsgr``).
 
-To the arrays of rows come ``m``, (K,) or (1,) float64, and ``updates`` (1,) int64, how often it was
-updated.
+Two arrays are added to the rows: ``m``, (K,) or (1,) float64, and ``updates`` (1,) int64, the
+number of its updates.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class ScaledSettings(SamplerSettings):
 def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
     """Return a small constant step after a warm-up; without one, the published schedule.
 
-    The boundary leaves mass on each of the V words, also on those that a topic does not use: the
-    more, the longer the step.
+    The boundary leaves mass on each of the V words, also on the words that a topic does not use.
+    The mass grows with the step.
     """
     del settings
     return (0.02, 1.0, 0.0) if facts.warm_up > 0 else (1.0, 21.0, 0.7)
@@ -55,7 +55,7 @@ class TopicScales(Rows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Go on with the rows as they are, their scales unknown as yet."""
+        """Continue with the same rows, their scales unknown as yet."""
         m = np.zeros(1 if cls.one_scale else warm.block.shape[1])
         return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
 
@@ -63,10 +63,10 @@ class TopicScales(Rows):
         """Make one step (eq. 13 to 15, 18), by the scale that this minibatch has already changed."""
         (v, k), settings = self.block.shape, self.block.settings
         tokens = totals(statistics, self.block)
-        found = np.array([statistics.level]) if self.one_scale else tokens
-        m = update_scale(self.m, self.updates, found, Schedule(*settings.scale_weight))
+        estimate = np.array([statistics.level]) if self.one_scale else tokens
+        m = update_scale(self.m, self.updates, estimate, Schedule(*settings.scale_weight))
         all_of_it = tokens + v * self.block.prior
-        # a topic that got nothing has its prior to go by
+        # a topic without tokens follows its prior
         steps = np.minimum(h / np.maximum(m, v * self.block.prior), FARTHEST / all_of_it)
         core.simplex_tlasgr(
             **self.arguments(key, statistics),

@@ -1,8 +1,9 @@
 """Geodesic Monte Carlo over the whole corpus (Byrne and Girolami 2013; Liu et al. 2016, section 5.3).
 
-A trajectory of leapfrog steps along geodesics, accepted by Metropolis's rule. With one sample of every
-document's proportions, which go on from the last iteration, it is a blocked Gibbs sampler (GMC-bGibbs);
-with several the energy is an expected one, and the method an approximation (GMC-apprMH).
+A trajectory of leapfrog steps along geodesics, accepted by Metropolis's rule. With one sample of
+every document's proportions, which continue from the last iteration, it is a blocked Gibbs sampler
+(GMC-bGibbs). With several samples the energy is an expected one, and the method an approximation
+(GMC-apprMH).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class TrajectorySettings(SamplerSettings):
 
 
 class Trajectories(Points):
-    """Points that move by trajectories; ``accepted`` (2,) counts those accepted, and all."""
+    """Points that move by trajectories; ``accepted`` (2,) counts accepted and all trajectories."""
 
     names: ClassVar[tuple[str, ...]] = (*Points.names, "accepted")
     accepted: Doubles
@@ -39,7 +40,7 @@ class Trajectories(Points):
         return super().own(block) | {"accepted": np.zeros(2)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Follow one trajectory of steps of size ``h``, and accept or refuse where it ends."""
+        """Follow one trajectory of steps of size ``h``, and accept or refuse its end."""
         slope = statistics.drawn(key, 0, self.x)
         before = {name: array.copy() for name, array in self.arrays().items()}
         self.v[:], self.squares[:] = 0.0, 0.0
@@ -72,6 +73,6 @@ class Trajectories(Points):
 
 def uniform(key: Key) -> float:
     """Draw the one uniform of an iteration, which decides on its trajectory."""
-    at = np.zeros(1, np.int64)
+    index = np.zeros(1, np.int64)
     purpose = core.Purpose.sphere_accept
-    return float(core.uniforms(at, at, key.seed, key.chain, purpose, key.step)[0])
+    return float(core.uniforms(index, index, key.seed, key.chain, purpose, key.step)[0])

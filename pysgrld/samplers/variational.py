@@ -27,7 +27,7 @@ def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
 
 
 class Dirichlets(Rows):
-    """Parameters of Dirichlet laws: ``g`` is lambda. There is no warm-up: nothing is noisy."""
+    """Parameters of Dirichlet laws: ``g`` is lambda. It needs no warm-up, as nothing is noisy."""
 
     warm_up = None
     held = ("g",)

@@ -6,8 +6,8 @@ for each word of each topic (Blei and Lafferty 2006). Row w T + t of the state `
 word w in slice t of T, and ``log_sums`` (T, Kp) float64 are the logarithms of the sums of exp(b_t). All
 slices of a word move in one step, preconditioned by the precision of the walk and of the counts together:
 
-- ``sgld`` by minibatches (Bhadury, Chen, Zhu and Liu 2016); the counts are a running mean, so that those
-  of a minibatch do not choose the length of their own step.
+- ``sgld`` by minibatches (Bhadury, Chen, Zhu and Liu 2016); the counts are a running mean, so that
+  the counts of a minibatch do not choose the length of their own step.
 - ``mala`` given the counts of the whole corpus, word after word, accepted by Metropolis and Hastings
   (Roberts and Tweedie 1996): exact.
 
@@ -31,9 +31,10 @@ from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s
 
 #: Share of B/D that a step by minibatches is: their noise then widens draws by a quarter at most.
 SHARE = 0.5
-#: Longest step, and of steps that are accepted or not T^(-1/3) times the other number, for T slices.
+#: Longest step. For steps with an accept test the length is T^(-1/3) times the second number, for T
+#: slices.
 LONGEST, ACCEPTED = 0.5, 0.85
-#: Counts that a word is taken to have had in each slice where a chain begins with other topics.
+#: Assumed counts of a word in each slice if a chain starts with other topics.
 AT_FIRST = 0.5
 
 
@@ -56,16 +57,16 @@ class WalkingRows(BlockState[Counts]):
         """Draw logarithms of Gamma(1) variates, the same in all slices of a word."""
         return cls(block, threads, **begun(key, block, threads))
 
-    def arguments(self, key: Key, found: Counts) -> dict[str, Any]:
+    def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
         """Return the arguments that both kernels have."""
         drift, spread = self.block.hyper
         return {
             "b": self.b,
             "log_sums": self.log_sums,
             "topics": self.block.shape[1],
-            "rows": found.rows,
-            "counts": found.counts,
-            "factor": found.factor,
+            "rows": counts.rows,
+            "counts": counts.counts,
+            "factor": counts.factor,
             "drift": float(drift),
             "spread": float(spread),
             "work": self.work,
@@ -86,7 +87,7 @@ class WalkingRows(BlockState[Counts]):
         )
 
     def begin_from(self, key: Key, tokens: Doubles) -> None:
-        """Begin anew as if each topic had had so many tokens of the first words in every slice."""
+        """Start again as if each topic had the given tokens of the first words in every slice."""
         del key  # nothing is drawn
         v, k = self.block.shape
         counts = np.full((v // self.block.copies, k), AT_FIRST)
@@ -98,8 +99,8 @@ class WalkingRows(BlockState[Counts]):
 
     def summary(self) -> Doubles:
         """Return the sum over slices of each topic's logarithms of sums, (K,)."""
-        found: Doubles = self.log_sums[:, : self.block.shape[1]].sum(axis=0)
-        return found
+        sums: Doubles = self.log_sums[:, : self.block.shape[1]].sum(axis=0)
+        return sums
 
 
 def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
@@ -111,7 +112,7 @@ def begun(key: Key, block: Block, threads: int) -> dict[str, Array]:
 
 
 def arrays_of(block: Block, b: Floats) -> dict[str, Array]:
-    """Return the arrays of a walk whose rows are b, (V T, K)."""
+    """Return the arrays of a walk with rows b, (V T, K)."""
     (v, k), slices = block.shape, block.copies
     rows, sums = core.zeros(v, padded(k), "float32"), np.zeros((slices, padded(k)))
     rows[:, :k] = b
@@ -150,7 +151,7 @@ class ByMinibatches(WalkingRows):
 
 
 class WalkingWarmUp(ByMinibatches):
-    """A walk in the noise-free warm-up, which goes to where its density is greatest."""
+    """A walk in the noise-free warm-up, which climbs to the maximum of its density."""
 
     warm: ClassVar[bool] = True
 
@@ -164,7 +165,7 @@ class Accepted(WalkingRows):
     Attributes
     ----------
     acceptance : (K,) float64
-        Share of the words whose last step was accepted.
+        Share of the words with an accepted last step.
     """
 
     acceptance: Doubles = np.zeros(0)
@@ -172,6 +173,6 @@ class Accepted(WalkingRows):
     def step(self, key: Key, statistics: Counts, h: float) -> None:
         """Propose a step for each word in turn; ``h`` scales its usual length."""
         (v, k), slices = self.block.shape, self.block.copies
-        own = h * min(LONGEST, ACCEPTED * slices ** (-1.0 / 3.0))
-        accepted = core.walk_accept(**self.arguments(key, statistics), h=own)
+        length = h * min(LONGEST, ACCEPTED * slices ** (-1.0 / 3.0))
+        accepted = core.walk_accept(**self.arguments(key, statistics), h=length)
         self.acceptance = accepted[:k].astype(np.float64) * (slices / v)

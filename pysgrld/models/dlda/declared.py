@@ -1,4 +1,4 @@
-"""Deep LDA as a model: its options, defaults, and where its parts are."""
+"""Deep LDA as a model: its options, defaults, and the modules of its parts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dlda.resolved import DeepLDAOptions
 
-#: Topics of the one layer where nothing is asked for.
+#: Default number of topics of a single layer.
 TOPICS = 100
 #: Gibbs sweeps of a document at a visit.
 SWEEPS = 30
-#: Sweeps that the authors have for each layer, and those that they count.
+#: The authors' numbers of sweeps for each layer, and of counted sweeps.
 PUBLISHED_SWEEPS, PUBLISHED_KEPT = 30, 10
 LINKS = ("counts", "binary", "real")
 

@@ -44,8 +44,8 @@ class Hyper(NamedTuple):
 def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Return the blocks of a deep model: topics of every layer, and the shapes of the top one.
 
-    Seeds are of the topics over words. Published settings start where the papers do, at Gamma(1), not at
-    the corpus's scale.
+    Seeds apply to the topics over words. Published settings start as the papers do, at Gamma(1),
+    not at the corpus's scale.
     """
     layers, mass = options.layers, 0.0 if options.preset else float(tokens)
     topics = tuple(
@@ -182,7 +182,7 @@ class DeepDocuments(DocumentSampler):
         return Collected((words,), (*above, tables, np.array([words.sum()])), q)
 
     def arrays(self) -> dict[str, Array]:
-        """Return theta, rates and totals of all documents, where they are kept between visits."""
+        """Return theta, rates and totals of all documents, if they persist between visits."""
         return self._kept | {"visited": self._visited} if self._kept else {}
 
 
@@ -217,7 +217,7 @@ def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict
 
 
 def prior_mean(parts: Draw, layers: tuple[int, ...], at: int) -> Doubles:
-    """Compute the expected proportions of layer ``at`` in a document of which nothing is known."""
+    """Compute the prior mean of the proportions of layer ``at`` in an unseen document."""
     mean = parts["r"][: layers[-1]].astype(np.float64)
     for i in range(len(layers) - 1, at, -1):
         mean = product(parts[name_of(i)][:, : layers[i]], mean)

@@ -75,8 +75,8 @@ class DeepReader(Reader):
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
         """Return the mean proportions of the topics of every layer, each (n, Kp) float32.
 
-        Given shapes s and counts n, theta over its sum is Dirichlet(s + n): what is averaged is
-        that mean, with n expected over the split, in the kept sweeps.
+        Given shapes s and counts n, theta over its sum is Dirichlet(s + n). This average is of that
+        law's mean, with n expected over the split, in the kept sweeps.
         """
         if how is Visiting.NEW:
             sweeps = sweeps_of_new(self.NEW, longest=int(self.documents.lengths.max(initial=0)))
@@ -131,7 +131,7 @@ class DeepReader(Reader):
         return theta
 
     def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
-        """Go on with the documents' chains: the last sweep's theta, and tokens drawn given it.
+        """Continue the documents' chains: the last sweep's theta, and tokens drawn given it.
 
         Of layer 1 these are the tokens of that sweep. Above, a topic's tokens are spread over the
         topics of the next layer as they are expected to be given its theta: in proportion to phi_kj
@@ -172,7 +172,7 @@ class DeepReader(Reader):
         return DocumentDraw(theta.astype(np.float32), tokens.astype(np.float32))
 
     def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
-        """Go on with the documents' chains, and draw the topic of every token, (N,), given theta.
+        """Continue the documents' chains, and draw the topic of every token, (N,), given theta.
 
         Of layer 1 in proportion to phi_wk theta_k, and above to phi_kj theta_j, k being the token's topic
         of the layer below.
@@ -188,7 +188,7 @@ class DeepReader(Reader):
         return z
 
     def _layer(self, vectors: Floats, at: int) -> Doubles:
-        """Take the vectors of a layer, (n, K_l), out of those of all layers."""
+        """Take the vectors of a layer, (n, K_l), out of the vectors of all layers."""
         begin = sum(self._wide[:at])
         found: Doubles = vectors[:, begin : begin + self.layers[at]].astype(np.float64)
         return found
@@ -222,7 +222,7 @@ class DeepReader(Reader):
         return {"rate_weighted_perplexity": math.exp(-log_p / int(scored.counts.sum()))}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the state of the documents' chains, from which they go on exactly."""
+        """Return the state of the documents' chains, from which they continue exactly."""
         return {
             "theta": self._theta,
             "rates": self._rates,
@@ -231,24 +231,24 @@ class DeepReader(Reader):
         }
 
     def restore(self, arrays: Mapping[str, Array], prefix: str) -> None:
-        """Go on from `arrays`.
+        """Continue from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If they are not those of these documents.
+            If the arrays do not fit these documents.
         """
         self._rate = np.zeros(len(arrays.get("rate", ())))
         put_back(self.arrays(), arrays, prefix)
 
 
-#: A topic below is shown where its share is this many times what an even split would give it.
+#: A topic of the layer below is shown if its share is this multiple of an even split's.
 ABOVE_EVEN = 3.0
-#: Topics of the top layer that are shown make up this share of what the top layer is used for.
+#: The topics of the top layer that are shown cover this share of the top layer's use.
 TOP_SHARE = 0.95
 
 
-#: Perplexity, and beside it the figure that the paper calls so.
+#: Perplexity, and the score that the paper calls perplexity.
 DEEP_PERPLEXITY = replace(
     PERPLEXITY,
     further=(
@@ -278,17 +278,17 @@ class DeepFitted(AdmixtureFitted):
         super().__init__(record, threads, parts, deep_readers(options))
 
     def over_words(self, draw: Draw, at: int) -> Floats:
-        """Return Phi1 Phi2 ... Phi_l, a layer's topics over the words through those below, (V, Kp)."""
+        """Return Phi1 Phi2 ... Phi_l, the topics of a layer over the words, (V, Kp)."""
         phi = draw["phi"]
         for i in range(1, at + 1):
             phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
         return phi
 
     def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
-        """Draw up the topics of the top layer in use, each with those below it and its top words.
+        """Draw up the tree of active topics of the top layer, each with its top words.
 
-        An edge to a topic is there where its weight in the column of Phi is at least three times that of
-        an even split. A topic of the top layer is used as much as its shape in r says.
+        A topic has an edge to a topic below if its weight in the column of Phi is at least three
+        times that of an even split. The shape in r of a topic of the top layer is its use.
         """
         draw, layers, top = self.mean or self.current, self.layers, self.depth - 1
         best = [top_words(self.over_words(draw, at)[:, :k], words) for at, k in enumerate(layers)]

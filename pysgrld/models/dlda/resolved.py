@@ -11,7 +11,7 @@ from pysgrld.options.word_files import FoundSeeds
 
 @dataclass(frozen=True, kw_only=True)
 class DeepLDAOptions(Resolved):
-    """Resolved options of deep LDA; ``topics`` are those of layer 1, and ``eta`` is one a layer."""
+    """Resolved options of deep LDA; ``topics`` is the number of layer 1, ``eta`` one per layer."""
 
     topics: int
     scale_weight: Steps

@@ -25,8 +25,9 @@ from pysgrld.models.dpmm.likelihood import (
 )
 from pysgrld.types import Documents, Doubles, Int32s
 
-#: A component that is to be born begins as half the words of a document, half those of the corpus, with
-#: this share of the documents, and is fitted by so many steps of expectation and maximisation.
+#: A proposed component starts as half the words of a document and half the words of the corpus,
+#: with this share of the documents. This number of steps of expectation and maximisation then fits
+#: it.
 SHARE, STEPS = 0.05, 20
 
 
@@ -36,7 +37,7 @@ class Births:
     Parameters
     ----------
     documents : Documents
-        All that have a component; none of them empty.
+        All documents that have a component; each has words.
     words : int
         V.
     base : float
@@ -57,7 +58,7 @@ class Births:
         z : (D,) int32
             Components, numbered from 0 without gaps.
         choices : (3,) float64
-            Uniforms: of the document, of what is proposed, of acceptance.
+            Uniforms: of the document, of the proposal, of acceptance.
         u : (D,) float64
             A uniform for each document.
         """

@@ -1,4 +1,4 @@
-"""The chain of a Dirichlet-process mixture: documents have components, whose number changes."""
+"""The chain of a Dirichlet-process mixture: documents have components, and their number changes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MixtureChain(Mixture, Chain):
         V, and training tokens.
     threads : int
     waiting : callable, optional
-        Called now and then while there is no minibatch yet; may raise, to stop.
+        Called at intervals while no minibatch is ready; may raise, to stop.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class MixtureChain(Mixture, Chain):
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch`, unless somebody brings their own.
+            `next_batch` by default.
 
         Raises
         ------
@@ -107,7 +107,7 @@ def numbers_of_components(sizes: Array) -> dict[str, int]:
 
 
 def settings_of(options: MixtureOptions) -> Settings:
-    """Return the settings of a mixture that resolved options say."""
+    """Return the mixture settings of resolved options."""
     shape, rate = options.dp_prior
     return Settings(
         algo=options.algo,

@@ -1,4 +1,4 @@
-"""The Dirichlet-process mixture as a model: its options, defaults, and where its parts are."""
+"""The Dirichlet-process mixture as a model: its options, defaults, and the modules of its parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Dirichlet prior of components, per word.
 ETA = 0.5
-#: Components that memory is planned for: those of the start, and some that are drawn ahead.
+#: Components in the memory plan: the components of the start, and some that are drawn ahead.
 EXPECTED = 96
 #: First steps of components and of sticks, for samplers that have any.
 STEPS = {"scir": (0.1, 0.1), "sgrld": (0.001, 0.005)}
@@ -132,7 +132,7 @@ class MixtureModel(Model["MixtureOptions"]):
     expected_topics = EXPECTED
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
-        """Refuse more than one prior of words, and options of sticks where there are no such ones."""
+        """Refuse more than one prior of words, and options of sticks for samplers without sticks."""
         if "dp-stick-step" in given and algo not in STEPS:
             raise UsageError(f"--dp-stick-step has no meaning for --algo {algo}: leave it out")
         if "dp-swaps" in given and unordered(algo, given.get("dp-conc")):
@@ -166,7 +166,7 @@ class MixtureModel(Model["MixtureOptions"]):
             value["dp-stick-step"] = value["dp-stick-step"] or steps[1]
 
     def memory(self, options: MixtureOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count the components, if there are no more than are expected, and the documents."""
+        """Count the components, up to the expected number, and the documents."""
         from pysgrld.core import padded
         from pysgrld.models.dpmm.likelihood import CELLS
 
@@ -200,7 +200,7 @@ class MixtureModel(Model["MixtureOptions"]):
 
 
 def unordered(algo: str, concentration: str | None) -> bool:
-    """Say whether components have no order: by default where all of them are drawn afresh."""
+    """Return whether components have no order: the default if all of them are drawn afresh."""
     return algo not in STEPS and concentration != "sticks"
 
 

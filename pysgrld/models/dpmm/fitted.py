@@ -1,9 +1,10 @@
 """A trained run of a Dirichlet-process mixture, read.
 
-Components are those of the newest checkpoint. Components of different samples are not the same ones, so
-there are no means of them over samples, and no intervals. Scores average over samples all the same: they
-do not ask which component is which. What chains are compared by is how large components are, and which
-documents a draw puts together; docs/diagnose.md says what these quantities mean.
+Components are the components of the newest checkpoint. Components of different samples are not the
+same ones, so a run has no means of them over samples, and no intervals. Scores average over samples
+all the same: they do not depend on the labels of components. Chains are compared by the sizes of
+components, and by the documents that a draw puts together; docs/diagnose.md defines these
+quantities.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ TITLES = {
     "third": "third weight",
     "together": "a document and the next together",
 }
-#: Held-out documents, at most, of which each is asked whether it is with the next.
+#: Maximum number of held-out documents, each compared with the next for a common component.
 NEIGHBOURS = 2000
 
 
@@ -88,7 +89,7 @@ class MixtureFitted(Fitted):
         return {"phi": (components, self.record.words), "w": (1, components + 1)}
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a kept sample, of these words or of all where None."""
+        """Return the draw of a stored sample, of these words or of all words if None."""
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
@@ -116,8 +117,9 @@ class MixtureFitted(Fitted):
     ) -> Iterator[DocumentDraw]:
         """Draw the component of each document: its proportions are 1 of one component, and 0 of others.
 
-        All draws are of the components of the newest checkpoint, as those of different samples are not
-        the same ones: a sample's iteration keys the random numbers of its draw, and that is all.
+        All draws use the components of the newest checkpoint, as the components of different
+        samples are not the same ones. A sample's iteration only keys the random numbers of its
+        draw.
         """
         options, order = self.record.options, np.zeros(len(ids), np.int64)
         ends = np.cumsum(self.proportions(self.current, documents, ids, at), axis=1)
@@ -125,7 +127,7 @@ class MixtureFitted(Fitted):
         for step, _ in samples:
             u = core.uniforms(ids, order, options.seed, options.chain, core.Purpose.infer, step)
             theta = np.zeros(ends.shape, np.float32)
-            # the first component whose end is above u of the total, which has rounding of its own
+            # the first component with an end above u of the total, which has rounding of its own
             theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
@@ -156,7 +158,7 @@ class MixtureFitted(Fitted):
         return self.mixture.sizes
 
     def numbers(self) -> dict[str, int]:
-        """Count the components that have documents, and those that have ten."""
+        """Count the components that have documents, and the components that have ten."""
         return numbers_of_components(self.mixture.sizes)
 
     def beside(self) -> dict[str, Doubles]:
@@ -166,7 +168,7 @@ class MixtureFitted(Fitted):
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
         """Measure the quantities of a draw that do not depend on components' names; keys of `titles`.
 
-        Without held-out documents nothing is known of which documents are together.
+        Without held-out documents the quantities on documents that are together are missing.
         """
         w = draw["w"][:-1].astype(np.float64)
         numbers = numbers_of_components(w * self.record.documents)

@@ -22,7 +22,7 @@ def logsumexp(logs: Doubles) -> Doubles:
 
 
 def log_gamma(values: Array) -> Doubles:
-    """Return the logarithm of the gamma function of values of which few differ."""
+    """Return the logarithm of the gamma function of values with many repetitions."""
     few, at = np.unique(values, return_inverse=True)
     found: Doubles = np.array([math.lgamma(value) for value in few])[at].reshape(values.shape)
     return found
@@ -92,9 +92,9 @@ def responsibilities(
 ) -> Doubles:
     """Return the probability of each component of a document, (n, J) float64; rows sum to 1.
 
-    Bayes' theorem: w_j prod_w phi_jw^n_w over its sum. A document without words gets the weights, and
-    so does one with words that no component explains at the precision of ``log_phi``: they are minus
-    infinity there, and say nothing.
+    Bayes' theorem: w_j prod_w phi_jw^n_w over its sum. A document without words gets the weights.
+    So does a document with words that no component explains at the precision of ``log_phi``: its
+    log likelihoods are all minus infinity, and carry no information.
 
     Parameters
     ----------

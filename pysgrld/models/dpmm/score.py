@@ -59,7 +59,7 @@ class MixtureScorer(DensityScorer):
             If one is not finite.
         """
         del key  # nothing is random
-        # log 0 where single precision underflowed: the prior's term of the mixture covers it
+        # log 0 after an underflow of single precision: the prior's term of the mixture covers it
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
         found = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
         if not np.isfinite(found).all():

@@ -7,10 +7,10 @@ One iteration, given a minibatch S of the documents (Baker et al. 2018, section 
 corpus and fresh draws: Walker 2007, Kalli et al. 2011):
 
 1. sticks and components move, given the allocations of S as they are, scaled to the corpus;
-2. c is drawn given the sticks, or before 1 given the number of components (see `Settings`), of which one
-   may then be born or die where they have no order (`pysgrld.models.dpmm.births`);
+2. c is drawn given the sticks, or before 1 given the number of components (see `Settings`). A
+   component without an order may then be born or die (`pysgrld.models.dpmm.births`);
 3. labels of components are swapped, given the allocations of all documents;
-4. slices u_i ~ U(0, w_{z_i}), and new components until what is left of the stick is below all of them;
+4. slices u_i ~ U(0, w_{z_i}), and new components until the rest of the stick is below all of them;
 5. allocations z_i, i in S, among the components with w_j > u_i: kernel cpp/kernels/documents_mixture.cpp;
    components beyond the last occupied one go.
 
@@ -90,7 +90,7 @@ class Mixture:
     Parameters
     ----------
     doc_ids : (D,) int64
-        Numbers of the documents, ascending: they key what is random of them.
+        Numbers of the documents, ascending: they key the randomness of each document.
     words : int
         V.
     settings : Settings
@@ -115,11 +115,11 @@ class Mixture:
     ) -> None:
         self.doc_ids, self.words, self.settings = doc_ids, words, settings
         self.seed, self.chain, self.threads = seed, chain, threads
-        # Without an order the weights are Dirichlet(m_1, ..., m_k, c). In the order of their sticks
-        # allocations tell more of c than their number does: beside sticks v_j ~ Beta(1 + m_j, c + ...)
-        # the law of Escobar and West is not exact (0.04 clusters too many in a tiny model). Without an
-        # order, v_j ~ Beta(m_j, c + ...), it is. Stochastic steps keep the order: a component that no
-        # document of a minibatch has would have no weight.
+        # Without an order the weights are Dirichlet(m_1, ..., m_k, c). In the order of their
+        # sticks, allocations carry more information on c than their number does: with sticks v_j ~
+        # Beta(1 + m_j, c + ...) the law of Escobar and West is not exact (0.04 clusters too many in
+        # a tiny model). Without an order, v_j ~ Beta(m_j, c + ...), it is. Stochastic steps keep
+        # the order: a component without documents in a minibatch would have no weight.
         self._ordered = settings.algo != "gibbs" or settings.concentration == "sticks"
         self._work = core.Workspace()
         self.step, self.concentration = 0, 1.0
@@ -127,7 +127,7 @@ class Mixture:
         u = core.uniforms(doc_ids, np.zeros(d, np.int64), seed, chain, core.Purpose.init, 0)
         self.z: Int32s = np.floor(u * settings.start).astype(np.int32)
         k = int(self.z.max()) + 1
-        # where there are no steps yet: draws from the prior
+        # before the first step: draws from the prior
         self._log_sticks = np.empty((2, 0))
         self._log_g = np.empty((words, 0))
         self._grow(0, k)
@@ -151,7 +151,7 @@ class Mixture:
 
     @property
     def log_weights(self) -> tuple[Doubles, float]:
-        """Logarithms of the weights w_j, (J,), and of what is left of the stick."""
+        """Logarithms of the weights w_j, (J,), and of the rest of the stick."""
         one, two = self._log_sticks
         whole = logaddexp(one, two)
         left = np.cumsum(two - whole)
@@ -173,7 +173,7 @@ class Mixture:
         Parameters
         ----------
         some : Documents
-            The minibatch, over all words; none of them empty.
+            The minibatch, over all words; each document has words.
         ids : (n,) int64
             Their numbers; distinct.
         pace : float
@@ -219,8 +219,7 @@ class Mixture:
     def _draw_concentration(self) -> None:
         """Draw c given the sticks, or given how many components are occupied.
 
-        Kalli et al. (2011); Escobar and West (1995), section 6: a mixture of two gammas, one of which is
-        chosen.
+        Kalli et al. (2011); Escobar and West (1995), section 6: a mixture of two gammas.
         """
         s = self.settings
         if s.concentration == "sticks":
@@ -311,7 +310,7 @@ class Mixture:
         return Key(self.seed, self.chain, self.step)
 
     def _gamma(self, log_g: Doubles, shape: Doubles, stream: int, h: float = math.inf) -> Doubles:
-        """Make one CIR transition of each cell towards Gamma(shape); a fresh draw where h is infinite."""
+        """Make one CIR transition of each cell towards Gamma(shape); a fresh draw if h is infinite."""
         moved = np.ascontiguousarray(log_g, np.float64).copy()
         core.simplex_scir_log(
             log_g=moved,
@@ -369,7 +368,7 @@ class Mixture:
         self.z = np.argsort(component).astype(np.int32)[self.z]
 
     def _allocate(self, some: Documents, ids: Int64s, at: Int64s, chunks: int) -> None:
-        """Draw slices, break the stick as far as they ask for, and allocate documents to components.
+        """Draw slices, break the stick down to the least slice, and allocate documents to components.
 
         ``chunks`` new components are there already.
         """
@@ -423,8 +422,8 @@ class Mixture:
         documents : Documents
             None of them empty.
         leftover : bool
-            Whether what is left of the stick predicts as the prior does; else the weights are
-            divided by their sum, as in the released code of Baker et al.
+            Whether the rest of the stick predicts as the prior does; else the weights are divided
+            by their sum, as in the released code of Baker et al.
         """
         (log_weights, left), log_phi = self.log_weights, self.log_phi
         if leftover:
@@ -435,9 +434,9 @@ class Mixture:
         return found
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: ``phi`` (R, J) of some words, of all where None, and ``w`` (J + 1,).
+        """Return the current draw: ``phi`` (R, J) of some words, or all if None, and ``w`` (J + 1,).
 
-        The last of the weights is what is left of the stick.
+        The last of the weights is the rest of the stick.
         """
         log_weights, left = self.log_weights
         phi = exp(self.log_phi if words is None else self.log_phi[words])
@@ -456,7 +455,7 @@ class Mixture:
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays` as they were after ``step`` iterations.
+        """Continue from `arrays` as they were after ``step`` iterations.
 
         Raises
         ------

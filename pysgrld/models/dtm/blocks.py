@@ -1,8 +1,8 @@
-"""The block of dynamic topics: words that walk, in every slice of time; and what they begin with.
+"""The block of dynamic topics: words that walk through the slices of time; and its start.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
-Documents of slice t are those of LDA given phi_t (`pysgrld.models.token_topics`), which reads row w T + t
+Documents of slice t are LDA's given phi_t (`pysgrld.models.token_topics`), which reads row w T + t
 of the topics for word w.
 """
 
@@ -81,7 +81,7 @@ def steady_chain(
 
 
 class WithoutSlices(NamedTuple):
-    """A source of documents that tells nothing of their slices of time."""
+    """A source of documents that hides their slices of time."""
 
     source: Source
 

@@ -1,4 +1,4 @@
-"""Dynamic topics as a model: its options, defaults, and where its parts are."""
+"""Dynamic topics as a model: its options, defaults, and the modules of its parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.dtm.resolved import DynamicOptions
 
-#: Standard deviations of a word's logarithm: from slice to slice, and of where its walk begins.
+#: Standard deviations of a word's logarithm: from slice to slice, and at the start of its walk.
 DRIFT, SPREAD = 0.1, 3.0
 #: Gibbs sweeps of a document at a visit.
 SWEEPS = 10
@@ -93,7 +93,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve topics, the prior of documents, slices, and how many documents a step is worth."""
+        """Resolve topics, the prior of documents, slices, and the size of minibatches."""
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"], facts.length)
@@ -120,7 +120,7 @@ class DynamicModel(Model["DynamicOptions"]):
             value["minibatch"] = max(1, min(max(self.minibatch, worth), -(-facts.documents // 4)))
 
     def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[str]:
-        """Say what the slices are, and which of them have few tokens."""
+        """Describe the slices, and list the slices with few tokens."""
         _, names, _, tokens = options.found_slices
         few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
         line = (
@@ -198,7 +198,7 @@ class DynamicModel(Model["DynamicOptions"]):
     def exact_chains(
         self, options: DynamicOptions, chain: Chain, threads: int, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return chains whose steps are accepted or not, from the topics of a chain by minibatches."""
+        """Return chains with an accept step, starting from the topics of a chain by minibatches."""
         from pysgrld.chain.blocks import BlockChain
         from pysgrld.models.dtm.exact import ExactDynamic
         from pysgrld.models.exact_tokens import chains_from

@@ -1,4 +1,4 @@
-"""The exact stage of dynamic topics: chains over the whole corpus whose steps are accepted or not."""
+"""Metropolis refinement of dynamic topics: chains over the whole corpus with an accept step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pysgrld.types import Block, Doubles
 
 
 class ExactDynamic(ExactTokens):
-    """One chain of Metropolis-adjusted steps over the whole corpus, from where training has ended."""
+    """One chain of Metropolis-adjusted steps over the whole corpus, starting at the end of training."""
 
     algo = "mala"
     method = "Gibbs sampling and steps that are accepted or not"
@@ -36,7 +36,7 @@ class ExactDynamic(ExactTokens):
         )
 
     def sweep(self, sweeps: int, others: Sequence[ExactDynamic] = ()) -> None:
-        """Sample the topics of all tokens and move those over words so many times; so do others."""
+        """Sample the topics of all tokens and move the topics over words, ``sweeps`` times."""
         for chain in (self, *others):
             for _ in range(sweeps):
                 chain.advance()

@@ -20,8 +20,8 @@ MOST_ALPHA = 0.25
 def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
     """Return the blocks of the model: topics over words, and the priors that are learned.
 
-    A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, of the mean that a fixed one has by default.
-    Published settings start where the papers do, at Gamma(1), not at the corpus's scale.
+    A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, with the default of a fixed alpha as its mean.
+    Published settings start as the papers do, at Gamma(1), not at the corpus's scale.
     """
     k, eta = options.topics, lowest_eta(options.eta)
     mass = 0.0 if options.preset else float(tokens)

@@ -20,14 +20,14 @@ from pysgrld.types import Block, Doubles, Floats, Int32s, Key, Minibatch
 
 
 class CollapsedDocuments(TokenTopics):
-    """Documents by collapsed Gibbs sampling: each token's topic given those of all others.
+    """Documents by collapsed Gibbs sampling: each token's topic given the topics of all other tokens.
 
     Parameters
     ----------
     block : Block
         The topics over words, with their prior.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic of a document; None where it is learned, one for each.
+        Symmetric Dirichlet parameter per topic of a document; None if it is learned, one for each.
     sweeps : int
         Over all tokens, an iteration.
     threads : int

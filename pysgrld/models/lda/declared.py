@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation as a model: its options, defaults, and where its parts are."""
+"""Latent Dirichlet allocation as a model: its options, defaults, and the modules of its parts."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.lda.resolved import LDAOptions
 
-#: Gibbs sweeps of a document at a visit; where alpha is learned, which few sweeps would lead astray.
+#: Gibbs sweeps of a document at a visit; more if alpha is learned, as few sweeps would bias it.
 SWEEPS, LEARNING_SWEEPS = 10, 30
-#: Topics above which documents keep those in use only: what begins and ends a visit costs as much as ten
-#: sweeps, and topics take longer to be found.
+#: Number of topics above which documents persist by default only if they are in use: the start and
+#: the end of a visit cost as much as ten sweeps, and documents take longer to find their topics.
 MANY, MANY_SWEEPS = 128, 20
 #: Passes over a document at most, of variational Bayes; it converges before as a rule.
 PASSES = 100
@@ -115,7 +115,7 @@ class LDAModel(Model["LDAOptions"]):
     learns = frozenset({"alpha", "eta"})
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
-        """Refuse more than one prior of words, and documents kept of which an iteration sees some."""
+        """Refuse more than one prior of words, and persistent documents with minibatches."""
         check_one_eta(given)
         check_seeds(given)
         if given.get("eta") == LEARN and "seed-words" in given:
@@ -164,7 +164,7 @@ class LDAModel(Model["LDAOptions"]):
             may = self._may_start_by_clusters(value, whole_corpus)
             usual = most_starts(value["topics"], facts.words, facts.tokens)
             value["starts"] = usual if may else 1
-        # none where they are not kept: the identity of a run has no options that are none
+        # None unless they persist: the identity of a run has no options that are None
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
             value["minibatch"] = _ALL_DOCUMENTS
@@ -174,7 +174,7 @@ class LDAModel(Model["LDAOptions"]):
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def _may_start_by_clusters(self, value: Mapping[str, Any], whole_corpus: bool) -> bool:
-        """Return whether training may begin with clusters of topics where nobody says."""
+        """Return whether training may by default begin with clusters of topics."""
         never = (
             value["preset"]
             or value["corpus-size"]

@@ -39,7 +39,7 @@ class ExactLDA(ExactTokens):
         )
 
     def sweep(self, sweeps: int, others: Sequence[ExactLDA] = ()) -> None:
-        """Sweep over all tokens so many times, and so do other chains, token by token."""
+        """Sweep over all tokens ``sweeps`` times, in step with the other chains, token by token."""
         chains = (self, *others)
         for chain in chains:
             chain._tokens.sweeps = sweeps
@@ -58,7 +58,7 @@ class ExactLDA(ExactTokens):
         return np.ascontiguousarray(phi[:, : self.topics.shape[1]].T)
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Continue from `arrays`; the topics over words follow from those of the tokens.
+        """Continue from `arrays`; the topics over words follow from the topics of the tokens.
 
         Raises
         ------
@@ -81,7 +81,7 @@ class ExactLDA(ExactTokens):
         return self._visited
 
     def watched_words(self) -> Doubles:
-        """Return a draw given the counts behind the mean, as those that are kept."""
+        """Return a draw given the counts of the mean, as for stored draws."""
         z, (words, k), at = self._tokens.z, self.topics.shape, self._watched
         assert z is not None
         phi = self.states[self.topics.name].rows(at.rows)

@@ -19,7 +19,7 @@ from pysgrld.types import UNIT, Array, Documents, Floats, Int64s, Key, Minibatch
 
 #: A document has converged when gamma changes by less on average over topics: as Hoffman's own code.
 TOLERANCE = 1e-3
-#: Passes over a document at most, where it is read and not trained on.
+#: Maximum number of passes over a document that is read and not trained on.
 PASSES = 100
 
 
@@ -45,7 +45,7 @@ class MeanFieldDocuments(DocumentSampler):
         self._work = core.Workspace()
 
     def keep(self, documents: Documents) -> None:
-        """Keep gamma of all documents between visits; it begins where documents fitted anew do."""
+        """Let gamma of all documents persist between visits; it starts as for new documents."""
         self._gamma = self._start(len(documents))
 
     def visit(
@@ -80,7 +80,7 @@ class MeanFieldDocuments(DocumentSampler):
     ) -> tuple[Floats, Int64s | None]:
         """Fit gamma of documents, (n, Kp); give it, and counts (R, Kp) in units of 2^-24.
 
-        It goes on, in place, from the one that is given, and else begins at 1.
+        Continue, in place, from ``gamma`` if it is not None; else start at 1.
         """
         gamma = self._start(len(documents)) if gamma is None else gamma
         counts = core.documents_mean_field(
@@ -105,11 +105,11 @@ class MeanFieldDocuments(DocumentSampler):
         return gamma
 
     def arrays(self) -> dict[str, Array]:
-        """Return ``gamma`` of all documents, where it is kept."""
+        """Return ``gamma`` of all documents, if it persists."""
         return {} if self._gamma is None else {"gamma": self._gamma}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Copy gamma out of a checkpoint, where it is kept.
+        """Copy gamma out of a checkpoint, if it persists.
 
         Raises
         ------

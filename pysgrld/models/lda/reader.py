@@ -19,7 +19,7 @@ from pysgrld.models.token_reader import gibbs_readers
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
-#: Passes over a document at most, where it is read by mean-field and not trained on.
+#: Maximum number of mean-field passes over a document that is read and not trained on.
 PASSES = 100
 
 
@@ -31,7 +31,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet prior per topic of a document; None where draws have one for each.
+        Symmetric Dirichlet prior per topic of a document; None if draws have one for each.
     mean_field : bool
         Whether documents are fitted by mean field, as in training; else their topics are sampled.
     """

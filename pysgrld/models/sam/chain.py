@@ -25,12 +25,12 @@ BLOCK = 4096
 
 
 class SphericalChain(BlockChain):
-    """A chain whose draws have the weights that documents are read by, beside the topics."""
+    """A chain with draws that hold topics and the weights that documents are read by."""
 
     documents: SphericalDocuments | VariationalDocuments
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: ``phi`` of some words, of all where None, and ``idf`` of all."""
+        """Return the current draw: ``phi`` of some words, or all if None, and ``idf`` of all."""
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
@@ -43,10 +43,10 @@ class SphericalChain(BlockChain):
         return {name: total for name, total in super().totals().items() if name != IDF}
 
     def figures(self) -> dict[str, float]:
-        """Return how the documents of the last minibatch fared, and how topics move.
+        """Return metrics of the last minibatch's documents, and of the moves of topics.
 
-        The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1 where
-        draws are the posterior's, above where noise of minibatches heats them.
+        The temperature is the mean squared velocity in the V - 1 dimensions of a topic's sphere: 1
+        for draws from the posterior, above 1 if noise of minibatches heats them.
         """
         (points,) = self.states.values()
         assert isinstance(points, Points)

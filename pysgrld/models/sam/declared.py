@@ -1,4 +1,4 @@
-"""The spherical admixture model as a model: its options, defaults, and where its parts are."""
+"""The spherical admixture model as a model: its options, defaults, and the modules of its parts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from pysgrld.evaluate.score import Scorer
     from pysgrld.models.sam.resolved import SphericalOptions
 
-#: Topics where none are asked for, and prior of proportions.
+#: Default number of topics, and prior of proportions.
 TOPICS, ALPHA_DEFAULT = 20, 1.0
 #: Concentrations for each word of the vocabulary, of documents, of topics, and of their mean.
 KAPPA, SIGMA, KAPPA0 = 6.0, 2.0, 2.0
-#: Trajectories of proportions at a visit, and those kept; of variational Bayes, steps at most.
+#: Trajectories of proportions at a visit, and the number kept; for variational Bayes, the maximum
+#: number of steps.
 WALKS = {"gmc-bgibbs": (15, 1), "gmc-apprmh": (25, 10), "vi": (100, 1), "svi": (100, 1)}
 WALK = (60, 20)
 #: Steps of topics, in units of sqrt(K / (kappa D)), about the scale of their posterior.
@@ -151,7 +152,7 @@ class SphericalModel(Model["SphericalOptions"]):
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve topics, priors and steps by the vocabulary, and switch off what has no meaning."""
+        """Resolve topics, priors and steps by the vocabulary, and switch off options without effect."""
         algo, v = value["algo"], facts.words
         value["topics"] = value["topics"] or max(1, min(TOPICS, v))
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
@@ -167,7 +168,7 @@ class SphericalModel(Model["SphericalOptions"]):
         value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
     def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
-        """Refuse a vocabulary without room for the topics; say where proportions mix slowly."""
+        """Refuse a vocabulary without room for the topics; warn if proportions mix slowly."""
         check_room(options.topics, facts.words)
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
@@ -212,7 +213,7 @@ class SphericalModel(Model["SphericalOptions"]):
 
 
 def check_room(topics: int, words: int) -> None:
-    """Refuse a vocabulary whose directions cannot be told apart, or that has no room for the topics.
+    """Refuse a vocabulary with indistinguishable directions, or without room for the topics.
 
     Raises
     ------

@@ -6,8 +6,8 @@
 (Reisinger, Waters, Silverthorn and Mooney 2010; sampled as in Liu, Zhu and Song 2016.) With a minibatch:
 
 1. its documents become unit vectors v_d: counts, weighted and divided by their norm;
-2. their proportions theta_d move by Hamiltonian trajectories, the topics beta fixed, from where the last
-   iteration left them or from least squares (`pysgrld.models.sam.proportions`);
+2. their proportions theta_d move by Hamiltonian trajectories, the topics beta fixed, from the end
+   of the last iteration or from least squares (`pysgrld.models.sam.proportions`);
 3. the topics move by the gradient of -ln p(topics | documents), averaged over samples of the proportions
    (`SphericalPotential`), under a sampler of directions, which asks for it as it moves.
 """
@@ -58,7 +58,7 @@ def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, .
 
 
 class SphericalDocuments(DocumentSampler):
-    """Documents as directions, whose proportions are sampled given topics.
+    """Documents as unit vectors, with proportions that are sampled given topics.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class SphericalDocuments(DocumentSampler):
     moved : (2,) float64
         Share of trajectories accepted and squared jump of proportions, as of the last visit.
     kept : (n, Kp) float64 or None
-        Proportions that documents of the whole corpus go on from, -1 before their first visit; None where
-        they start afresh.
+        Proportions from which documents of the whole corpus continue, -1 before their first visit;
+        None if they start afresh.
     """
 
     def __init__(
@@ -103,17 +103,17 @@ class SphericalDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of the minibatch's documents; they are sampled where it is asked."""
+        """Return the potential of the minibatch's documents; it samples them on demand."""
         del key, draw, comm  # it is asked at points that the topics move to
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
-        """Return how proportions moved in the last visit."""
+        """Return metrics of the moves of proportions in the last visit."""
         acceptance, jump = self.moved.tolist()
         return {"theta_acceptance": acceptance, "theta_jump": jump}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the step of proportions, the weights of words, and proportions where they are kept."""
+        """Return the step of proportions, the weights of words, and proportions if they persist."""
         own: dict[str, Array] = {
             "theta.length": self.length,
             "theta.moved": self.moved,
@@ -184,7 +184,7 @@ class SphericalPotential:
     def _energy_gradient(
         self, x: Doubles, products: Products, resultant: float, *, noise: bool
     ) -> EnergyGradient:
-        """Return the energy, its Euclidean gradient, and where wanted the variance of the gradient.
+        """Return the energy, its Euclidean gradient, and on request the variance of the gradient.
 
         The variance of a coordinate, the same for all of a topic, is estimated by two halves of the
         minibatch: the trace of the covariance of the sum over its n documents, drawn without replacement,

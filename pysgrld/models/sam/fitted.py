@@ -31,7 +31,7 @@ from pysgrld.types import (
     Key,
 )
 
-#: Documents whose proportions are inferred together.
+#: Number of documents in a block of inferred proportions.
 BLOCK = 4096
 #: Trajectories for the proportions of a new document, and how many of their ends are averaged.
 NEW = (100, 50)
@@ -52,7 +52,7 @@ def cosine(a: Floats, b: Floats) -> Doubles:
 
 
 class SphericalFitted(BlockFitted):
-    """A trained run whose topics are directions.
+    """A trained run of topics that are points on a sphere.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def faithful(self) -> bool:
-        """Whether draws are the posterior's: those of the exact baseline alone."""
+        """Whether draws are samples of the posterior: True for the exact baseline only."""
         return bool(self.record.options.algo == "gmc-bgibbs")
 
     def __init__(self, record: Record, threads: int) -> None:
@@ -86,7 +86,7 @@ class SphericalFitted(BlockFitted):
         self._work = core.Workspace()
 
     def draw_of(self, sample: Mapping[str, Array], words: Int32s | None = None) -> Draw:
-        """Return the draw of a kept sample, of these words or of all where None."""
+        """Return the draw of a stored sample, of these words or of all words if None."""
         return super().draw_of(sample, words) | self._weights()
 
     @cached_property
@@ -96,7 +96,7 @@ class SphericalFitted(BlockFitted):
 
     @cached_property
     def mean(self) -> Draw | None:
-        """Mean direction of each topic over all posterior samples; None where there is none."""
+        """Mean direction of each topic over all posterior samples; None without samples."""
         mean = super().mean
         if mean is None:
             return None
@@ -118,7 +118,7 @@ class SphericalFitted(BlockFitted):
     def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
         """Return the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
 
-        Those of a document without weight are the prior's mean, 1/K.
+        A document without weight has the prior's mean, 1/K.
         """
         del at  # there is one layer
         options, k = self.record.options, self.layers[0]
@@ -146,9 +146,9 @@ class SphericalFitted(BlockFitted):
     def document_draws(
         self, samples: Samples, documents: Documents, ids: Int64s, at: int
     ) -> Iterator[DocumentDraw]:
-        """Draw the proportions of documents, whose trajectories go on from sample to sample.
+        """Draw the proportions of documents, by trajectories that continue from sample to sample.
 
-        No token has a topic: those of a document are its length, times its proportions.
+        Tokens have no topics: the token counts of a document are its length times its proportions.
         """
         del at  # there is one layer
         options, k = self.record.options, self.layers[0]

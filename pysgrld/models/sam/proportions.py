@@ -165,9 +165,9 @@ class Walk(NamedTuple):
     topics : int
     kappa, alpha : float
     parametrisation : str
-        "root": on the sphere of square roots, theta_k = x_k^2, where the density of x is that of theta
-        times prod_k |x_k|, even in every coordinate, so that no reflection is needed. "flat": on the
-        simplex itself, lines reflected at the faces, as the paper's code has it.
+        "root": on the sphere of square roots, theta_k = x_k^2. The density of x there is that of
+        theta times prod_k |x_k|, even in every coordinate, so that no reflection is needed. "flat":
+        on the simplex itself, lines reflected at the faces, as the paper's code has it.
     trajectories, kept, leaps : int
         Trajectories at a visit, how many of their ends are kept, and steps of each.
     """
@@ -209,7 +209,7 @@ def walk(
     work: core.Workspace,
     threads: int,
 ) -> Walked:
-    """Draw proportions of documents, which start at ``theta`` and leave it where they end.
+    """Draw proportions of documents: they start at ``theta``, and their end is written to it.
 
     Parameters
     ----------

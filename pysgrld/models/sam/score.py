@@ -1,9 +1,9 @@
 """Log-perplexity of whole documents under directions (Liu, Zhu and Song 2016, section 5.3).
 
 Minus the mean over documents of ln p(v_d), p averaged over posterior samples of the topics and over
-proportions drawn from the prior, the same for all documents. The largest of its terms dominates: the
-estimate is far too high where the concentration is large, and can be compared at equal settings only.
-Beside it, an estimate by importance sampling, whose proposals are fitted to each document.
+proportions drawn from the prior, the same for all documents. The largest of its terms dominates:
+the estimate is far too high if the concentration is large, and can be compared at equal settings
+only. A second estimate uses importance sampling, with proposals that are fitted to each document.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class LogPerplexity(DensityScorer):
         return averaged
 
     def unigram(self, counts: Int64s) -> Estimate:
-        """Return the score of the direction of the word frequencies of training, weighed alike.
+        """Return the score of the direction of the training words' frequencies, weighted equally.
 
         NaN before a draw has brought the weights.
         """
@@ -180,17 +180,17 @@ class LogPerplexity(DensityScorer):
         return {"log_perplexity_importance": better}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the averages go on exactly."""
+        """Return the arrays from which the averages continue exactly."""
         counts = np.array([self.samples, self.proposed])
         return {"total": self._total, "better": self._better, "samples": counts}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`.
+        """Continue from `arrays`.
 
         Raises
         ------
         CheckpointError
-            If they are not those of these documents.
+            If the arrays do not fit these documents.
         """
         super().restore(arrays)
         self.proposed = int(arrays["samples"][1])

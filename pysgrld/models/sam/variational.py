@@ -99,7 +99,7 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
 
 
 class Cosines(NamedTuple):
-    """The expected cosines rho of documents under their laws, and what they are made of.
+    """The expected cosines rho of documents under their laws, with the terms that they are computed from.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ def expand(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansion:
 def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
     """Solve symmetric systems, (K, K, n) and (K, n), by elimination, which overwrites them.
 
-    Returns the solutions, and of each the least pivot: it is above 0 where the matrix is positive.
+    Returns the solutions, and the least pivot of each: it is above 0 for a positive matrix.
     """
     k = len(right)
     least = np.full(right.shape[1], np.inf)
@@ -241,7 +241,7 @@ def fit(at: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> No
         for _ in range(passes):
             now = found[:, going]
             here = expand(now, gram, toward[:, going], law)
-            # a parameter that is the least already stays where the gradient points down
+            # a parameter that is the least already stays if the gradient points down
             held = (now <= LEAST) & (here.gradient < 0.0)
             gradient = np.where(held, 0.0, here.gradient)
             matrix = here.curvature + damping[going] * here.metric
@@ -262,7 +262,7 @@ def fit(at: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> No
 
 
 def law_of(options: SphericalOptions, words: int) -> Law:
-    """Return the law of documents over a vocabulary of so many words."""
+    """Return the law of documents over a vocabulary of ``words`` words."""
     return Law(options.kappa, options.alpha, core.bessel_ratio(words, options.sigma))
 
 
@@ -297,8 +297,8 @@ class VariationalDocuments(DocumentSampler):
     gained : (1,) float64
         J for each document, but for a constant, as of the last visit.
     kept : (n, K) float64 or None
-        Parameters that documents of the whole corpus go on from, 0 before their first visit; None where
-        they start afresh.
+        Parameters from which documents of the whole corpus continue, 0 before their first visit;
+        None if they start afresh.
     """
 
     def __init__(
@@ -320,7 +320,7 @@ class VariationalDocuments(DocumentSampler):
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
-        """Return the potential of the minibatch's documents; they are fitted where it is asked."""
+        """Return the potential of the minibatch's documents; it fits them on demand."""
         del key, draw, comm  # nothing is random, and it is asked at points that the topics move to
         return {"phi": VariationalPotential(self, batch)}
 
@@ -329,7 +329,7 @@ class VariationalDocuments(DocumentSampler):
         return {"objective": float(self.gained[0])}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the weights of words, and the parameters of documents where they are kept."""
+        """Return the weights of words, and the parameters of documents if they persist."""
         own: dict[str, Array] = {"gained": self.gained, "idf": self.idf, "centre": self.centre}
         return own if self.kept is None else own | {"at": self.kept}
 

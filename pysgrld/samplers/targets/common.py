@@ -26,11 +26,11 @@ class Draws(NamedTuple):
     log_omega : (samples, chains, d) float64
         Logarithms of the probabilities: a sparse category is far below the smallest number.
     log_mass : (samples, chains) float64
-        Logarithm of the unnormalised total, whose law differs between samplers; 0 where the
-        coordinates have none.
+        Logarithm of the unnormalised total, with a law that depends on the sampler; 0 if the
+        coordinates have no total.
     accepted : (chains,) float64, or None
-        Share of the proposals that were accepted; 1 minus those refused without a Metropolis step.
-        None where there is nothing to accept.
+        Share of the proposals that were accepted; 1 minus the share refused without a Metropolis
+        step. None for samplers without proposals.
     refused : (chains,) int64, or None
         Proposals that were not finite or left the simplex, and so were not taken.
     """
@@ -50,7 +50,7 @@ class Draws(NamedTuple):
 
 
 def check_numbers(
-    name: str, given: object, size: int = 1, *, zero: bool = False, below: float = 1e300
+    name: str, numbers: object, size: int = 1, *, zero: bool = False, below: float = 1e300
 ) -> Doubles:
     """Return positive numbers as an array, one number repeated if only one is given.
 
@@ -58,14 +58,14 @@ def check_numbers(
     ----------
     name : str
         Name of the argument, for the message.
-    given : float or (size,) floats
+    numbers : float or (size,) floats
         The numbers.
     size : int
         How many there are to be.
     zero : bool
         Whether 0 is allowed.
     below : float
-        What they must be below: 10^9, or by default any finite number.
+        Exclusive upper bound: 10^9, or by default any finite number.
 
     Returns
     -------
@@ -78,8 +78,8 @@ def check_numbers(
         If they are anything else.
     """
     try:
-        values = np.asarray(given, np.float64)
-        if np.asarray(given).dtype == bool:  # True is no number
+        values = np.asarray(numbers, np.float64)
+        if np.asarray(numbers).dtype == bool:  # True is no number
             raise TypeError
     except (TypeError, ValueError):
         values = np.full((), np.nan)
@@ -87,7 +87,7 @@ def check_numbers(
     if values.shape not in ((), (size,)) or not (least & (values < below)).all():
         bounds = "of at least 0" if zero else "above 0" if below > 1e9 else "in (0, 10^9)"
         many = f", or {size} of them" if size > 1 else ""
-        raise UsageError(f"{name} is {given!r}: wanted a number {bounds}{many}")
+        raise UsageError(f"{name} is {numbers!r}: wanted a number {bounds}{many}")
     return np.broadcast_to(values, (size,)).copy()
 
 
@@ -103,7 +103,7 @@ def check_posterior(
     alpha : float or (d,) floats
         Prior, in (0, 10^9).
     minibatch : int or None
-        Observations of an iteration; None where all are seen.
+        Observations of an iteration; None for all.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def iterations(
     t : int
         Number of the iteration, from 0.
     at : int or None
-        Number of the draw, from 0; None where none is kept.
+        Number of the draw, from 0; None if the iteration is not stored.
     """
     total = burn_in + samples * thin
     for t in range(total):
@@ -254,7 +254,7 @@ def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
 def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
     """Return the logarithm of the sum of exp over an axis, without overflow.
 
-    By NumPy, which is open to any axis; `pysgrld.samplers.log_rows.log_sums` rounds alike on every
+    NumPy does the sum, for any axis. `pysgrld.samplers.log_rows.log_sums` rounds equally on every
     processor, which draws of topics need.
 
     Parameters
@@ -290,7 +290,7 @@ def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
         core.Purpose.minibatch_choice,
         key.step,
     )
-    # u * total rounds to total where total is near 2^53
+    # u * total rounds to total if total is near 2^53
     chosen = np.minimum(np.floor(u * total), total - 1).astype(np.int64)
     return chosen.reshape(chains, minibatch)
 
@@ -317,7 +317,7 @@ def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
 class Noise:
     """Normals and a uniform for every chain and iteration, by address alone.
 
-    Iterations are drawn some at a time; how many has no influence on what is drawn.
+    Iterations are drawn in groups; the size of a group does not change the draws.
 
     Parameters
     ----------
@@ -350,10 +350,10 @@ class Noise:
         first = t - t % self._some
         if first != self._first:
             chains, normals = self._shape
-            each = chains * self._width
+            size = chains * self._width
             u = core.uniforms(
-                np.repeat(np.arange(first, first + self._some), each),
-                np.tile(np.arange(each), self._some),
+                np.repeat(np.arange(first, first + self._some), size),
+                np.tile(np.arange(size), self._some),
                 self._seed,
                 0,
                 core.Purpose.toy_noise,

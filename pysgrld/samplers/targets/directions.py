@@ -31,12 +31,12 @@ def dot(a: Doubles, b: Doubles) -> Doubles:
     return np.asarray(np.einsum("...d,...d->...", a, b)[..., None])
 
 
-def unit(given: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
+def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     """Return vectors scaled to length 1.
 
     Parameters
     ----------
-    given : (..., d) array_like
+    vectors : (..., d) array_like
         Vectors of any length above 0, d >= 2.
     name : str
         How messages call them.
@@ -49,7 +49,7 @@ def unit(given: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
         If they are anything else.
     """
     try:
-        x = np.asarray(given, np.float64)
+        x = np.asarray(vectors, np.float64)
     except (TypeError, ValueError):
         raise UsageError(f"{name}: wanted an array of numbers") from None
     if x.ndim not in axes or not x.size or x.shape[-1] < 2:
@@ -91,9 +91,9 @@ def great_circle(x: Doubles, v: Doubles, time: float) -> tuple[Doubles, Doubles]
     pace = np.sqrt(dot(v, v))
     angle = pace * time
     cosine = np.cos(angle)
-    there = x * cosine + v * (time * np.sinc(angle / np.pi))
-    there /= np.sqrt(dot(there, there))
-    return there, tangent(there, v * cosine - x * (pace * np.sin(angle)))
+    end = x * cosine + v * (time * np.sinc(angle / np.pi))
+    end /= np.sqrt(dot(end, end))
+    return end, tangent(end, v * cosine - x * (pace * np.sin(angle)))
 
 
 def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
@@ -131,8 +131,8 @@ def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
 def mean_resultant_length(d: int, kappa: float) -> float:
     """Return the length of the mean of a von Mises-Fisher distribution.
 
-    It is A_d(kappa) = I_(d/2)(kappa) / I_(d/2-1)(kappa), a ratio of modified Bessel functions, 0 where
-    points are uniform and 1 where all are the same; to 14 digits for any d.
+    It is A_d(kappa) = I_(d/2)(kappa) / I_(d/2-1)(kappa), a ratio of modified Bessel functions, 0
+    for uniform points and 1 if all points are equal; to 14 digits for any d.
 
     Parameters
     ----------
@@ -298,22 +298,22 @@ class VonMisesFisher:
         # 1 - x0^2 without its cancellation
         c = kappa * x0 + (d - 1) * np.log(4.0 * b / (1.0 + b) ** 2)
         cosine = np.zeros(samples)
-        left, attempt = np.arange(samples), 0
-        while len(left):
+        pending, attempt = np.arange(samples), 0
+        while len(pending):
             attempt += 1
-            ordinal = (left.astype(np.int64)[:, None] * 3 + np.arange(3)).ravel()
+            ordinal = (pending.astype(np.int64)[:, None] * 3 + np.arange(3)).ravel()
             entity = np.full(ordinal.size, attempt)
             u = core.uniforms(entity, ordinal, seed, 0, core.Purpose.toy_noise, COSINES)
             u = u.reshape(-1, 3)
             # a symmetric beta variate of shape (d-1)/2, by the cosine of a uniform angle
             radius = np.sqrt(-np.expm1(np.log(u[:, 0]) * 2.0 / (d - 2))) if d > 2 else 1.0
             beta = 0.5 + 0.5 * radius * np.cos(2.0 * math.pi * u[:, 1])
-            bb, k = b[left], kappa[left]
+            bb, k = b[pending], kappa[pending]
             w = (1.0 - (1.0 + bb) * beta) / (1.0 - (1.0 - bb) * beta)
-            log_ratio = k * w + (d - 1) * np.log1p(-x0[left] * w) - c[left]
+            log_ratio = k * w + (d - 1) * np.log1p(-x0[pending] * w) - c[pending]
             taken = log_ratio >= np.log(u[:, 2])
-            cosine[left[taken]] = w[taken]
-            left = left[~taken]
+            cosine[pending[taken]] = w[taken]
+            pending = pending[~taken]
         cosine = np.clip(cosine, -1.0, 1.0)[:, None]
         # and a uniform direction across it
         across = tangent(mean, z)

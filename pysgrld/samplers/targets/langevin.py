@@ -1,9 +1,9 @@
 """Langevin dynamics on a Dirichlet posterior, with and without a metric and a Metropolis step.
 
-Patterson and Teh (2013), section 3 and Table 1, derived anew: every drift is checked by finite
-differences (tests/statistical/test_langevin.py). A point has m coordinates u and stands for the
-probabilities phi of d categories. With a = alpha + n, N = sum of n, A = sum of a, and "ref" the last
-category:
+Patterson and Teh (2013), section 3 and Table 1, derived again: every drift is checked by finite
+differences (tests/statistical/test_langevin.py). A point has m coordinates u and represents the
+probabilities phi of d categories. With a = alpha + n, N = sum of n, A = sum of a, and "ref" the
+last category:
 
 =================  ==================  =======================================================
 reduced-mean       u = phi, m = d - 1  open simplex
@@ -63,9 +63,9 @@ def langevin(
     From u the proposal is u + h m(u) + sqrt(2h) R(u) z: plain, m is the gradient of the log density
     and R = 1; Riemannian, m is G^-1 times it plus div G^-1, and R a square root of G^-1. Positive
     coordinates are mirrored at zero, and the density of the proposal is then the folded normal's.
-    `coordinates` has the formulas. Which work where many counts are 0: plain steps in
-    natural coordinates, Riemannian ones in expanded-mean coordinates. The others are here to show why
-    they do not.
+    `coordinates` has the formulas. If many counts are 0, two methods work: plain steps in natural
+    coordinates, and Riemannian steps in expanded-mean coordinates. The other methods are included
+    to show why they fail.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def langevin(
     References
     ----------
     Patterson and Teh (2013), Stochastic gradient Riemannian Langevin dynamics on the probability
-    simplex, eq. (2), (3) and section 3; the metrics are of its Table 1.
+    simplex, eq. (2), (3) and section 3; the metrics are listed in its Table 1.
 
     Examples
     --------
@@ -142,35 +142,37 @@ def langevin(
     log_omega, log_mass = np.empty((samples, *log_g.shape)), np.empty((samples, chains))
     accepted, refused = np.zeros(chains), np.zeros(chains, np.int64)
     with np.errstate(all="ignore"):
-        here = system.place(system.start(log_g), target, h, riemannian)
-        for t, at in iterations(samples, burn_in, thin, progress):
+        place = system.place(system.start(log_g), target, h, riemannian)
+        for t, draw in iterations(samples, burn_in, thin, progress):
             if minibatch is not None:
-                some = count_minibatch(n, minibatch, chains, Key(seed, 0, t))[:, :chains].T
-                target = Target(prior + some * (total / minibatch), total)
-                here = system.place(here.u, target, h, riemannian)
+                minibatch_counts = count_minibatch(n, minibatch, chains, Key(seed, 0, t))[
+                    :, :chains
+                ].T
+                target = Target(prior + minibatch_counts * (total / minibatch), total)
+                place = system.place(place.u, target, h, riemannian)
             z, uniform = noise.at(t)
-            move = system.spread(here, target, z) if riemannian else z
-            u = here.mean + np.sqrt(2.0 * h) * move
-            there = system.place(np.abs(u) if system.folded else u, target, h, riemannian)
+            move = system.spread(place, target, z) if riemannian else z
+            u = place.mean + np.sqrt(2.0 * h) * move
+            proposal = system.place(np.abs(u) if system.folded else u, target, h, riemannian)
             if adjusted:
-                forth = system.log_q(here, there.u, target, h, riemannian)
-                back = system.log_q(there, here.u, target, h, riemannian)
-                log_ratio = there.log_density - here.log_density + back - forth
+                forth = system.log_q(place, proposal.u, target, h, riemannian)
+                back = system.log_q(proposal, place.u, target, h, riemannian)
+                log_ratio = proposal.log_density - place.log_density + back - forth
                 possible = np.isfinite(log_ratio)
                 taken = possible & (np.log(uniform) < log_ratio)
             else:  # finite, and in the simplex; a g of exactly 0 may be left again
-                finite = np.isfinite(there.u).all(-1) & np.isfinite(there.mean).all(-1)
-                taken = possible = np.asarray(finite & (there.phi >= 0.0).all(-1))
+                finite = np.isfinite(proposal.u).all(-1) & np.isfinite(proposal.mean).all(-1)
+                taken = possible = np.asarray(finite & (proposal.phi >= 0.0).all(-1))
             accepted += taken
             refused += ~possible
             if not taken.all():
-                parts = zip(there, here, strict=True)
-                there = Place(
+                parts = zip(proposal, place, strict=True)
+                proposal = Place(
                     *(np.where(taken[:, None] if a.ndim == 2 else taken, a, b) for a, b in parts)
                 )
-            here = there
-            if at is not None:
-                log_omega[at], log_mass[at] = here.log_phi, here.log_mass
+            place = proposal
+            if draw is not None:
+                log_omega[draw], log_mass[draw] = place.log_phi, place.log_mass
     return Draws(log_omega, log_mass, accepted / (burn_in + samples * thin), refused)
 
 
@@ -182,7 +184,7 @@ class Target(NamedTuple):
     a : (..., d) float64
         Its shapes, alpha + n; n may be an estimate by a minibatch.
     total : float
-        N, the sum of all counts; above 0 where a metric has it.
+        N, the sum of all counts; above 0 if the metric uses it.
     """
 
     a: Doubles
@@ -190,7 +192,7 @@ class Target(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where chains are, and what a proposal from there needs; leading axes as they come.
+    """Positions of chains, and the terms of a proposal from there; any leading axes.
 
     Attributes
     ----------
@@ -318,7 +320,7 @@ class Coordinates(NamedTuple):
         Parameters
         ----------
         p : Place
-            Where the chains are.
+            Positions of the chains.
         t : Target
             The posterior.
         z : (..., m) float64
@@ -342,7 +344,7 @@ class Coordinates(NamedTuple):
         Parameters
         ----------
         p : Place
-            Where the chains are.
+            Positions of the chains.
         t : Target
             The posterior.
         v : (..., m) float64
@@ -365,7 +367,7 @@ class Coordinates(NamedTuple):
         Parameters
         ----------
         origin : Place
-            Where the chains are.
+            Positions of the chains.
         to : (chains, m) float64
             Coordinates of the proposals.
         t : Target
@@ -380,8 +382,8 @@ class Coordinates(NamedTuple):
             variance = origin.u if riemannian else np.ones(())
             near = -((to - mean) ** 2) / (four_h * variance)
             mirrored = -((to + mean) ** 2) / (four_h * variance)
-            both = np.logaddexp(near, mirrored) - 0.5 * np.log(variance)
-            return np.asarray(both.sum(-1))
+            density = np.logaddexp(near, mirrored) - 0.5 * np.log(variance)
+            return np.asarray(density.sum(-1))
         away = to - mean
         if not riemannian:
             return np.asarray(-(away * away).sum(-1) / four_h[:, 0])

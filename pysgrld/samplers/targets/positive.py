@@ -1,7 +1,7 @@
 """SCIR for one positive number: gamma and lognormal targets (Baker et al. 2018, section 2.3).
 
-Both are posteriors, so that minibatches have a meaning. Estimated targets leave the mean as it is and
-widen the law: with a process of unit rate, by tanh(h/2) times the variance of what is estimated.
+Both targets are posteriors, so that minibatches are defined. Estimated targets keep the mean and
+widen the law: with a process of unit rate, by tanh(h/2) times the variance of the estimate.
 """
 
 from __future__ import annotations
@@ -86,18 +86,18 @@ def gamma(
     log_scale = math.log(rate + len(x))
     first = math.log(shape / rate if start is None else start)
     log_g = np.full((1, chains), first + log_scale)
-    total, found = float(x.sum()), np.empty((samples, chains))
-    for t, at in iterations(samples, burn_in, thin):
+    total, draws = float(x.sum()), np.empty((samples, chains))
+    for t, draw in iterations(samples, burn_in, thin):
         key = Key(seed, 0, t)
         if minibatch is None:
             shapes = np.full(chains, shape + total)
         else:
-            some = x[minibatch_of(len(x), minibatch, chains, key)]
-            shapes = shape + some.sum(1) * (len(x) / minibatch)
+            observed = x[minibatch_of(len(x), minibatch, chains, key)]
+            shapes = shape + observed.sum(1) * (len(x) / minibatch)
         transition(key, log_g, shapes[None], stream=0, h=schedule(t), threads=1)
-        if at is not None:
-            found[at] = log_g[0] - log_scale
-    return found
+        if draw is not None:
+            draws[draw] = log_g[0] - log_scale
+    return draws
 
 
 def lognormal(
@@ -117,10 +117,10 @@ def lognormal(
 ) -> Doubles:
     """Sample X > 0 observed with multiplicative lognormal errors: a lognormal posterior.
 
-    log of an observation ~ N(log X, noise), log X ~ N(mean, variance). The process is the exponential
-    Ornstein-Uhlenbeck one, d log X = (m - log X) dt + sqrt(2 v) dW, drawn exactly for every step. (Baker,
-    Fearnhead, Fox and Nemeth 2018, section 2.3, say geometric Brownian motion, which has no stationary
-    law.)
+    log of an observation ~ N(log X, noise), log X ~ N(mean, variance). The process is the
+    exponential Ornstein-Uhlenbeck one, d log X = (m - log X) dt + sqrt(2 v) dW, drawn exactly for
+    every step. (Baker, Fearnhead, Fox and Nemeth 2018, section 2.3, name geometric Brownian motion,
+    which has no stationary law.)
 
     Parameters
     ----------
@@ -177,23 +177,23 @@ def lognormal(
     logs = np.log(x)
     v = 1.0 / (1.0 / variance + len(x) / noise)
     log_x = np.full(chains, mean if start is None else math.log(start))
-    total, found, normals = float(logs.sum()), np.empty((samples, chains)), Noise(chains, 1, seed)
-    for t, at in iterations(samples, burn_in, thin):
+    total, draws, normals = float(logs.sum()), np.empty((samples, chains)), Noise(chains, 1, seed)
+    for t, draw in iterations(samples, burn_in, thin):
         seen: float | Doubles = total
         if minibatch is not None:
-            some = logs[minibatch_of(len(x), minibatch, chains, Key(seed, 0, t))]
-            seen = some.sum(1) * (len(x) / minibatch)
+            observed = logs[minibatch_of(len(x), minibatch, chains, Key(seed, 0, t))]
+            seen = observed.sum(1) * (len(x) / minibatch)
         m = v * (mean / variance + seen / noise)
         h, (z, _) = schedule(t), normals.at(t)
         log_x = m + (log_x - m) * math.exp(-h) + math.sqrt(-v * math.expm1(-2.0 * h)) * z[:, 0]
-        if at is not None:
-            found[at] = log_x
-    return found
+        if draw is not None:
+            draws[draw] = log_x
+    return draws
 
 
 def _checked(
     name: str,
-    given: npt.ArrayLike,
+    values: npt.ArrayLike,
     minibatch: int | None,
     sizes: tuple[int, int, int, int],
     step_size: float | Sequence[float],
@@ -201,11 +201,11 @@ def _checked(
 ) -> tuple[Doubles, Schedule]:
     """Return observations as a row of finite numbers, and the schedule; refuse a minibatch of none.
 
-    Also refuse ``positive`` arguments that are not above 0, where they are given, and ``sizes`` that
-    `check_sizes` refuses.
+    Also refuse ``positive`` arguments that are not above 0, unless they are None, and ``sizes``
+    that `check_sizes` refuses.
     """
     try:
-        x = np.asarray(given, np.float64)
+        x = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         x = np.full(1, np.nan)
     if x.ndim != 1 or not np.isfinite(x).all():

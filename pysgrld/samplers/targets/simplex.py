@@ -60,8 +60,8 @@ def sample(
 ) -> Draws:
     """Sample the posterior of category probabilities by SCIR, SGRLD or SMLD.
 
-    Counts n of d categories and a Dirichlet prior alpha have the posterior Dirichlet(alpha + n), which is
-    known; the samplers are those of topics. docs/internals/mathematics.md has their equations.
+    Counts n of d categories and a Dirichlet prior alpha have the known posterior Dirichlet(alpha +
+    n). The samplers also move topics. docs/internals/mathematics.md has their equations.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def sample(
     alpha : float or (d,) floats
         Dirichlet prior, in (0, 10^9): one for all categories, or with ``scir`` one for each.
     algo : {"scir", "sgrld", "smld"}
-        Sampler. ``scir``: on log state in double precision; exact with all observations, for every step.
-        ``sgrld``: expanded-mean Langevin with reflection; biased where categories are sparse.
+        Sampler. ``scir``: on log state in double precision; exact with all observations, for every
+        step. ``sgrld``: expanded-mean Langevin with reflection; biased for sparse categories.
         ``smld``: mirrored Langevin (Hsieh et al. 2018), with all observations that paper's MLD; the
         last category is the reference. Stable while h (sum of counts and alpha) < 4; a category
         without observations needs a time of order 1/alpha^2 to be explored.
@@ -99,7 +99,7 @@ def sample(
     Returns
     -------
     Draws
-        Without ``accepted`` and ``refused``: there are no proposals.
+        ``accepted`` and ``refused`` are None, as the samplers make no proposals.
 
     Raises
     ------
@@ -133,21 +133,21 @@ def sample(
     moved = Chains(algo, start_rows(len(n), chains, start, seed, prior[0]), prior, chains)
     everything = core.zeros(len(n), padded(chains), "int64")
     everything[:, :chains] = n[:, None]
-    found = Counts(np.arange(len(n), dtype=np.int32), everything, 1.0)
+    statistics = Counts(np.arange(len(n), dtype=np.int32), everything, 1.0)
     log_omega = np.empty((samples, chains, len(n)))
     log_mass = np.zeros((samples, chains))
-    for t, at in iterations(samples, burn_in, thin, progress):
+    for t, draw in iterations(samples, burn_in, thin, progress):
         key = Key(seed, 0, t)
         if minibatch is not None:
-            some = count_minibatch(n, minibatch, chains, key)
-            found = Counts(found.rows, some, float(n.sum()) / minibatch)
-        moved.step(key, found, schedule(t))
-        if at is not None:
+            minibatch_counts = count_minibatch(n, minibatch, chains, key)
+            statistics = Counts(statistics.rows, minibatch_counts, float(n.sum()) / minibatch)
+        moved.step(key, statistics, schedule(t))
+        if draw is not None:
             log_g = moved.log_g()
             total = log_total(log_g)
-            log_omega[at] = (log_g - total).T
-            if algo != "smld":  # whose scale has no meaning
-                log_mass[at] = total
+            log_omega[draw] = (log_g - total).T
+            if algo != "smld":  # an arbitrary scale
+                log_mass[draw] = total
     return Draws(log_omega, log_mass)
 
 
@@ -177,23 +177,23 @@ class Chains:
         else:
             self.state = Dual.after(WarmUp(block, 1, **rows))
 
-    def step(self, key: Key, found: Counts, h: float) -> None:
+    def step(self, key: Key, counts: Counts, h: float) -> None:
         """Move all chains by one iteration.
 
         Parameters
         ----------
         key : Key
             Address of the iteration's random numbers.
-        found : Counts
+        counts : Counts
             Counts of the minibatches, (d, padded chains).
         h : float
             Diffusion time, > 0.
         """
         if isinstance(self.state, np.ndarray):  # CIR transitions: Baker et al. (2018), eq. (2.2)
-            shape = self.prior[:, None] + found.counts[:, : self.chains] * found.factor
+            shape = self.prior[:, None] + counts.counts[:, : self.chains] * counts.factor
             transition(key, self.state, shape, stream=0, h=h, threads=1)
         else:
-            self.state.step(key, found, h)
+            self.state.step(key, counts, h)
 
     def log_g(self) -> Doubles:
         """Return unnormalised logarithms of the probabilities, (d, chains)."""

@@ -53,15 +53,15 @@ class SphereDraws(NamedTuple):
     x : (samples, chains, d) or (samples, chains, vectors, d) float64
         Unit vectors.
     temperature : (chains,) float64
-        Mean squared velocity for each intrinsic dimension, after the burn-in: 1 in equilibrium, more
-        where noise of gradients is not accounted for.
+        Mean squared velocity for each intrinsic dimension, after the burn-in: 1 in equilibrium,
+        more if the noise of gradients is not accounted for.
     friction : (samples, chains) float64
         Friction as a thermostat had it; constant for ``sggmc``, 0 for ``gmc``.
     accepted : (chains,) float64
-        Share of the trajectories that were accepted; 1 where there is nothing to accept.
+        Share of the trajectories that were accepted; 1 for samplers without an accept step.
     clipped : (chains,) int64
-        Steps whose gradients had more noise, by its estimate, than is added: steps are too long, or
-        friction too low, where there are many.
+        Number of steps with gradient noise, by its estimate, above the noise to add. Many such
+        steps mean that steps are too long, or friction too low.
     """
 
     x: Doubles
@@ -90,9 +90,9 @@ def sample(
 ) -> SphereDraws:
     """Sample unit vectors with a given energy by geodesic Monte Carlo, many chains at a time.
 
-    A chain is a unit vector, or several that move together, with velocities tangent to their spheres.
-    Steps follow great circles exactly, whatever the number of coordinates; nothing has to be said in
-    angles. docs/internals/mathematics.md, "Steps on spheres", has the equations.
+    A chain is a unit vector, or several that move together, with velocities tangent to their
+    spheres. Steps follow great circles exactly, for any number of coordinates, and no angles are
+    needed. docs/internals/mathematics.md, "Steps on spheres", has the equations.
 
     Parameters
     ----------
@@ -103,17 +103,17 @@ def sample(
     start : (chains, d) or (chains, vectors, d) array_like
         Vectors that chains start from, of any length above 0.
     algo : {"sggmc", "gsgnht", "gmc"}
-        Sampler. ``sggmc``: constant friction; exact for small steps if the noise of gradients is known.
-        ``gsgnht``: friction by a thermostat, which finds what is needed where the noise is the same in
-        all directions. ``gmc``: trajectories that are accepted or refused; exact for every step, for
+        Sampler. ``sggmc``: constant friction; exact for small steps if the noise of gradients is
+        known. ``gsgnht``: friction by a thermostat, which adapts to noise that is equal in all
+        directions. ``gmc``: trajectories that are accepted or refused; exact for every step, for
         gradients without noise.
     step_size : float or (A, B, C)
         Integrator's step eps > 0, constant or A (1 + t/B)^(-C) with A, B > 0 and C in [0, 1].
     friction : float
         Friction C > 0 for a unit of time; ``gsgnht`` starts at it. Not for ``gmc``.
     gradient_noise : float
-        Variance of normal noise that is added to every component of the gradient, to see what it does;
-        not for ``gmc``.
+        Variance of normal noise that is added to every component of the gradient, to study its
+        effect; not for ``gmc``.
     minibatch : int, optional
         Observations of a chain's gradient, at least 1, drawn with replacement; by default the gradient
         is exact. Not for ``gmc``.
@@ -203,14 +203,14 @@ def follow(
     x = np.empty((samples, *moved.x.shape))
     warmth, friction = np.zeros(len(moved.x)), np.empty((samples, len(moved.x)))
     with np.errstate(all="ignore"):
-        for t, at in iterations(samples, burn_in, thin, progress):
+        for t, draw in iterations(samples, burn_in, thin, progress):
             moved.step(t, schedule(t))
             if t >= burn_in:
                 warmth += moved.warmth()
-            if at is not None:
+            if draw is not None:
                 require_finite(moved.x, t)
-                x[at] = moved.x
-                friction[at] = moved.friction.reshape(-1)
+                x[draw] = moved.x
+                friction[draw] = moved.friction.reshape(-1)
     warmth /= samples * thin
     accepted = moved.accepted / (burn_in + samples * thin)
     return SphereDraws(x, warmth, friction, accepted, moved.clipped)
@@ -230,7 +230,7 @@ class Energy(Protocol):
         Returns
         -------
         (chains,) or (chains, vectors) float64
-            Those of a chain's vectors are added.
+            The sum over the vectors of a chain.
         """
 
     def gradient(self, x: Doubles) -> Doubles:
@@ -249,7 +249,7 @@ class ObservedEnergy(Energy, Protocol):
     Attributes
     ----------
     observations : int
-        How many there are.
+        Number of observations.
     """
 
     observations: int
@@ -272,7 +272,7 @@ class ObservedEnergy(Energy, Protocol):
 
 
 class Gradients:
-    """The gradients that move chains, and what is known of their noise.
+    """The gradients that move chains, with the known part of their noise.
 
     Parameters
     ----------
@@ -286,14 +286,14 @@ class Gradients:
     Attributes
     ----------
     known : float
-        Variance of a component's noise, where it is given as a number; else 0.
+        Variance of a component's noise, if it is given as a number; else 0.
     exact : bool
         Whether the gradients have no noise.
 
     Raises
     ------
     UsageError
-        If an argument is out of range, or the target lacks what is needed.
+        If an argument is out of range, or the target lacks a required method.
     """
 
     def __init__(
@@ -314,11 +314,11 @@ class Gradients:
             raise UsageError(f"noise_estimate is {noise_estimate!r}: wanted a variance, or fisher")
         if self.fisher and (minibatch is None or minibatch < 2):
             raise UsageError("noise_estimate: fisher needs a minibatch of two or more")
-        known = 0.0 if noise_estimate is None or self.fisher else noise_estimate
-        self.known: float = check_numbers("noise_estimate", known, zero=True).item()
+        variance = 0.0 if noise_estimate is None or self.fisher else noise_estimate
+        self.known: float = check_numbers("noise_estimate", variance, zero=True).item()
         self.exact = minibatch is None and self._sd == 0 and self.known == 0
-        wanted = ["gradient"] if minibatch is None else ["observations", "estimates"]
-        missing = [name for name in wanted if not hasattr(target, name)]
+        required = ["gradient"] if minibatch is None else ["observations", "estimates"]
+        missing = [name for name in required if not hasattr(target, name)]
         if missing:
             raise UsageError(f"target has no {missing[0]}, which is needed here")
         if getattr(target, "observations", 1) < 1:
@@ -340,26 +340,27 @@ class Gradients:
         gradient : (chains, ..., d) float64
             Perhaps with noise; not projected.
         variance : (chains, n, n) float64, or float
-            Of all n coordinates of a chain, or the same for each of them; 0 where nothing is known.
+            Covariance of all n coordinates of a chain, or one number for each of them; 0 if nothing
+            is known.
         """
         variance: Doubles | float = self.known
         target: Any = self.target
         shape = self.shape
         if self.minibatch is None:
-            name, found = "gradient", np.asarray(target.gradient(x), np.float64)
+            name, values = "gradient", np.asarray(target.gradient(x), np.float64)
         else:
             key = Key(self.seed, 0, t)
             chosen = minibatch_of(target.observations, self.minibatch, len(x), key)
             shape = (len(x), self.minibatch, *shape[1:])
-            name, found = "estimates", np.asarray(target.estimates(x, chosen), np.float64)
-        if found.shape != shape:
-            raise UsageError(f"{name} has shape {found.shape}: wanted {shape}")
-        gradient = found if self.minibatch is None else found.mean(axis=1)
+            name, values = "estimates", np.asarray(target.estimates(x, chosen), np.float64)
+        if values.shape != shape:
+            raise UsageError(f"{name} has shape {values.shape}: wanted {shape}")
+        gradient = values if self.minibatch is None else values.mean(axis=1)
         if self.fisher:  # the covariance of the mean of the minibatch's estimates
-            flat = tangent(x[:, None], found).reshape(*found.shape[:2], -1)
+            flat = tangent(x[:, None], values).reshape(*values.shape[:2], -1)
             flat = flat - flat.mean(axis=1, keepdims=True)
-            variance = np.einsum("cbi,cbj->cij", flat, flat) / (found.shape[1] - 1)
-            variance = variance / found.shape[1]
+            variance = np.einsum("cbi,cbj->cij", flat, flat) / (values.shape[1] - 1)
+            variance = variance / values.shape[1]
         if self._sd:
             z, _ = self._noise.at(t)
             gradient = gradient + self._sd * z.reshape(self.shape)
@@ -373,14 +374,14 @@ class Gradients:
         x : (chains, ..., d) float64
             Points.
         """
-        found = np.asarray(self.target.energy(x), np.float64)
-        if found.shape not in (self.shape[:1], self.shape[:-1]):
-            raise UsageError(f"energy has shape {found.shape}: wanted {self.shape[:-1]}")
-        return np.asarray(found.reshape(len(x), -1).sum(axis=1))
+        energies = np.asarray(self.target.energy(x), np.float64)
+        if energies.shape not in (self.shape[:1], self.shape[:-1]):
+            raise UsageError(f"energy has shape {energies.shape}: wanted {self.shape[:-1]}")
+        return np.asarray(energies.reshape(len(x), -1).sum(axis=1))
 
 
 class MovingPoints:
-    """Chains under a sampler: where they are and how fast; samplers differ in `step`.
+    """Positions and velocities of chains under a sampler; samplers differ in `step`.
 
     Parameters
     ----------
@@ -431,7 +432,7 @@ class FrictionChains(MovingPoints):
     longest : float
         The longest step.
     friction : float
-        Friction, or where a thermostat starts; > 0.
+        Friction, or the start of a thermostat; > 0.
     seed : int
         As `sample` has it.
     thermostat : bool
@@ -457,10 +458,10 @@ class FrictionChains(MovingPoints):
         self.constant: float = check_numbers("friction", friction).item()
         self.friction += self.constant
         self.thermostat, self.degrees = thermostat, self.dimensions
-        known, most = gradients.known, 2.0 * self.constant / longest
-        if known > most:
+        variance, most = gradients.known, 2.0 * self.constant / longest
+        if variance > most:
             raise UsageError(
-                f"noise_estimate is {known:g}: at most 2 C / eps = {most:g} can be left out; take a "
+                f"noise_estimate is {variance:g}: at most 2 C / eps = {most:g} can be left out; take a "
                 "smaller step_size, or more friction"
             )
 
@@ -546,7 +547,7 @@ class TrajectoryChains(MovingPoints):
         self.leaps = leaps
 
     def step(self, t: int, h: float) -> None:
-        """Follow a trajectory of leapfrog steps, and accept or refuse where it ends.
+        """Follow a trajectory of leapfrog steps, and accept or refuse its end.
 
         Parameters
         ----------
