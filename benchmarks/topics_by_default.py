@@ -30,8 +30,8 @@ from pysgrld.corpus.minibatches import choose_documents, minibatch_words
 from pysgrld.evaluate import visits
 from pysgrld.evaluate.coherence import coherence
 from pysgrld.evaluate.held_out import split
-from pysgrld.models.fitted import top_words
 from pysgrld.models.resolve import resolve
+from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Facts
 from pysgrld.options.priors import usual_topics
 from pysgrld.reading.use import HARDLY

@@ -315,7 +315,7 @@ def _plain(word: Word) -> dict[str, Any]:
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
-    nodes = results.fitted.tree(results.vocabulary, top)
+    nodes = results.fitted.tree(results.vocabulary, top, results.word_order)
     if nodes is None:
         raise UsageError(
             f"--tree: the {results.fitted.noun}s of {results.path} use no others; leave it out, or "

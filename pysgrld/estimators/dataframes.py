@@ -14,7 +14,7 @@ from pysgrld.errors import UsageError, plural
 from pysgrld.estimators import notebook
 from pysgrld.estimators.base import Estimator, is_whole
 from pysgrld.estimators.words import UNNAMED, names_in
-from pysgrld.models.fitted import top_words
+from pysgrld.models.word_order import WordOrder, parse_order
 from pysgrld.reading.intervals import Interval, interval
 from pysgrld.types import Array, Doubles, Int64s
 
@@ -42,6 +42,10 @@ class Framed(Estimator):
     @abstractmethod
     def _topics(self, layer: int) -> Array:
         """Return the topics of a layer over the words, (K, V)."""
+
+    @abstractmethod
+    def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
+        """Return the ids of the first n words of topics (K, V) in an order, or by default, (K, n)."""
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
         """Return the topics in each kept sample, (K, V), and whether these are faithful, and exact.
@@ -77,7 +81,7 @@ class Framed(Estimator):
 
     @property
     def topics_(self) -> list[list[str]]:
-        """The ten most probable words of each topic, in the order of ``components_``.
+        """The first ten words of each topic, as from `top_words`, in the order of ``components_``.
 
         Raises
         ------
@@ -86,8 +90,10 @@ class Framed(Estimator):
         """
         return self.top_words()
 
-    def top_words(self, n: int = 10, vocabulary: Any = None, layer: int = 1) -> list[list[str]]:
-        """Return the most probable words of each topic.
+    def top_words(
+        self, n: int = 10, vocabulary: Any = None, layer: int = 1, *, order: str | None = None
+    ) -> list[list[str]]:
+        """Return the first words of each topic, as ``sgmc topics`` shows them.
 
         Parameters
         ----------
@@ -97,23 +103,28 @@ class Framed(Estimator):
             Words of the columns, as for `topics_frame`.
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
+        order : str, optional
+            "distinctive", "probable", "frex" or "relevance:LAMBDA", as after ``sgmc topics --words``.
+            By default distinctive words, and probable ones if documents are short (docs/evaluation.md,
+            "Words of topics").
 
         Returns
         -------
         list of K lists of n str
-            The most probable word first.
+            The first word in the order first, which need not be the most probable.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: ``vocabulary`` is not of V words, or there is no such layer.
+            A `ValueError`: ``vocabulary`` is not of V words, or there is no such layer or order.
         """
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
         words = self._words(vocabulary)
-        return [[words[w] for w in row] for row in top_words(self._topics(layer).T, n).tolist()]
+        first = self._first_words(self._topics(layer), n, layer, wanted_order(order))
+        return [[words[w] for w in row] for row in first.tolist()]
 
     def plot_topics(
         self,
@@ -121,8 +132,10 @@ class Framed(Estimator):
         topics: Sequence[int] | None = None,
         vocabulary: Any = None,
         layer: int = 1,
+        *,
+        order: str | None = None,
     ) -> Any:
-        """Draw the most probable words of topics as bars, and where 90 % of the kept samples are.
+        """Draw the first words of topics as bars, and where 90 % of the kept samples are.
 
         Parameters
         ----------
@@ -134,6 +147,8 @@ class Framed(Estimator):
             Words of the columns, as for `topics_frame`.
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
+        order : str, optional
+            The order of the words, as for `top_words`.
 
         Returns
         -------
@@ -145,7 +160,7 @@ class Framed(Estimator):
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: matplotlib is not installed, there is no such topic or layer, or
+            A `ValueError`: matplotlib is not installed, there is no such topic, layer or order, or
             ``vocabulary`` is not of V words.
         """
         library("matplotlib", "plot_topics")
@@ -156,7 +171,7 @@ class Framed(Estimator):
                 raise UsageError(f"topics: wanted numbers from 0 to {len(phi) - 1}, found {k!r}")
         if not is_whole(n, 1) or not chosen:
             raise UsageError("plot_topics draws one word of one topic at least")
-        top, bounds, faithful = self._top(phi, n, layer, intervals=True)
+        top, bounds, faithful = self._top(phi, n, layer, wanted_order(order), intervals=True)
         names = self._names(len(phi))
         panels = [
             notebook.Panel(
@@ -172,19 +187,25 @@ class Framed(Estimator):
         return notebook.picture(panels, self.entry + note)
 
     def _top(
-        self, phi: Array, n: int, layer: int, *, intervals: bool
+        self, phi: Array, n: int, layer: int, order: WordOrder | None, *, intervals: bool
     ) -> tuple[Int64s, Interval | None, bool]:
-        """Return the top words of topics, (K, n), bounds of them, and whether these are faithful."""
-        top, rows = top_words(phi.T, n), np.arange(len(phi))[:, None]
+        """Return the first words of topics, (K, n), bounds of them, and whether these are faithful."""
+        top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         known = np.zeros(top.shape, bool)
         bounds = interval([[(sample[rows, top], known) for sample in draws]], exact=exact)
         return top, bounds, faithful
 
     def topics_frame(
-        self, n: int = 10, vocabulary: Any = None, layer: int = 1, *, intervals: bool = True
+        self,
+        n: int = 10,
+        vocabulary: Any = None,
+        layer: int = 1,
+        *,
+        intervals: bool = True,
+        order: str | None = None,
     ) -> pandas.DataFrame:
-        """Return the top words of every topic as a pandas DataFrame, a word a row.
+        """Return the first words of every topic as a pandas DataFrame, a word a row.
 
         Parameters
         ----------
@@ -197,12 +218,14 @@ class Framed(Estimator):
             The layer of a deep model, counted from 1, which is the lowest.
         intervals : bool
             Whether to look for intervals; of a run that was loaded they are read from disk.
+        order : str, optional
+            The order of the words, as for `top_words`.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``topic``, ``rank`` (from 1), ``word`` and ``probability`` (of a direction ``entry``),
-            the most probable word first; where at least 20 posterior samples are kept (``keep_samples``)
+            in the order of the words; where at least 20 posterior samples are kept (``keep_samples``)
             also ``low`` and ``high``, between which 90 % of them are. ``attrs["interval_of"]`` is then
             "posterior" where those are credible intervals as far as is known, else "draws".
             docs/python.md, "Intervals and draws".
@@ -213,13 +236,14 @@ class Framed(Estimator):
             A `ValueError`, before `fit`.
         UsageError
             A `ValueError`: pandas is not installed, ``vocabulary`` is not of V words, or there is no such
-            layer.
+            layer or order.
         """
         frame = library("pandas", "topics_frame").DataFrame
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
         words, topics = self._words(vocabulary), self._topics(layer)
-        top, bounds, faithful = self._top(topics, n, layer, intervals=intervals)
+        chosen = wanted_order(order)
+        top, bounds, faithful = self._top(topics, n, layer, chosen, intervals=intervals)
         table = {
             "topic": np.repeat(np.array(self._names(len(top)), dtype=object), top.shape[1]),
             "rank": np.tile(np.arange(1, top.shape[1] + 1), len(top)),
@@ -269,6 +293,7 @@ class Framed(Estimator):
         if not self.__sklearn_is_fitted__():
             return notebook.html(repr(self), [], [], 0)
         words, phi = self._words(None), self.components_[:TOPICS_SHOWN]
+        first = self._first_words(self._topics(1), WORDS_SHOWN, 1, None)[:TOPICS_SHOWN].tolist()
         facts = [plural(len(self.components_), "topic"), plural(self.n_features_in_, "word")]
         for name, what in (("n_iter_", "iteration"), ("n_samples_", "posterior sample")):
             if hasattr(self, name):
@@ -280,9 +305,7 @@ class Framed(Estimator):
         ]
         rows = [
             (name, [(words[w], float(row[w])) for w in top])
-            for name, row, top in zip(
-                self._names(len(phi)), phi, top_words(phi.T, WORDS_SHOWN).tolist(), strict=True
-            )
+            for name, row, top in zip(self._names(len(phi)), phi, first, strict=True)
         ]
         return notebook.html(repr(self), facts, rows, len(self.components_) - len(rows))
 
@@ -353,6 +376,14 @@ class Transformer(Framed):
         if chosen == "pandas":
             return frame(found, index=X.index if hasattr(X, "iloc") else None, columns=columns)
         return frame(found, schema=columns, orient="row")
+
+
+def wanted_order(order: str | None) -> WordOrder | None:
+    """Return the order of words that a caller named; None if it is left to the model."""
+    try:
+        return None if order is None else parse_order(order)
+    except UsageError as error:
+        raise UsageError(f"order: {error}") from None
 
 
 def library(name: str, who: str) -> Any:

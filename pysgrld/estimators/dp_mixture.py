@@ -34,9 +34,10 @@ from pysgrld.models.dpmm.likelihood import (
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.options import check_usage
 from pysgrld.models.resolve import resolve
+from pysgrld.models.word_order import WordOrder, WordScorer, default_order
 from pysgrld.options.option import Facts
 from pysgrld.samplers import SAMPLERS
-from pysgrld.types import Doubles, Int64s
+from pysgrld.types import Array, Doubles, Int64s
 
 __all__ = ["DPMixture"]
 
@@ -285,6 +286,7 @@ class DPMixture(Framed):
             if not samples:
                 return self  # interrupted before the first
             self._samples, self._base = samples, self.base
+            self._size = len(train), train.tokens
             self.n_features_in_, self.n_samples_ = words, len(samples)
             vars(self).pop("feature_names_in_", None)
             if names is not None:
@@ -306,6 +308,10 @@ class DPMixture(Framed):
         if layer != 1:
             raise UsageError(f"layer: wanted 1, found {layer!r}")
         return self.components_
+
+    def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
+        order = default_order(*self._size) if order is None else order
+        return WordScorer(phi.T, len(phi), order, self._size[1]).first_words(n)
 
     def _shares(self, X: Any, layer: int) -> Doubles:
         self._topics(layer)

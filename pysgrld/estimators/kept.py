@@ -21,11 +21,12 @@ from pysgrld.estimators.words import UNNAMED
 from pysgrld.models.fitted import Fitted
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
+from pysgrld.models.word_order import WordOrder
 from pysgrld.options.option import Resolved
 from pysgrld.reading.run_record import check_shapes, model_and_options
 from pysgrld.run import RunDirectory
 from pysgrld.train.begin import begin
-from pysgrld.types import Array, Documents, Floats
+from pysgrld.types import Array, Documents, Floats, Int64s
 
 if TYPE_CHECKING:
     import pandas
@@ -180,6 +181,9 @@ class KeptModel(Framed):
     def _topics(self, layer: int) -> Floats:
         at, fitted = self._at(layer), self._fitted()
         return as_rows(fitted.over_words(self._draw, at), fitted.layers[at], self.of_counts)
+
+    def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
+        return self._fitted().first_words(phi.T, n, self._at(layer), order)
 
     # ---- posterior samples
 

@@ -16,8 +16,8 @@ from pysgrld.chain.population import WORDS as SPREAD_WORDS
 from pysgrld.core.draws import Draw, at_words, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.corpus.minibatches import Epochs, WholeCorpus, compact
-from pysgrld.models.fitted import top_words
 from pysgrld.models.token_topics import TokenTopics
+from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch

@@ -20,6 +20,7 @@ from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.evaluate import DocumentDraw, HeldOut, Score, Scorer
 from pysgrld.evaluate.matching import Likeness
 from pysgrld.models.samples import SAMPLE, STATE
+from pysgrld.models.word_order import PROBABLE, WordOrder, WordScorer, default_order
 from pysgrld.options.priors import ETA_BLOCK, lowest_eta
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import (
@@ -87,7 +88,7 @@ class Node(NamedTuple):
     share : float
         Share of the topic above that goes to it; of the top layer, its share of the shapes r.
     words : tuple of str
-        The most probable, through the layers below.
+        The first words, through the layers below.
     children : tuple of Node
         The greatest share first.
     """
@@ -373,18 +374,60 @@ class Fitted(ABC):
         """Return the arrays that go with the topics in an export, by name."""
         return {}
 
-    def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
-        """Return the tree of active topics from the top layer down, each with its top words.
+    def tree(
+        self, vocabulary: Sequence[str], words: int, order: WordOrder | None = None
+    ) -> list[Node] | None:
+        """Return the tree of active topics from the top layer down, each with its first words.
 
-        None if topics do not use other topics.
+        None if topics do not use other topics. Words are in the order of `first_words`.
         """
-        del vocabulary, words
+        del vocabulary, words, order
         return None
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:
         """Measure the quantities of a draw that do not depend on topics' names; keys of `titles`."""
         del draw, held_out
         return {}
+
+    @property
+    def word_order(self) -> WordOrder:
+        """The order of a topic's words by default: by the mean length of a training document."""
+        if self.signed:
+            return PROBABLE
+        return default_order(self.record.documents, self.record.tokens)
+
+    def first_words(
+        self,
+        phi: Floats,
+        n: int,
+        at: int,
+        order: WordOrder | None = None,
+        shares: Doubles | None = None,
+    ) -> Int64s:
+        """Return the ids of the first n words of each topic of a layer, (K, n).
+
+        Parameters
+        ----------
+        phi : (V, K or more)
+            The topics, as `over_words` returns them.
+        n : int
+        at : int
+            The layer, counted from 0.
+        order : WordOrder, optional
+            By default `word_order`. Topics that are directions are ordered by their entries.
+        shares : (V,), optional
+            Share of each word in the training tokens, for relevance.
+        """
+        return self.word_scorer(phi, at, order, shares).first_words(n)
+
+    def word_scorer(
+        self, phi: Floats, at: int, order: WordOrder | None = None, shares: Doubles | None = None
+    ) -> WordScorer:
+        """Return the scorer of words in topics of a layer; parameters are those of `first_words`."""
+        order = self.word_order if order is None else order
+        if self.signed:
+            order = PROBABLE
+        return WordScorer(phi, self.layers[at], order, self.record.tokens, shares)
 
     # ---- what the sampler does to the draws
 
@@ -424,29 +467,6 @@ class Fitted(ABC):
         """
         del shares
         return ()
-
-
-#: Topics that are sorted together.
-_TOGETHER = 16
-
-
-def top_words(phi: Floats, n: int) -> Int64s:
-    """Return the ids of the n most probable words of each topic, (K, n), the first first.
-
-    Parameters
-    ----------
-    phi : (V, K)
-    n : int
-        All words where V is less.
-    """
-    n = min(n, len(phi))
-    found = np.empty((phi.shape[1], n), np.int64)
-    for first in range(0, phi.shape[1], _TOGETHER):  # no copy of all topics
-        some = -np.ascontiguousarray(phi[:, first : first + _TOGETHER].T)
-        words = np.argpartition(some, n - 1, axis=1)[:, :n]
-        order = np.lexsort((words, np.take_along_axis(some, words, axis=1)), axis=1)
-        found[first : first + _TOGETHER] = np.take_along_axis(words, order, axis=1)
-    return found
 
 
 def evenly_spaced(ids: Positions, most: int) -> Int64s:

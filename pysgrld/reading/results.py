@@ -32,9 +32,10 @@ from pysgrld.errors import CheckpointError, MissingInputError, UsageError, plura
 from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.reader import DocumentDraws
-from pysgrld.models.fitted import Fitted, Samples, evenly_spaced, top_words
+from pysgrld.models.fitted import Fitted, Samples, evenly_spaced
 from pysgrld.models.samples import TOP_WORDS, looked_up, width
 from pysgrld.models.seeds import seed_names
+from pysgrld.models.word_order import WordOrder, WordScorer
 from pysgrld.options.paths import is_folder
 from pysgrld.reading import run_record
 from pysgrld.reading.former_topics import FormerTopics, read_former_topics
@@ -111,6 +112,7 @@ class Results:
     ) -> None:
         self.path, self.threads, self.asked, self.these = path, threads, reading or {}, these
         self.place, self.chains = path, [self]
+        self._word_order: WordOrder | None = None
         self.run = RunDirectory.open(path)
         self.model, self.options = run_record.model_and_options(self.run)
         self.seed: int = self.options.seed
@@ -210,8 +212,20 @@ class Results:
         """
         return self.fitted.over_words(self.mean if draw is None else draw, at)
 
-    def top(self, n: int, at: int = 0, draw: Draw | None = None) -> Int64s:
-        """Return the ids of the n most probable words of each topic, (K, n), the most probable first.
+    @property
+    def word_order(self) -> WordOrder:
+        """The order in which words of topics are shown: as a person asked, or by default."""
+        return self._word_order or self.fitted.word_order
+
+    def order_words(self, order: WordOrder | None) -> None:
+        """Choose the order in which words of topics are shown; None is the default order."""
+        for results in (self, *self.chains):
+            results._word_order = order
+
+    def top(
+        self, n: int, at: int = 0, draw: Draw | None = None, order: WordOrder | None = None
+    ) -> Int64s:
+        """Return the ids of the first n words of each topic, (K, n).
 
         Parameters
         ----------
@@ -220,11 +234,26 @@ class Results:
             The layer, counted from 0.
         draw : Draw, optional
             Whose topics; of the `mean` where None.
+        order : WordOrder, optional
+            By default `word_order`.
         """
-        return top_words(self.phi(at, draw)[:, : self.fitted.layers[at]], n)
+        return self.order_topics(self.phi(at, draw), n, at, order)
+
+    def order_topics(self, phi: Floats, n: int, at: int, order: WordOrder | None = None) -> Int64s:
+        """Return the ids of the first n words of topics (V, K or more) of a layer, (K, n), as `top`."""
+        return self.word_scorer(phi, at, order).first_words(n)
+
+    def word_scorer(self, phi: Floats, at: int, order: WordOrder | None = None) -> WordScorer:
+        """Return the scorer of words in topics (V, K or more) of a layer, by default in `word_order`."""
+        order, shares = self.word_order if order is None else order, None
+        if order.name == "relevance":
+            with contextlib.suppress(MissingInputError):
+                if (counts := self.word_counts()) is not None:
+                    shares = counts / max(1, counts.sum())
+        return self.fitted.word_scorer(phi, at, order, shares)
 
     def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
-        """Measure coherence of topics' top words over training; None where that corpus is gone.
+        """Measure coherence of the first words of topics over training; None if that corpus is gone.
 
         Pairs of ideographs that overlap in the text are no evidence of a topic, and are left out.
         """

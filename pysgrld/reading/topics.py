@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.models.fitted import top_words
+from pysgrld.models.word_order import top_words
 from pysgrld.reading.results import Results
 
 #: Effective sample size below which a bound is called rough.
@@ -53,9 +53,9 @@ class Topic(NamedTuple):
     weight : float or None
         Share of the tokens of training, or of the stick of a mixture.
     npmi, umass : float or None
-        Coherence of its ten top words.
+        Coherence of its first ten words.
     words : tuple of Word
-        The most probable, the first first.
+        The first words in the order of `Results.word_order`.
     documents : int or None
         Training documents that have this component; None where documents have several topics.
     against : tuple of Word
@@ -87,13 +87,14 @@ def topics_of(
     ----------
     results : Results
     n : int
-        Top words of each.
+        Words of each, in the order of `Results.word_order`.
     intervals, coherences : bool
-        Whether to look for intervals, and for the coherence of the ten top words.
+        Whether to look for intervals, and for the coherence of the first ten words.
     at : int
         The layer, counted from 0.
     """
-    top, phi = results.top(n, at), results.phi(at)
+    phi = results.phi(at)
+    top = results.order_topics(phi, n, at)
     followed = intervals and not results.fitted.no_mean
     bounds = results.word_intervals(top, at) if followed else None
     found = results.coherence(10, at) if coherences else None

@@ -21,7 +21,7 @@ from pysgrld.report.document_pass import DocumentVisitor, TopicShares, looked_at
 from pysgrld.report.page_file import Packed
 from pysgrld.report.sample_pass import SampleVisitor
 from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added, with_own_table
-from pysgrld.report.topic_words import Terms, Words, automatic, heaviest, terms, words_shown
+from pysgrld.report.topic_words import MOST, Terms, Words, automatic, heaviest, terms, words_shown
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Int64s
 
@@ -144,8 +144,10 @@ class ReportedRun:
         Weight of each topic, and its interval.
     shown : list of int
         The topics that are shown, the one of greatest weight first.
+    first_words : (K, n) int64
+        Ids of the first words of each topic in the order of `Results.word_order`.
     terms : Terms
-        Their words.
+        Their words: these, and those that lists by relevance need.
     words : Words
         The words that can be looked up.
     names : dict of int to str
@@ -279,6 +281,7 @@ class ReportedRun:
                 self.low, self.high = low, high
         tell(3)
         self.phi = results.phi(at)
+        self.first_words = results.order_topics(self.phi, MOST, at)
         tokens = results.run.config["corpus"]["training_tokens"]
         self.terms: Terms = terms(
             self.phi,
@@ -289,6 +292,7 @@ class ReportedRun:
             at,
             signed=self.signed,
             visitors=self.sample_visitors,
+            needed=self.first_words,
         )
         if self.terms.draws and self.draws == 1:
             self.missing.append(
@@ -296,8 +300,7 @@ class ReportedRun:
                 "of shares"
             )
         self.shown = heaviest(fitted.shown(at), self.weights)
-        counts = None if self.signed else self.counts
-        self.names = automatic(self.terms, results.vocabulary, counts, self.shown)
+        self.names = automatic(self.first_words, results.vocabulary, self.shown)
         self.names |= results.seed_names(at)
         needed = np.unique(self.terms.words[self.terms.there])
         self.words: Words = words_shown(

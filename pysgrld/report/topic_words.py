@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.errors import MissingInputError
+from pysgrld.models.word_order import PROBABLE
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.sample_pass import TEN, Bools, KeptSample, SampleVisitor, followed, read_samples
@@ -22,10 +21,6 @@ USES = 5.0
 SEEDS = 100
 #: Words of an automatic name, and what stands between them.
 NAME_WORDS, BETWEEN = 3, " · "
-#: Of a word's score for a name: how much is for being probable, for being the topic's own, and against
-#: words that many topics have among their first.
-PROBABLE, OWN, COMMON, FIRST = 0.6, 0.4, 0.5, 16
-_TINY = 1e-12
 #: Topics of a word, and the least share of its uses that one has.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
 #: Topics whose columns are copied together, and words that are worked on together.
@@ -80,6 +75,7 @@ def terms(
     *,
     signed: bool,
     visitors: Sequence[SampleVisitor] = (),
+    needed: Int64s | None = None,
 ) -> Terms:
     """Describe the words of each topic, in one pass over the kept samples.
 
@@ -101,6 +97,8 @@ def terms(
         Whether topics are directions.
     visitors : sequence of SampleVisitor
         Others that are shown the samples in the same pass.
+    needed : (K, n) int64, optional
+        Ids of further words of each topic that must be among them.
     """
     k = len(sources[0].rows)
     even = np.full(k, 1.0 / k) if weights is None else weights
@@ -108,6 +106,11 @@ def terms(
         chosen = [best(column, MOST) for column in columns(phi, k)]
     else:
         chosen = candidates(phi, even * tokens, counts)
+    if needed is not None:
+        chosen = [
+            with_needed(phi[:, row], ids, more)
+            for row, (ids, more) in enumerate(zip(chosen, needed, strict=True))
+        ]
     n = max(len(ids) for ids in chosen)
     words, there = np.zeros((k, n), np.int64), np.zeros((k, n), bool)
     for row, ids in enumerate(chosen):
@@ -153,6 +156,13 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
         ids = np.unique(np.concatenate(chosen))
         found.append(ids[np.lexsort((ids, -p[ids]))])
     return found
+
+
+def with_needed(p: Floats, ids: Int64s, needed: Int64s) -> Int64s:
+    """Return the ids of a topic's words and of further ones, the most probable first."""
+    both = np.union1d(ids, needed)
+    ranked: Int64s = both[np.lexsort((both, -p[both]))]
+    return ranked
 
 
 def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
@@ -316,7 +326,7 @@ class SeedsFollowed:
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
         # beside the seeds the first words of each topic, among which its tenth is found
-        top = results.top(min(2 * TEN, len(results.vocabulary)))[:k]
+        top = results.top(min(2 * TEN, len(results.vocabulary)), order=PROBABLE)[:k]
         longest = max(len(ids) for ids in self._chosen)
         self._words = np.concatenate([np.zeros((k, longest), np.int64), top], axis=1)
         self._there = np.ones(self._words.shape, bool)
@@ -368,36 +378,21 @@ def seeds_followed(results: Results, at: int = 0) -> dict[int, tuple[SeedWord, .
 # ---- names
 
 
-def automatic(
-    found: Terms, vocabulary: Sequence[str], counts: Int64s | None, order: Sequence[int]
-) -> dict[int, str]:
-    """Name topics by three words each, of which the first is no other topic's first.
-
-    A word scores 0.6 log p + 0.4 log lift - 0.5 log n: p is the low end of its probability in the
-    topic, lift p over its share of the corpus, and n the topics that have it among their 16 first words.
+def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) -> dict[int, str]:
+    """Name topics by three of their first words each, of which the first is no other topic's first.
 
     Parameters
     ----------
-    found : Terms
+    first : (K, n) int64
+        Ids of the first words of each topic, in the order in which they are shown.
     vocabulary : sequence of str
-    counts : (V,) or None
-        Occurrences of each word; without them lift is left out.
     order : sequence of int
         Topics in the order in which they may choose.
     """
-    shown = np.asarray(order, np.int64)
-    first = found.words[shown, :FIRST][found.there[shown, :FIRST]]
-    holders = np.bincount(first, minlength=len(vocabulary))
     names: dict[int, str] = {}
     taken: set[int] = set()
     for k in order:
-        ids, low = found.words[k][found.there[k]], found.low[k][found.there[k]]
-        scores = PROBABLE * np.log(np.maximum(low, _TINY))
-        scores -= COMMON * np.log(np.maximum(holders[ids], 1))
-        if counts is not None:
-            lift = np.maximum(low, _TINY) * counts.sum() / np.maximum(counts[ids], 1)
-            scores += OWN * np.log(lift)
-        ranked = ids[np.argsort(-scores, kind="stable")].tolist()
+        ranked = first[k].tolist()
         head = next((w for w in ranked if w not in taken), ranked[0])
         taken.add(head)
         chosen = [head, *(w for w in ranked if w != head)][:NAME_WORDS]
@@ -406,16 +401,9 @@ def automatic(
 
 
 def names_of(results: Results, at: int) -> dict[int, str]:
-    """Name the topics of a run, of a layer counted from 0, by its seeds or its own draws alone."""
-    phi, weights = results.phi(at), results.weights(at)
-    counts = None
-    with contextlib.suppress(MissingInputError):
-        counts = results.word_counts()
-    signed = results.fitted.signed
-    tokens = results.run.config["corpus"]["training_tokens"]
-    found = terms(phi, weights, tokens, counts, results.sources(at), at, signed=signed)
-    order = heaviest(results.fitted.shown(at), weights)
-    names = automatic(found, results.vocabulary, None if signed else counts, order)
+    """Name the topics of a run, of a layer counted from 0, by its seeds or its first words."""
+    order = heaviest(results.fitted.shown(at), results.weights(at))
+    names = automatic(results.top(MOST, at), results.vocabulary, order)
     return names | results.seed_names(at)
 
 

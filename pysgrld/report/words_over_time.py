@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.models.fitted import top_words
+from pysgrld.models.word_order import top_words
 from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s

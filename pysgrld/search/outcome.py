@@ -16,6 +16,7 @@ from pysgrld.errors import SgmcError
 from pysgrld.evaluate import Estimate, Score
 from pysgrld.evaluate.matching import match
 from pysgrld.models.fitted import evenly_spaced
+from pysgrld.models.word_order import PROBABLE
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import own_scorer
 from pysgrld.report.sample_pass import TEN, tenth
@@ -292,7 +293,7 @@ def steady_words(results: Results) -> float | None:
     steps, slim = results.word_steps()
     if results.fitted.no_mean or len(steps) < 2:
         return None
-    top = results.top(min(TEN, len(results.vocabulary)))
+    top = results.top(min(TEN, len(results.vocabulary)), order=PROBABLE)
     rows, there = np.arange(len(top)), np.ones(top.shape, bool)
     shares = []
     for step in evenly_spaced(np.array(steps), SAMPLES).tolist():

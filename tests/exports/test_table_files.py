@@ -11,6 +11,7 @@ import pytest
 
 from pysgrld.errors import OutputError
 from pysgrld.evaluate.coherence import coherence
+from pysgrld.models.word_order import PROBABLE
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.labels import Label
@@ -58,7 +59,7 @@ def test_figures_are_those_of_the_run(exported, chains, name, at, format):
     np.testing.assert_allclose(topics[["low", "high"]].T, bounds(whole), atol=1e-6)
     phi = results.fitted.over_words(results.mean, at)[:, :k].T
     words = found["topic-words"].pivot(index="topic", columns="rank", values="word").to_numpy()
-    ids = np.argsort(-phi, axis=1, kind="stable")[:, :7]
+    ids = results.top(7, at)
     assert words.tolist() == [[results.vocabulary[w] for w in row] for row in ids]
     p = found["topic-words"]["p"].to_numpy().reshape(k, 7)
     np.testing.assert_allclose(p, np.take_along_axis(phi, ids, axis=1), atol=1e-6)
@@ -80,13 +81,13 @@ def test_topics_say_how_much_they_can_be_trusted(exported, chains):
     np.testing.assert_allclose(topics["overlap"], [t.overlap for t in compared.topics], atol=1e-6)
     assert topics["found"].tolist() == [t.found for t in compared.topics]
     both, corpus = read_together(runs, runs[0].path.parent), runs[0].training_corpus()
-    top = both.top(10)
+    top, probable = both.top(10), both.top(10, order=PROBABLE)
     npmi = coherence(top, corpus, both.training_documents(corpus)).npmi
     np.testing.assert_allclose(topics["npmi"], npmi, atol=1e-6)
     for k, t in enumerate(compared.topics):  # of the draws of the chains that have it
         has = [(run, row) for run, row in zip(runs, t.counterparts, strict=True)][: t.found]
         drawn = np.stack([run.rows_of(s, 0)[row] for run, row in has for s in run.kept()])
-        among = drawn[:, top[k]] >= np.sort(drawn, axis=1)[:, [-10]]
+        among = drawn[:, probable[k]] >= np.sort(drawn, axis=1)[:, [-10]]
         assert topics["steady"][k] == pytest.approx(among.sum(axis=1).mean(), abs=1e-6)
     assert len(set(topics["label"])) == 4
     assert chains_of(runs[0].path.parent) == [r.path for r in runs]

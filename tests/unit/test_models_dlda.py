@@ -13,6 +13,7 @@ from pysgrld.models.dlda.reader import DeepFitted, deep_readers
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import model_of
+from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Minibatch
 
@@ -148,6 +149,7 @@ def test_the_tree_shows_what_is_used_and_edges_of_three_times_an_even_share():
     ).T  # an even share is 1/6
     fitted = SimpleNamespace(mean=found, layers=LAYERS, depth=2)
     fitted.over_words = lambda draw, at: DeepFitted.over_words(fitted, draw, at)
+    fitted.first_words = lambda phi, n, at, order: top_words(phi[:, : LAYERS[at]], n)
     nodes = DeepFitted.tree(fitted, [f"w{i}" for i in range(V)], 3)
     assert [node.id for node in nodes] == [2, 0]
     assert [child.id for child in nodes[0].children] == [1]

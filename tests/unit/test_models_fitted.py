@@ -7,9 +7,9 @@ import pytest
 
 from pysgrld.core.draws import at_words
 from pysgrld.evaluate import HeldOut
-from pysgrld.models.fitted import top_words
 from pysgrld.models.resolve import resolve
 from pysgrld.models.table import MODELS, model_of
+from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Facts
 from pysgrld.types import Documents, Key, Slicing
 

@@ -209,4 +209,4 @@ def test_kept_samples_that_are_gone_are_warned_of_once_when_a_run_is_opened(tmp_
         f"{tmp_path / 'run'}: 2 of {len(files)} kept samples that the newest checkpoint lists are "
         "gone; figures are of those that are left"
     ]
-    assert caplog.records[0].name == "pysgrld.reading.results"
+    assert caplog.records[0].name == "pysgrld.reading.run_record"

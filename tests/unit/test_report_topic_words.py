@@ -30,7 +30,7 @@ def chain(samples, rows=None, slim=False):
     results = SimpleNamespace(
         fitted=SimpleNamespace(no_mean=None, exact=None, rows_of=lambda sample, at: sample["phi"]),
         word_steps=lambda at: (list(range(len(samples))), slim),
-        read_sample=lambda step: {"phi": samples[step]},
+        topic_sample=lambda step: {"phi": samples[step]},
         read_slim=lambda step: top_word_sample(samples[step]),
     )
     return ChainOfTopics(results, np.arange(K) if rows is None else rows)
@@ -162,34 +162,20 @@ def test_directions_have_their_greatest_entries():
     assert not found.share.any()
 
 
-def test_names_are_three_words_and_the_first_is_nobody_elses():
+def test_names_are_the_first_three_words_and_the_first_is_nobody_elses():
     """Red with: first words chosen without looking at those taken."""
+    first = np.array([[4, 1, 2, 3], [4, 1, 2, 3], [4, 0, 3, 5], [6, 4, 1, 2]])
+    names = automatic(first, [f"w{i}" for i in range(7)], [2, 1, 0, 3])
+    assert names == {2: "w4 · w0 · w3", 1: "w1 · w4 · w2", 0: "w2 · w4 · w1", 3: "w6 · w4 · w1"}
+
+
+def test_further_words_of_topics_are_described_too():
+    """Red with: words that are shown first, and described nowhere."""
     phi, counts, _ = made()
-    phi[:, 1] = phi[:, 0]  # twins
-    phi[7] = 0.2  # a word that all topics have
-    phi /= phi.sum(axis=0)
-    counts[7] = counts.sum()
-    words = [f"w{i}" for i in range(V)]
-    found = terms(phi, None, TOKENS, counts, [chain([])], 0, signed=False)
-    names = automatic(found, words, counts, [2, 1, 0, 3, 4])
-    parts = [name.split(" · ") for name in names.values()]
-    assert len({part[0] for part in parts}) == K
-    assert all(len(set(part)) == 3 and "w7" not in part for part in parts)
-    k, ids = 2, found.words[2][found.there[2]]
-    first = np.concatenate([row[:16] for row in found.words])
-    score = [
-        0.6 * np.log(p)
-        + 0.4 * np.log(p * counts.sum() / counts[w])
-        - 0.5 * np.log(max(1, (first == w).sum()))
-        for w, p in zip(ids, phi[ids, k].astype(float), strict=True)
-    ]
-    assert names[k] == " · ".join(words[ids[i]] for i in np.argsort(-np.array(score))[:3])
-
-
-@pytest.mark.parametrize(("times", "first"), [(1.7, "own"), (1.9, "shared")])
-def test_a_word_of_two_topics_names_one_where_it_is_1_78_times_as_probable(times, first):
-    """2 to the power of 0.5 / 0.6. Red with: 0.4 or 0.6 for the 0.5."""
-    low = np.array([[0.1 * times, 0.1], [0.1 * times, 0.1]])
-    found = SimpleNamespace(words=np.array([[0, 1], [0, 2]]), there=np.ones((2, 2), bool), low=low)
-    names = automatic(found, ["shared", "own", "other"], None, [0, 1])
-    assert names[0].split(" · ")[0] == first
+    needed = np.tile(np.argsort(phi.max(axis=1))[:3], (K, 1))
+    found = terms(phi, None, TOKENS, counts, [chain([])], 0, signed=False, needed=needed)
+    for k in range(K):
+        ids = found.words[k][found.there[k]]
+        assert set(needed[k]) <= set(ids)
+        assert len(set(ids)) == len(ids)
+        assert (np.diff(phi[ids, k]) <= 0).all()

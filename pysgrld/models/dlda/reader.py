@@ -28,7 +28,8 @@ from pysgrld.evaluate.reader import (
 from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dlda.documents import blocks, hyper_of, name_of, prior_mean, topic_arguments
 from pysgrld.models.dlda.resolved import DeepLDAOptions
-from pysgrld.models.fitted import Node, Record, top_words
+from pysgrld.models.fitted import Node, Record
+from pysgrld.models.word_order import WordOrder
 from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Scored
 
 
@@ -284,26 +285,31 @@ class DeepFitted(AdmixtureFitted):
             phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
         return phi
 
-    def tree(self, vocabulary: Sequence[str], words: int) -> list[Node] | None:
-        """Draw up the tree of active topics of the top layer, each with its top words.
+    def tree(
+        self, vocabulary: Sequence[str], words: int, order: WordOrder | None = None
+    ) -> list[Node] | None:
+        """Draw up the tree of active topics of the top layer, each with its first words.
 
         A topic has an edge to a topic below if its weight in the column of Phi is at least three
         times that of an even split. The shape in r of a topic of the top layer is its use.
         """
         draw, layers, top = self.mean or self.current, self.layers, self.depth - 1
-        best = [top_words(self.over_words(draw, at)[:, :k], words) for at, k in enumerate(layers)]
+        best = [
+            self.first_words(self.over_words(draw, at), words, at, order)
+            for at in range(self.depth)
+        ]
 
         def node(at: int, k: int, share: float) -> Node:
             children: tuple[Node, ...] = ()
             if at > 0:
                 column = draw[name_of(at)][:, k].astype(np.float64)
                 used = np.flatnonzero(column >= ABOVE_EVEN / layers[at - 1])
-                order = used[np.argsort(-column[used], kind="stable")]
-                children = tuple(node(at - 1, int(j), float(column[j])) for j in order)
+                below = used[np.argsort(-column[used], kind="stable")]
+                children = tuple(node(at - 1, int(j), float(column[j])) for j in below)
             return Node(at + 1, k, share, tuple(vocabulary[w] for w in best[at][k]), children)
 
         r = draw["r"][: layers[top]].astype(np.float64)
         shares = r / r.sum()
-        order = np.argsort(-shares, kind="stable")
-        enough = int(np.searchsorted(np.cumsum(shares[order]), TOP_SHARE)) + 1
-        return [node(top, int(k), float(shares[k])) for k in order[:enough]]
+        ranked = np.argsort(-shares, kind="stable")
+        enough = int(np.searchsorted(np.cumsum(shares[ranked]), TOP_SHARE)) + 1
+        return [node(top, int(k), float(shares[k])) for k in ranked[:enough]]

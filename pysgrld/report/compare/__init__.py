@@ -168,6 +168,7 @@ class _ComparedRun:
         self.results, self.at, self.shared, self.how = results, at, frozenset(shared), how
         self.ids = results.fitted.shown(at)
         self.phi = results.phi(at)
+        self._scorer = results.word_scorer(self.phi, at)
         known = results.weights(at)
         self.weights_known = known is not None
         weights = np.ones(len(self.ids)) if known is None else known[self.ids]
@@ -204,7 +205,7 @@ class _ComparedRun:
         share : float or None
             Share of the corpus that they have; None where weights are not known.
         words : dict of str to float
-            The most probable words, the first first, with their probabilities.
+            The first words in the run's order of words, with their probabilities.
         outside : float or None
             Share of the probability that is on words which the other run lacks.
         """
@@ -213,7 +214,7 @@ class _ComparedRun:
         weights = self.topics.weights[list(rows)]
         own = Topics(np.ascontiguousarray(self.phi[:, self.ids[list(rows)]].T), weights)
         mixed = self.how.put_together(own, list(range(len(rows))))
-        best = np.argsort(-mixed, kind="stable")[:top].tolist()
+        best = self._scorer.first(mixed.astype(np.float64), top).tolist()
         lacking = mixed[self._lacking].astype(np.float64)
         return (
             float(weights.sum()) if self.weights_known else None,
@@ -252,9 +253,7 @@ def _row(found: Group, left: _ComparedRun, right: _ComparedRun, top: int) -> Com
     """Describe topics that belong together: their shares, and the top words of both, or of one alone."""
     share_left, here, outside_left = left.together(found.left, top)
     share_right, there, outside_right = right.together(found.right, top)
-    both = sorted(
-        here.keys() & there.keys(), key=lambda word: (-min(here[word], there[word]), word)
-    )
+    both = [word for word in here if word in there]
     nearest = None
     if found.nearest is not None:
         (nearest,) = (right if found.left else left).numbers([found.nearest])

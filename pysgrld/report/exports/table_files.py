@@ -14,6 +14,7 @@ from pysgrld.core import core
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus
 from pysgrld.errors import plural
+from pysgrld.models.word_order import PROBABLE
 from pysgrld.reading.intervals import bounds
 from pysgrld.reading.proportion_files import csv_lines, require_pyarrow
 from pysgrld.reading.results import ChainOfTopics, Results
@@ -21,7 +22,7 @@ from pysgrld.report.document_pass import Shares, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.reported_run import diagnosed
 from pysgrld.report.sample_pass import TEN, Followed, followed
-from pysgrld.report.topic_words import best, names_of
+from pysgrld.report.topic_words import names_of
 from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.files import whole_file
 from pysgrld.types import Array, Doubles, Floats, Others
@@ -208,24 +209,29 @@ def _write_documents(
 def _write_words(
     results: Results, asked: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
 ) -> Doubles | None:
-    """Write the table of words; return how many of the ten first each topic keeps, over the draws."""
+    """Write the table of words; return how many of its ten most probable each topic keeps in a draw."""
     at = asked.at
     shown, v, k = results.fitted.shown(at), len(results.vocabulary), results.fitted.layers[at]
     steady: Doubles | None = np.full(k, np.nan)
     draws = max(1, len(results.word_steps(at)[0]))
-    size = max(1, _VALUES // (draws * min(max(asked.top, TEN), v)))
+    n = min(asked.top, v)
+    size = max(1, _VALUES // (draws * min(n + TEN, v)))
+    first, ten = results.order_topics(phi, n, at), results.order_topics(phi, TEN, at, PROBABLE)
     path = asked.folder / f"topic-words.{asked.format}"
     with whole_table(path, asked.format, _WORDS) as table:
         for begin in range(0, len(shown), size):
             ids = shown[begin : begin + size]
-            words = np.stack([best(phi[:, k].astype(np.float64), max(asked.top, TEN)) for k in ids])
+            words = np.concatenate([first[ids], ten[ids]], axis=1)
+            once, among = np.ones(words.shape, bool), np.ones(words.shape, bool)
+            once[:, n:] = ~(ten[ids][:, :, None] == first[ids][:, None]).any(axis=2)
+            among[:, :n] = (first[ids][:, :, None] == ten[ids][:, None]).any(axis=2)
             p = phi[words, ids[:, None]].astype(np.float64)
             found = Followed(None, np.zeros(words.shape), 0, 0)
             if follow:
                 sources = [ChainOfTopics(c, rows[ids]) for c, rows in results.sources(at)]
-                found = followed(sources, words, np.ones(words.shape, bool), at)
+                found = followed(sources, words, once, at)
             if steady is not None and found.draws:
-                steady[ids] = found.ten[:, :TEN].sum(axis=1)
+                steady[ids] = (found.ten * among).sum(axis=1)
             else:
                 steady = None
             # ends of intervals, and the share of draws with the word among the ten, where these are known
@@ -234,7 +240,6 @@ def _write_words(
                 low, high, low_open, high_open, _ = found.interval
                 low, high = np.where(low_open, np.nan, low), np.where(high_open, np.nan, high)
                 in_ten = found.ten
-            n = min(asked.top, words.shape[1])
             table.write(
                 [
                     np.repeat(ids, n),

@@ -48,8 +48,8 @@ class Agreement(Section):
         if match is None:
             nothing = dict.fromkeys(("overlap", "found", "trust", "rhat", "ess"))
             return nothing | {"others": []}
-        terms, vocabulary = self.run.terms, self.run.results.vocabulary
-        own = set(terms.words[k][terms.there[k]][:_OTHER_WORDS].tolist())
+        vocabulary = self.run.results.vocabulary
+        own = set(self.run.first_words[k, :_OTHER_WORDS].tolist())
         others = []
         for number, tops in enumerate(self._tops, 1):
             row = match.counterparts[number]

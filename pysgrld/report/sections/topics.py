@@ -62,6 +62,7 @@ class TopicRecords(Section):
         """Return its name, first words, weight, coherence, and how many of its words stay."""
         run = self.run
         ids = run.terms.words[k][run.terms.there[k]][:TEN].tolist()
+        first = run.first_words[k, :TOP].tolist()
         ten = [round(float(p), 3) for p in run.terms.ten[k, : len(ids)]] if run.terms.draws else []
         weight = share = None
         if run.weights is not None:
@@ -72,7 +73,7 @@ class TopicRecords(Section):
             "label": run.labels.get(k, run.names[k]),
             "auto": run.names[k],
             "named": k in run.labels,
-            "top": [run.results.vocabulary[w] for w in ids[:TOP]],
+            "top": [run.results.vocabulary[w] for w in first],
             "weight": weight,
             "hardly": self._hardly is not None and is_hardly_used(share, run.size),
             "npmi": None if self._npmi is None else finite(self._npmi[k], 4),
@@ -197,9 +198,8 @@ class TopicRecords(Section):
             ),
             Definition(
                 "Name",
-                "Three words that are probable for sure, the topic's own, and not first words of "
-                "many topics: 0.6 log p + 0.4 log (p / p(w)) - 0.5 log n, where p is the low end "
-                "of the probability and n counts topics with the word among their first 16.",
+                "The first three of its words that are shown; the first of them is the first of no "
+                "other name.",
             ),
             Definition("Weight", weight),
         ]
