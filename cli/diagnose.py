@@ -19,6 +19,8 @@ from .values import runs
 if TYPE_CHECKING:
     from pysgrld.reading.diagnosis import Diagnosis, Measure
 
+#: Words of a topic in the table of replicates.
+TOP_SHOWN = 8
 #: Widest column of a topic's rows in the other chains; of more chains only JSON tells them.
 WIDEST = 24
 
@@ -33,6 +35,7 @@ Examples:
   sgmc diagnose runs/a            a folder of chains
   sgmc diagnose runs/a/chain-1 runs/a/chain-3 --top 20
   sgmc diagnose bible-scir        one run: its first half and its second
+  sgmc diagnose --replicate 8     are topics found again in new texts?
   sgmc diagnose --burn-in 5000 --picture chains.png
   sgmc diagnose --json | jq '.topics[] | select(.overlap < 0.7).id'""",
 )
@@ -46,6 +49,13 @@ Examples:
     parse=integer(0),
     metavar="N",
 )
+@plain(
+    "--replicate",
+    "none",
+    "train N fresh runs on resampled documents, and show how many find each topic",
+    parse=integer(1, 100),
+    metavar="N",
+)
 @plain("--picture", "none", "also draw it: traces, overlaps, R-hat", parse=str, metavar="FILE.png")
 @flag("--force", "replace that picture if it is there")
 @as_json
@@ -56,6 +66,7 @@ def command(
     top: int | None,
     layer: int | None,
     burn_in: int | None,
+    replicate: int | None,
     picture: str | None,
     force: bool,
     **values: Any,
@@ -73,6 +84,11 @@ def command(
 
     from .progress import Screen
 
+    if replicate is not None:
+        if len(runs) > 1 or layer or burn_in or picture is not None:
+            raise UsageError("--replicate takes one run, and none of --layer, --burn-in, --picture")
+        _replicate(runs[0] if runs else None, replicate, top, **values)
+        return
     if picture is not None:
         from pysgrld.reading.diagnosis_picture import check_picture
         from pysgrld.run.layout import check_outputs
@@ -103,6 +119,70 @@ def command(
         echo("Train longer with:")
         for line in commands:
             echo(f"  {line}")
+
+
+def _replicate(
+    name: str | None, runs: int, top: int | None, *, quiet: bool, json: bool, threads: int | None
+) -> None:
+    """Show how many fresh runs on resampled documents find each topic."""
+    from pysgrld.reading.find_runs import open_run
+    from pysgrld.reading.topics import topics_of
+    from pysgrld.run.machine import threads as count
+    from pysgrld.train.replication import SAME, replicate_topics
+
+    from .progress import Screen
+
+    with Screen(quiet=quiet) as screen:
+        results = open_run(name, count(threads).number, missing=screen.warn)
+        with screen.steps() as tell:
+            replication = replicate_topics(results, runs, partial(tell, "training replicates"))
+        topics = topics_of(results, top or TOP_SHOWN, intervals=False, coherences=False)
+    times, overlap = replication.times_found, replication.overlap.mean(axis=0)
+    if json:
+        show_json(
+            {
+                "run": results.place,
+                "replicates": runs,
+                "least_correlation": SAME,
+                "topics": [
+                    {
+                        "id": topic.id,
+                        "label": topic.label,
+                        "weight": topic.weight,
+                        "found": int(times[topic.id]),
+                        "correlation": replication.correlation[:, topic.id].tolist(),
+                        "overlap": replication.overlap[:, topic.id].tolist(),
+                        "words": [word.word for word in topic.words],
+                    }
+                    for topic in topics
+                ],
+            }
+        )
+        return
+    rows = [
+        (
+            str(topic.id),
+            "" if topic.weight is None else f"{100 * topic.weight:.1f} %",
+            f"{times[topic.id]} of {runs}",
+            f"{overlap[topic.id]:.2f}",
+            topic.label or " ".join(word.word for word in topic.words),
+        )
+        for topic in topics
+    ]
+    echo(f"{results.place}, {runs} fresh runs on resampled documents\n")
+    head = ("topic", "share", "found", "overlap", "top words")
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
+    for row in [head, *rows]:
+        cells = [cell.rjust(size) for cell, size in zip(row[:4], widths, strict=True)]
+        echo("  ".join([*cells, row[4]])[: room()])
+    echo(
+        "\n"
+        + fill(
+            "Found: runs that have the topic too, by a correlation of its proportions in the same "
+            f"documents of at least {SAME}. It estimates how often new texts like these have the topic. "
+            "Overlap: mean share of the ten top words."
+        )
+    )
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:

@@ -1,0 +1,158 @@
+"""Replication of topics: how many fresh runs on resampled documents find each topic again.
+
+A statement about other texts like these. Chains of one corpus share their documents, and chains that
+begin with the same clusters share their start: both agree more than runs on new texts do. So each
+replicate takes as many documents as the run had, with replacement, and is trained from a start of its
+own. It finds a topic if the proportions of one of its topics, in the same documents, correlate with the
+proportions of that topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.core.draws import Draw
+from pysgrld.corpus.minibatches import Epochs
+from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.models.fitted import evenly_spaced, top_words
+from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.options.option import Resolved
+from pysgrld.reading.results import Results
+from pysgrld.train.begin import begin
+from pysgrld.train.short_chains import clusters_of_topics
+from pysgrld.types import Doubles, Int64s
+
+#: Correlation of the proportions from which on two topics count as the same.
+SAME = 0.7
+#: Documents that proportions are compared in, at most.
+DOCUMENTS = 500
+#: Iterations of a replicate, at most.
+ITERATIONS = 300
+#: Top words of which the overlap is counted.
+TOP = 10
+#: Separates the random numbers of replicates from others of the run.
+_SEED = 1910
+
+
+class Replication(NamedTuple):
+    """How well each replicate has found the topics of a run.
+
+    Attributes
+    ----------
+    correlation : (R, K) float64
+        Correlation of the proportions of a topic with the proportions of the most similar topic of a
+        replicate.
+    overlap : (R, K) float64
+        Share of the ten top words that both topics have.
+    """
+
+    correlation: Doubles
+    overlap: Doubles
+
+    @property
+    def runs(self) -> int:
+        """Number of replicates R."""
+        return len(self.correlation)
+
+    @property
+    def times_found(self) -> Int64s:
+        """Number of replicates that found each topic, (K,)."""
+        times: Int64s = (self.correlation >= SAME).sum(axis=0)
+        return times
+
+
+def replicate_topics(
+    results: Results, runs: int, tell: Callable[[int, int], None] = lambda done, total: None
+) -> Replication:
+    """Train fresh runs on resampled documents, and compare their topics with the topics of a run.
+
+    Parameters
+    ----------
+    results : Results
+        Of a run with one layer of topics, and its training corpus.
+    runs : int
+        Number of replicates, at least 1.
+    tell : callable (done, total), optional
+        Called after each replicate.
+
+    Raises
+    ------
+    UsageError
+        If the model has other topics.
+    MissingInputError
+        If the training corpus is missing.
+    """
+    options = results.options
+    if options.starts is None or options.slicing is not None or len(options.widths) != 1:
+        raise UsageError(
+            f"{results.path}: replicates are for one layer of topics that do not change with time; "
+            f"this is a run of --model {options.model}"
+        )
+    corpus = results.training_corpus()
+    if corpus is None:
+        raise MissingInputError(f"{results.gone}: replicates need the training documents")
+    ids = results.training_documents(corpus)[:]
+    compared = evenly_spaced(ids, DOCUMENTS)
+    documents = corpus.take(compared)
+    topics = options.widths[0]
+    proportions = results.proportions(documents, compared)
+    words = top_words(results.phi()[:, :topics], TOP)
+    facts = CorpusFacts(corpus.words, results.fitted.record.tokens)
+    iterations = min(options.burn_in * 2 or ITERATIONS, ITERATIONS)
+    correlation, overlap = np.zeros((runs, topics)), np.zeros((runs, topics))
+    tell(0, runs)
+    for number in range(runs):
+        generator = np.random.default_rng([_SEED, results.seed, results.chain, number])
+        taken = np.sort(ids[generator.integers(0, len(ids), len(ids))])
+        own = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
+        draw = _trained(own, Epochs.of(own, corpus, taken), facts, results.threads, iterations)
+        others = results.proportions(documents, compared, draw=draw)
+        likeness = _correlations(proportions, others)
+        match = likeness.argmax(axis=1)
+        correlation[number] = likeness.max(axis=1)
+        other_words = top_words(results.phi(0, draw)[:, :topics], TOP)
+        overlap[number] = [
+            len(set(words[k].tolist()) & set(other_words[match[k]].tolist())) / TOP
+            for k in range(topics)
+        ]
+        tell(number + 1, runs)
+    return Replication(correlation, overlap)
+
+
+def _trained(
+    options: Resolved, stream: Epochs, facts: CorpusFacts, threads: int, iterations: int
+) -> Draw:
+    """Train a chain from a start of its own, and return the mean of its draws."""
+    run_on = RunOn(threads)
+    posterior = begin(options, stream, facts, run_on)
+    chain = posterior.chain
+    try:
+        first = clusters_of_topics(stream, options, facts, run_on)
+        if first is not None:
+            chain.begin_from(first.topics, first.tokens)
+        while chain.step < iterations or not posterior.samples:
+            chain.advance()
+            if posterior.due:
+                posterior.take_sample()
+    finally:
+        chain.close()
+    mean = posterior.mean()
+    assert mean is not None
+    return mean
+
+
+def _correlations(first: Doubles, second: Doubles) -> Doubles:
+    """Return the correlations of the columns of two matrices, (K, K'); 0 if one does not vary."""
+
+    def standard(values: Doubles) -> Doubles:
+        values = values - values.mean(axis=0)
+        norm = np.sqrt((values**2).sum(axis=0))
+        scaled: Doubles = values / np.where(norm > 0, norm, np.inf)
+        return scaled
+
+    correlations: Doubles = (standard(first)[:, :, None] * standard(second)[:, None, :]).sum(axis=0)
+    return correlations
