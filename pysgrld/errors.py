@@ -1,6 +1,6 @@
 """Every way in which sgmc refuses or stops, with its exit code, and how messages count things.
 
-A message has three parts: what is wrong, where, and what to do. Only ``cli/__init__.py`` turns an
+A message has three parts: the problem, its place, and the remedy. Only ``cli/__init__.py`` turns an
 error into an exit code. The codes are a promise to batch systems: they are never renumbered.
 """
 
@@ -35,7 +35,7 @@ class UsageError(SgmcError, ValueError):
 
 
 class LaunchError(SgmcError):
-    """The launcher of MPI and its library do not match, or there is none (exit 64)."""
+    """The launcher of MPI and its library do not match, or one of them is missing (exit 64)."""
 
     exit_code = 64
 
@@ -46,7 +46,7 @@ class CorpusError(SgmcError, ValueError):
     Parameters
     ----------
     message : str
-        What is wrong and what to do.
+        The problem and the remedy.
     path : str or Path, optional
         The file; ``<stdin>`` for standard input.
     line : int, optional
@@ -94,7 +94,7 @@ class OutputError(SgmcError):
 
 
 class WriteError(SgmcError):
-    """Writing failed: disk full, quota, device error; what was there before is intact (exit 74)."""
+    """Writing failed: disk full, quota, device error; earlier contents are intact (exit 74)."""
 
     exit_code = 74
 
@@ -154,7 +154,7 @@ class RankError(SgmcError):
 
 
 class ConvergenceWarning(UserWarning):
-    """A model was fitted, and is not what it would be after more iterations."""
+    """A model was fitted, but more iterations would change it."""
 
 
 class UnknownWordsWarning(UserWarning):

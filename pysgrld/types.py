@@ -1,6 +1,6 @@
 """The nouns: the values that flow through the river, and nothing else.
 
-Symbols are those of the field: ``phi`` topics, ``g`` unnormalised topics, ``theta`` topic
+Symbols follow the literature: ``phi`` topics, ``g`` unnormalised topics, ``theta`` topic
 proportions of documents, ``alpha`` and ``eta`` the Dirichlet priors on them, ``h`` a step in
 diffusion time (drift enters as h·drift, noise as variance 2h·diffusion; the SGRLD paper's epsilon
 is 2h), ``scale`` = D/B, corpus size over minibatch size. Topics are stored word-major: row w holds
@@ -42,9 +42,9 @@ class Documents:
     counts : (nnz,) int32
         Occurrences, at least 1.
     slices : (n,) int32 or None
-        The slice of time of each document, where topics have a row for each word and slice.
+        The time slice of each document, if topics have a row for each word and slice.
     copies : int
-        Such slices T: those rows of a word.
+        Number of time slices T: the rows of each word.
     """
 
     indptr: Int64s
@@ -95,16 +95,16 @@ class Documents:
 
 
 class Slicing(NamedTuple):
-    """Slices of time, and how documents are put in them.
+    """Time slices, and the rule by which documents are put in them.
 
     Attributes
     ----------
     field : str
-        The column that says when a document is from.
+        The column that holds the date of a document.
     names : tuple of str
         The name of each slice, the earliest first.
     begins : tuple of float or str
-        Where each begins: numbers, or dates in ISO 8601.
+        The first number, or date in ISO 8601, of each slice.
     """
 
     field: str
@@ -121,7 +121,7 @@ class Others:
     documents : int
         Documents of the corpus.
     without : (n,) int64
-        Positions of those left out, ascending and different.
+        Positions of the documents left out, ascending and different.
 
     Examples
     --------
@@ -140,8 +140,8 @@ class Others:
         if isinstance(places, slice):
             places = np.arange(*places.indices(len(self)))
         before = self.without - np.arange(len(self.without))
-        found: Int64s = places + np.searchsorted(before, places, "right")
-        return found
+        positions: Int64s = places + np.searchsorted(before, places, "right")
+        return positions
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         """List all of them, for NumPy."""
@@ -172,9 +172,9 @@ class Invariant(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Address of all randomness of one iteration; there is no generator object anywhere.
+    """Address of all randomness of one iteration; no generator object exists anywhere.
 
-    Kernels have its fields as arguments of these names, and ``stream`` where they move a block.
+    Kernels take its fields as arguments of these names, and ``stream`` if they move a block.
     """
 
     seed: int
@@ -261,7 +261,7 @@ RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
 class Seeds(NamedTuple):
-    """Prior counts of some words of topics, beside the prior that all words have.
+    """Prior counts of some words of topics, in addition to the prior that all words have.
 
     Attributes
     ----------
@@ -295,13 +295,14 @@ class Block(NamedTuple):
     hyper : tuple of float, or (V,) float64
         Further constants of the prior; of directions the centre that they start around.
     seeds : Seeds or None
-        Cells whose Dirichlet parameter is larger than ``prior``.
+        Cells that have a Dirichlet parameter above ``prior``.
     sparse : bool
-        Whether a minibatch reads some of its rows only: those of its words.
+        True if a minibatch reads only the rows of its words.
     settings : SamplerSettings or None
-        Of the sampler that moves it, which alone looks into them; None: its defaults.
+        Settings of the sampler that moves the block; only the sampler reads them. None for its
+        defaults.
     copies : int
-        Slices of time T, each with a row of its own for a word: row w T + t, and V is words times T.
+        Time slices T. Word w has a row for each slice t, row w T + t, and V counts words times T.
     """
 
     name: str
@@ -318,7 +319,7 @@ class Block(NamedTuple):
 
     @property
     def is_vector(self) -> bool:
-        """Return whether it is one vector, not topics over words."""
+        """Return True if the block is one vector, not topics over words."""
         return self.geometry in ("positive", "concentration")
 
 

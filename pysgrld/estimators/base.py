@@ -353,7 +353,7 @@ def switch(name: str, value: Any) -> Rule:
 
 
 def is_whole(value: Any, low: int, high: int = MOST) -> bool:
-    """Return whether a value is a whole number from ``low`` to ``high``.
+    """Return True if a value is a whole number from ``low`` to ``high``.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ def is_whole(value: Any, low: int, high: int = MOST) -> bool:
 
 
 def is_positive(value: Any) -> bool:
-    """Return whether a value is a number in (2^-126, 10^6): above 0 in single precision, too.
+    """Return True if a value is a number in (2^-126, 10^6): above 0 in single precision, too.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ def is_positive(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is one real number.
+    """Return True if a value is one real number.
 
     Parameters
     ----------

@@ -202,7 +202,7 @@ def counts_in(x: Any) -> Any:
 
 
 def is_annotated(x: Any) -> bool:
-    """Return whether it is an AnnData object, whose rows and columns have names."""
+    """Return True if it is an AnnData object, whose rows and columns have names."""
     return all(hasattr(x, name) for name in ("X", "var_names", "obs_names"))
 
 

@@ -197,7 +197,7 @@ def known_documents(
     threads: int,
     log: Callable[[str], None],
 ) -> Documents | None:
-    """Return counts of the words that a model knows; None where X is a matrix.
+    """Return counts of the words that a model knows, or None if X is a matrix.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Options that all models share, said once: name, meaning, default, form of values.
+"""Options that all models share, defined once: name, meaning, default, form of values.
 
 Options are named as they are typed, without the leading dashes. No NumPy here: help must be instant.
 """
@@ -35,14 +35,14 @@ from pysgrld.options.word_files import SEEDS, read_phrases, spell_phrases
 #: Signals that may be named as the one that stops a run.
 STOP_SIGNALS = ("USR1", "USR2", "HUP", "QUIT", "ALRM", "CONT")
 
-#: Languages whose text libraries cut into words.
+#: Languages with texts that libraries split into words.
 SEGMENTED = (
     *("chinese", "chinese-simplified", "japanese", "korean", "thai", "danish", "dutch", "english"),
     *("finnish", "french", "german", "indonesian", "italian", "norwegian", "portuguese", "russian"),
     *("spanish", "swedish"),
 )
 
-#: Of models whose documents have proportions with a Dirichlet prior.
+#: For models with a Dirichlet prior on the proportions of documents.
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K and length: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn")  # fmt: skip
@@ -222,7 +222,7 @@ _SPELL = {name: option.spell for name, option in (SHARED | SEEDS | TIME).items()
 
 
 def spelled(name: str, value: Any) -> Any:
-    """Return the value of an option, named with dashes or without, as it is shown: a list as it says."""
+    """Return the value of an option, named with dashes or without, in the form that is shown."""
     spell = _SPELL.get(name.removeprefix("--"))
     if spell is None or not isinstance(value, list | tuple):
         return value

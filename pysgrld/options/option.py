@@ -29,9 +29,9 @@ class Option(NamedTuple):
     free : bool
         May change at every start without making it another run.
     metavar : str
-        What stands for the value in the help.
+        Placeholder of the value in the help.
     default : object
-        None where it depends on the corpus (see `pysgrld.models.resolve`).
+        The default value, or None if it depends on the corpus (see `pysgrld.models.resolve`).
     first : bool
         Among the dozen that ``sgmc train --help`` shows; ``--help-all`` shows every option.
     joins : bool
@@ -39,12 +39,13 @@ class Option(NamedTuple):
     alone : str
         The value of an option that is typed without one; empty: it takes a value.
     read : callable, optional
-        Reads the file that a value names: what it holds is then the value, which a run keeps.
+        Reads the file that a value names; the run keeps its content as the value.
     flag : bool
         It has no value: if it is typed it is True.
     spell : callable, optional
-        Writes a value that is a list as a person reads it, in a line; raises `UsageError` if it cannot
-        be one. Of options in `pysgrld.options` alone, where `spelled` looks.
+        Writes a value that is a list in one line as a person reads it; raises `UsageError` if the
+        value has the wrong type. Only options in `pysgrld.options` have it, because `spelled` reads
+        no others.
     """
 
     parse: Callable[[str], Any]
@@ -83,14 +84,14 @@ class Facts(NamedTuple):
     minibatch_words : callable (size, seed) -> int
         Distinct words of the first minibatch, which stands for all of them.
     vocabulary : sequence of str, optional
-        The words, where options may name some.
+        The words, for options that name words.
     slicing : Slicing, optional
-        Slices of time, where the model knows some.
+        Slices of time, for models that use them.
     slice_tokens : tuple of int
         Tokens of each.
     mean_length : float, optional
-        Tokens of a document on average, those that are held out at random among them, so that it does not
-        depend on the seed; None: of training documents.
+        Tokens of a document on average, held-out documents included, so that it does not depend on
+        the seed. None for the mean of the training documents.
     """
 
     documents: int
@@ -122,9 +123,10 @@ Steps = tuple[float, float, float]
 class Resolved:
     """Values of the options that every model has; a model's own class adds its own.
 
-    Fields have the names of options with ``_`` for ``-``; docs/run-directory.md says what is in
-    ``config.json``, and ``sgmc train --help-all`` what each means. ``settings`` are those of the sampler,
-    `pysgrld.samplers.SamplerSettings`, whose options stand beside the others in ``config.json``.
+    Fields have the names of options with ``_`` for ``-``; docs/run-directory.md describes
+    ``config.json``, and ``sgmc train --help-all`` describes each option. ``settings`` are the
+    sampler's, `pysgrld.samplers.SamplerSettings`; ``config.json`` lists them among the other
+    options.
     """
 
     algo: str
@@ -200,31 +202,31 @@ class Resolved:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], settings: Any = None) -> Self:
-        """Take the values of this model's options out of values by the names of options.
+        """Build the values of this model from a mapping of option names to values.
 
         Parameters
         ----------
         values : mapping
-            As `plain` returns them; an option that is not there has its default, or none;
-            those of other models are ignored.
+            Values as `plain` returns them. A missing option gets its default, or None if it has
+            none; options of other models are ignored.
         settings : SamplerSettings, optional
-            Of the sampler.
+            Settings of the sampler.
         """
-        found: dict[str, Any] = {"settings": settings}
+        values_by_field: dict[str, Any] = {"settings": settings}
         for f in fields(cls):
             if f.name != "settings":
                 value = values.get(option_name(f.name), f.default)
-                found[f.name] = None if value is MISSING else frozen(value)
-        return cls(**found)
+                values_by_field[f.name] = None if value is MISSING else frozen(value)
+        return cls(**values_by_field)
 
     def plain(self) -> dict[str, Any]:
         """Return the values by the names of options, as JSON has them: lists for tuples."""
-        own = {
+        model_values = {
             option_name(f.name): thawed(getattr(self, f.name))
             for f in fields(self)
             if f.name != "settings"
         }
-        return own if self.settings is None else own | self.settings.plain()
+        return model_values if self.settings is None else model_values | self.settings.plain()
 
     @property
     def slicing(self) -> Slicing | None:
@@ -238,12 +240,12 @@ class Resolved:
 
     @property
     def chain(self) -> int:
-        """Number of the chain in random keys, from 0; what is drawn for all chains has that of 0."""
+        """Number of the chain in random keys, from 0; draws for all chains use number 0."""
         return self.chain_id - 1
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Topics of each layer, the lowest first; none where their number is not chosen."""
+        """Topics of each layer, the lowest first; empty if their number is not chosen."""
         return (self.topics,) if self.topics else ()
 
     @property

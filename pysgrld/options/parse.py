@@ -55,13 +55,13 @@ def real(low: float, high: float = math.inf) -> Callable[[str], float]:
     return parse
 
 
-def reals(low: float, count: int, what: str) -> Callable[[str], tuple[float, ...]]:
-    """Parse exactly ``count`` numbers above ``low``, separated by commas; any number where 0."""
+def reals(low: float, count: int, description: str) -> Callable[[str], tuple[float, ...]]:
+    """Parse exactly ``count`` numbers above ``low``, separated by commas; any number of them if 0."""
 
     def parse(text: str) -> tuple[float, ...]:
         parts = text.split(",")
         if count and len(parts) != count:
-            raise UsageError(f"'{text}' is not {what}")
+            raise UsageError(f"'{text}' is not {description}")
         return tuple(real(low, 1e6)(part) for part in parts)
 
     return parse
@@ -181,7 +181,7 @@ def encoding(value: str) -> str:
 
 
 def lists(value: str) -> str:
-    """Parse names of lists of words, separated by commas; none stands alone."""
+    """Parse names of lists of words, separated by commas; "none" cannot be combined with others."""
     names = [name.strip() for name in value.split(",")]
     if not all(names):
         raise UsageError(f"'{value}' is not a list, or several separated by commas")
@@ -219,10 +219,10 @@ def size(value: str) -> int:
     if not match:
         raise UsageError(f"'{value}' is not a size: write 500M or 2G")
     power = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}[match[2]]
-    wanted = float(match[1]) * 1024.0**power
-    if not 1.0 <= wanted < 2.0**63:
+    number = float(match[1]) * 1024.0**power
+    if not 1.0 <= number < 2.0**63:
         raise UsageError(f"'{value}' is not a size from 1 byte to 8388607T")
-    return int(wanted)
+    return int(number)
 
 
 #: Parses auto, all, none, or a size in bytes.

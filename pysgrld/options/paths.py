@@ -1,4 +1,4 @@
-"""Paths that a person names: what is there, and a file opened to be read.
+"""Paths that a person names: their kind, and input files opened for reading.
 
 Every option and every argument that takes a path asks here. The system may refuse to look a path up
 (permission denied, a name that is too long, links in a circle), which is an error of the person who named
@@ -34,33 +34,33 @@ _PIECE = 1 << 20
 while_waiting: ContextVar[Callable[[str], None] | None] = ContextVar("while_waiting", default=None)
 
 
-#: The error if the system refuses to look a path up; None: no error.
+#: The error if the system refuses to look a path up, or None to raise no error.
 Refusal = type[SgmcError] | None
 
 
 class Kind(enum.Enum):
-    """The kind of what lies at a path, links followed."""
+    """The kind of the file or folder at a path, links followed."""
 
     FILE = "file"
     FOLDER = "folder"
-    #: A named pipe, a terminal or another device: what it gives can be read once, or never ends.
+    #: A named pipe, a terminal or another device: it can be read only once, or never ends.
     STREAM = "stream"
 
 
 def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | None:
-    """Return the kind of what lies at a path, links followed; None if there is nothing.
+    """Return the kind of the file or folder at a path, links followed, or None if the path is free.
 
     Parameters
     ----------
     path : str or Path
     refusal : type of SgmcError, or None
-        Raised if the system refuses: `OutputError` for a path that is to be written. None: a path that
-        cannot be looked up counts as nothing, because nobody has named it.
+        Raised if the system refuses: `OutputError` for a path that is to be written. With None a
+        path that cannot be looked up counts as free, because the user did not name it.
 
     Raises
     ------
     SgmcError
-        If the system does not say.
+        If the system refuses to look the path up.
     """
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116
@@ -195,7 +195,7 @@ def open_input(path: str | Path) -> io.RawIOBase:
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        # not sys.stdin, whose lock a thread that waits for input would hold when Python ends
+        # not sys.stdin: a thread that waits for input would hold its lock when Python ends
         descriptor = 0 if str(path) == "-" else os.open(path, flags)
         mode = os.fstat(descriptor).st_mode
     except (OSError, ValueError) as error:
@@ -213,7 +213,7 @@ def open_input(path: str | Path) -> io.RawIOBase:
         raise
 
 
-def read_input(path: str | Path, largest: int, what: str) -> bytes:
+def read_input(path: str | Path, largest: int, description: str) -> bytes:
     """Read all of a file or a pipe.
 
     Parameters
@@ -221,8 +221,8 @@ def read_input(path: str | Path, largest: int, what: str) -> bytes:
     path : str or Path
     largest : int
         Bytes that it may have, at most.
-    what : str
-        What it should be, for the message on one that is larger.
+    description : str
+        Description of the expected file, for the message on a larger one.
 
     Raises
     ------
@@ -241,5 +241,5 @@ def read_input(path: str | Path, largest: int, what: str) -> bytes:
         except OSError as error:
             raise refusal_of(path, error) from None
     if len(data) > largest:
-        raise CorpusError(f"is larger than {largest >> 20} MB: it is not a {what}", path)
+        raise CorpusError(f"is larger than {largest >> 20} MB: it is not a {description}", path)
     return bytes(data)

@@ -15,18 +15,18 @@ _COUNTED = "words are counted, and nothing is embedded"
 
 
 class Peer(NamedTuple):
-    """A word of other tools.
+    """A word of another tool.
 
     Attributes
     ----------
     name : str
-        An option or a command there, as its tool spells it, without dashes before it.
+        An option or a command of the other tool, as it spells it, without leading dashes.
     tools : str
-        Whose word it is.
+        The tools that use the word.
     here : str
-        Our option, or our command, which begins with ``sgmc``; empty where there is none.
+        Our option, or our command, which begins with ``sgmc``; empty if sgmc has no counterpart.
     note : str
-        What else a person should know; needed where there is nothing here.
+        A remark for the user; required if `here` is empty.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Peer(NamedTuple):
     note: str = ""
 
 
-#: By what they are here.
+#: Words of other tools, grouped by our option or command.
 PEERS = (
     # ---- the model
     Peer("num-topics", "MALLET, gensim", "--topics"),
@@ -139,7 +139,7 @@ PEERS = (
     Peer("partial_fit", "scikit-learn", "sgmc train --resume", "new documents: in Python only"),
     Peer("save", "gensim, tomotopy", "", _RUN),
     Peer("load", "gensim, tomotopy", "sgmc runs", _RUN),
-    # ---- commands, and what they give
+    # ---- commands and their results
     Peer("train-topics", "MALLET", "sgmc train"),
     Peer("fit", "scikit-learn", "sgmc train"),
     Peer("fit_transform", "scikit-learn, BERTopic", "sgmc train", "then sgmc infer"),
@@ -196,7 +196,7 @@ PEERS = (
 
 
 def spelt(name: str) -> str:
-    """Return what a name has in common with its other spellings: num-topics, num_topics, numTopics."""
+    """Return the form that all spellings of a name share: num-topics, num_topics, numTopics."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -214,18 +214,18 @@ def peer(name: str) -> Peer | None:
     return _FOUND.get(spelt(name))
 
 
-def hint(typed: str, found: Peer, here: str) -> str:
-    """Return a line that says what a word of another tool is here.
+def hint(typed: str, peer: Peer, counterpart: str) -> str:
+    """Return a line that explains the counterpart of another tool's word.
 
     Parameters
     ----------
     typed : str
         The word as it was typed.
-    found : Peer
+    peer : Peer
         Its row.
-    here : str
-        What to type in its place; empty where there is nothing.
+    counterpart : str
+        The option or command to type instead; empty if sgmc has none.
     """
-    if not here:
-        return f"there is no {typed} here: {found.note}"
-    return f"{typed} is {here} here" + (f": {found.note}" if found.note else "")
+    if not counterpart:
+        return f"there is no {typed} here: {peer.note}"
+    return f"{typed} is {counterpart} here" + (f": {peer.note}" if peer.note else "")

@@ -13,25 +13,26 @@ from pysgrld.errors import UsageError
 
 #: What stands for the number of a prior that is learned.
 LEARN = "learn"
-#: Where a learned eta starts, and its mean a priori: what a fixed one is by default up to 100 topics.
+#: Start and prior mean of a learned eta: the default of a fixed eta up to 100 topics.
 ETA = 0.05
 #: Names of the blocks that learned priors are.
 ALPHA_BLOCK, ETA_BLOCK = "alpha", "eta"
 
-#: Fewest and most topics where none are asked for.
+#: Fewest and most topics by default.
 FEWEST_TOPICS, MOST_TOPICS = 5, 200
 
 
 def usual_topics(tokens: int) -> int:
-    """Return the number of topics where none is asked for: a tenth of the square root of the tokens.
+    """Return the default number of topics: a tenth of the square root of the number of tokens.
 
-    In steps of five up to fifty and of ten above. Of the rules that were compared on twelve corpora it
-    has the fewest topics whose words do not go together (docs/internals/defaults.md).
+    The number is a multiple of five up to fifty and of ten above. Twelve corpora were used to
+    compare rules. This rule has the fewest topics with words that do not go together
+    (docs/internals/defaults.md).
 
     Parameters
     ----------
     tokens : int
-        Of training.
+        Number of training tokens.
     """
     k = min(max(math.sqrt(tokens) / 10, FEWEST_TOPICS), MOST_TOPICS)
     step = 5 if k < 50 else 10
@@ -43,11 +44,12 @@ STARTS = 16
 
 
 def usual_alpha(topics: int, length: float = 640.0) -> float:
-    """Return the default of LDA's alpha for documents of so many tokens, on average.
+    """Return the default of LDA's alpha for documents with a mean length of `length` tokens.
 
-    The prior is not to weigh more than a short document's own tokens, unless there are few topics, which
-    then would mix badly; it weighs twice as much in a long document as in one of usual length
-    (docs/internals/defaults.md). For those it is also the mean that a learned alpha has a priori.
+    The prior must not weigh more than the tokens of a short document, unless there are few topics,
+    which would then mix badly; it weighs twice as much in a long document as in one of usual length
+    (docs/internals/defaults.md). For documents of usual length it is also the prior mean of a
+    learned alpha.
     """
     short = max(0.6, min(length / 75.0, 1.0))
     long = max(1.0, min(length / 640.0, 2.0))
@@ -61,14 +63,14 @@ def usual_eta(topics: int) -> float:
     return max(0.01, min(ETA, 5.0 / topics))
 
 
-def check_one_eta(given: Mapping[str, Any]) -> None:
+def check_one_eta(options: Mapping[str, Any]) -> None:
     """Raise unless ``--eta`` has one value, for models with one layer of topics.
 
     Raises
     ------
     UsageError
     """
-    eta = given.get("eta", ())
+    eta = options.get("eta", ())
     if isinstance(eta, tuple | list) and len(eta) > 1:
         raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
-#: What a slice may be, beside a number of slices; more than so many are refused, as each has a row of the
-#: topics for every word.
+#: Periods that a slice may be, instead of a number of slices. The largest number of slices is
+# limited, as each slice has a row of the topics for every word.
 UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 
@@ -22,11 +22,11 @@ class FoundSlices(NamedTuple):
     Attributes
     ----------
     by : str or int
-        What a slice is, or how many there are.
+        The length of a slice, or the number of slices.
     names : tuple of str
         The name of each, the earliest first.
     begins : tuple of float or str
-        Where each begins: numbers, or dates in ISO 8601.
+        The first number, or date in ISO 8601, of each slice.
     tokens : tuple of int
         Tokens of the corpus in each.
     """
@@ -38,11 +38,11 @@ class FoundSlices(NamedTuple):
 
 
 def asked_for(value: Any) -> str | int:
-    """Return what a slice is, or how many there are, of a value as it was typed or as a run has it."""
+    """Return the length or the number of slices, of a value as typed or as stored in a run."""
     if value is None:
         return UNITS[0]
-    by: str | int = value[0] if isinstance(value, tuple | list) else value
-    return by
+    period: str | int = value[0] if isinstance(value, tuple | list) else value
+    return period
 
 
 TIME: dict[str, Option] = {

@@ -17,7 +17,7 @@ from pysgrld.options.paths import read_input
 from pysgrld.options.spelling import fold, is_word
 
 
-def read_text(option: str, path: str, largest: int, what: str) -> str:
+def read_text(option: str, path: str, largest: int, description: str) -> str:
     """Read a file that an option names, as UTF-8; a byte-order mark is left out.
 
     Parameters
@@ -27,8 +27,8 @@ def read_text(option: str, path: str, largest: int, what: str) -> str:
     path : str
     largest : int
         Bytes that it may have, at most.
-    what : str
-        What it should be, for the message on one that is larger.
+    description : str
+        Description of the expected file, for the message on a larger one.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def read_text(option: str, path: str, largest: int, what: str) -> str:
         If it is larger, or not UTF-8, naming the line.
     """
     try:
-        data = read_input(path, largest, what)
+        data = read_input(path, largest, description)
     except MissingInputError as error:
         raise MissingInputError(f"{option} {error}") from None
     try:
@@ -57,7 +57,7 @@ _SHOWN = 60
 
 
 def read_phrases(path: str) -> tuple[str, ...]:
-    """Read phrases, one a line, as 'sgmc corpus phrases' writes them: what a tab follows is passed over.
+    """Read phrases, one a line, as 'sgmc corpus phrases' writes them; text after a tab is ignored.
 
     Returns
     -------
@@ -69,9 +69,9 @@ def read_phrases(path: str) -> tuple[str, ...]:
     MissingInputError
         If the file cannot be read.
     CorpusError
-        If a line is no phrase of two words or more, or there is none.
+        If a line is no phrase of two words or more, or the file has no phrase.
     """
-    found = set()
+    phrases = set()
     data = read_text("--phrases", path, LARGEST, "list of phrases")
     for number, line in enumerate(data.split("\n"), 1):
         text = line.split("\t", 1)[0].strip()
@@ -93,10 +93,10 @@ def read_phrases(path: str) -> tuple[str, ...]:
                 path,
                 number,
             )
-        found.add(" ".join(words))
-    if not found:
+        phrases.add(" ".join(words))
+    if not phrases:
         raise CorpusError("has no phrase; write one a line, as in: new york", path)
-    return tuple(sorted(found))
+    return tuple(sorted(phrases))
 
 
 def spell_phrases(phrases: Sequence[str]) -> str:
@@ -122,7 +122,7 @@ _SHAPE = 'write lines like "sport: team game*", or JSON like {"sport": ["team", 
 
 
 def seed_words(value: Any) -> SeedWords:
-    """Check seed words that a program gives: words by the names of topics.
+    """Check seed words from another program: words by the names of topics.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ def seed_words(value: Any) -> SeedWords:
     Raises
     ------
     UsageError
-        Naming what is wrong.
+        Naming the wrong entry.
     """
     items = list(value.items() if isinstance(value, Mapping) else value)
     if not items:
         raise UsageError("there is no topic with seed words")
-    found: dict[str, tuple[Pattern, ...]] = {}
+    topics: dict[str, tuple[Pattern, ...]] = {}
     for item in items:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
             raise UsageError(f"{item!r} is not a name of a topic with its words")
@@ -149,7 +149,7 @@ def seed_words(value: Any) -> SeedWords:
             raise UsageError(
                 f"the name {name[:20]}... has {len(name):,} letters: {LONGEST_NAME} at most"
             )
-        if name in found:
+        if name in topics:
             raise UsageError(f"topic '{name}' is there twice: put all its words together")
         if isinstance(words, str) or not isinstance(words, Sequence) or not words:
             raise UsageError(f"topic '{name}' has no list of words")
@@ -167,8 +167,8 @@ def seed_words(value: Any) -> SeedWords:
                     "after the beginning of words, as in game*"
                 )
             patterns[word] = None
-        found[name] = tuple(patterns)
-    return tuple(found.items())
+        topics[name] = tuple(patterns)
+    return tuple(topics.items())
 
 
 def read_seed_words(path: str) -> SeedWords:
@@ -181,18 +181,18 @@ def read_seed_words(path: str) -> SeedWords:
     CorpusError
         If it is neither, naming the line.
     """
-    said = read_text("--seed-words", path, LARGEST_SEEDS, "list of seed words")
-    found: list[tuple[str, Any]] = []
+    text = read_text("--seed-words", path, LARGEST_SEEDS, "list of seed words")
+    topics: list[tuple[str, Any]] = []
     try:
-        if said.lstrip()[:1] in ("{", "["):
+        if text.lstrip()[:1] in ("{", "["):
             try:
-                found = json.loads(said, object_pairs_hook=list)
+                topics = json.loads(text, object_pairs_hook=list)
             except (ValueError, RecursionError) as error:
                 raise UsageError(f"is not JSON ({error})") from None
-            if said.lstrip()[:1] != "{":
+            if text.lstrip()[:1] != "{":
                 raise UsageError("is not a JSON object of topic names, each with its words")
-            return seed_words(found)
-        for number, line in enumerate(said.splitlines(), 1):
+            return seed_words(topics)
+        for number, line in enumerate(text.splitlines(), 1):
             name, colon, words = line.partition(":")
             if not line.strip() or line.lstrip().startswith("#"):
                 continue
@@ -200,13 +200,13 @@ def read_seed_words(path: str) -> SeedWords:
                 raise UsageError(f"line {number} has no colon after a name")
             if not words.split():
                 raise UsageError(f"line {number} has no word after the colon")
-            found.append((name, words.replace(",", " ").split()))
-        return seed_words(found)
+            topics.append((name, words.replace(",", " ").split()))
+        return seed_words(topics)
     except UsageError as error:
         raise CorpusError(f"{error}; {_SHAPE}", path) from None
 
 
-#: Of models whose topics are distributions over words that documents mix.
+#: For models with topics that are distributions over words, mixed by documents.
 SEEDS: dict[str, Option] = {
     "seed-words": Option(
         str,
@@ -230,12 +230,12 @@ SEEDS: dict[str, Option] = {
 }
 
 
-def check_seeds(given: Mapping[str, Any]) -> None:
-    """Refuse a weight of seed words where there are none.
+def check_seeds(options: Mapping[str, Any]) -> None:
+    """Raise an error for a weight of seed words without seed words.
 
     Raises
     ------
     UsageError
     """
-    if "seed-weight" in given and "seed-words" not in given:
+    if "seed-weight" in options and "seed-words" not in options:
         raise UsageError("--seed-weight has a meaning with --seed-words only: leave it out")

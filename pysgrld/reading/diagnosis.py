@@ -198,7 +198,7 @@ class Diagnosis(NamedTuple):
     faithful : bool
         Whether draws vary as the posterior does, as far as is known.
     remedy : str or None
-        Options of training at which they would; None where that is not known.
+        Options of training at which they would, or None if that is not known.
     slim : bool
         Whether topics are followed by top-word samples: by the most probable words of each.
     traced : tuple of int
@@ -263,7 +263,7 @@ class Diagnosis(NamedTuple):
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Return whether a topic is called the same in all chains: whether its overlap is at least `SAME`.
+    """Return True if a topic is called the same in all chains: whether its overlap is at least `SAME`.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ def is_shared(topic: MatchedTopic) -> bool:
 
 
 def is_mixed(found: MatchedTopic | Measure) -> bool:
-    """Return whether R-hat is below `MIXED`: of a quantity, or of a topic's weight and all its top words.
+    """Return True if R-hat is below `MIXED`: of a quantity, or of a topic's weight and all its top words.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def is_mixed(found: MatchedTopic | Measure) -> bool:
 
 
 class Judgement(NamedTuple):
-    """A sentence of a verdict, and whether it is good news; None where it is neither good nor bad."""
+    """A sentence of a verdict, and whether it is good news, or None if it is neither good nor bad."""
 
     good: bool | None
     sentence: str
@@ -376,7 +376,7 @@ def longer(d: Diagnosis) -> list[str]:
 
 
 def _untold(d: Diagnosis) -> bool:
-    """Return whether there are too few draws for any R-hat."""
+    """Return True if there are too few draws for any R-hat."""
     found = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
     if d.prediction is not None:
         found.append(d.prediction.measure.rhat)

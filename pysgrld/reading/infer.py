@@ -227,12 +227,12 @@ class Parts(NamedTuple):
         return self.folder / f"part-{number:06}{self.suffix}"
 
     def missing(self, number: int) -> bool:
-        """Return whether a part is for this process to write."""
+        """Return True if a part is for this process to write."""
         mine = number % self.share.of == self.share.number - 1
         return mine and self.path(number).name not in self.there
 
     def wanted(self, first: int, end: int) -> bool:
-        """Return whether some of the documents [first, end) belong to a part that is missing."""
+        """Return True if some of the documents [first, end) belong to a part that is missing."""
         return any(self.missing(n) for n in range(first // self.size, (end - 1) // self.size + 1))
 
 
@@ -330,7 +330,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return whether it is no folder, or has more in it than a killed process leaves."""
+    """Return True if it is no folder, or has more in it than a killed process leaves."""
     if not is_folder(folder, OutputError):
         return True
     return any(

@@ -59,7 +59,7 @@ class Spread(NamedTuple):
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
-        """Return what is to be known of the intervals, in a sentence; None if nothing is."""
+        """Return what is to be known of the intervals, in a sentence, or None if nothing is."""
         if self.faithful and self.stretch is not None:
             return (
                 f"for other texts like these, about {self.stretch:.1f} times as wide as for these "
@@ -155,7 +155,7 @@ def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
 def interval(
     chains: Sequence[Sequence[tuple[Array, Array]]], has: Array | None = None, *, exact: bool
 ) -> Interval | None:
-    """Return the bounds within which 90 % of the draws lie; None where a chain has fewer than 20.
+    """Return the bounds within which 90 % of the draws lie, or None if a chain has fewer than 20.
 
     Draws of several chains are pooled: what these differ by belongs to what is not known, and bounds
     allow for how few chains there are.

@@ -71,7 +71,7 @@ class Layout(NamedTuple):
     dense : bool
         Parquet: whether each topic has a column; else each document has a list of topics.
     fields : tuple of str, or None
-        Fields that follow a document's id; None where documents have no names.
+        Fields that follow a document's id, or None if documents have no names.
     """
 
     topics: int

@@ -149,7 +149,7 @@ def check_shapes(
 
 
 def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) -> Corpus | None:
-    """Open the stored corpus that a run was trained on; None if it is not where it was.
+    """Open the stored corpus that a run was trained on, or None if it is not where it was.
 
     Parameters
     ----------

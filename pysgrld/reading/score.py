@@ -31,7 +31,7 @@ class Evaluation(NamedTuple):
     average, point : Estimate
         Score of the posterior average, and of the current topics, with standard errors over documents.
     unigram : Estimate or None
-        Score of the word frequencies of training; None where the run does not have them.
+        Score of the word frequencies of training, or None if the run does not have them.
     documents, held_out_tokens : int
         Documents and held-out tokens that were scored.
     dropped : int
@@ -39,7 +39,7 @@ class Evaluation(NamedTuple):
     samples : int
         Posterior samples in the average; 0: there is none yet, and both are of the current topics.
     observed_fraction : float or None
-        Share of the tokens that is observed; None where documents are scored whole.
+        Share of the tokens that is observed, or None if documents are scored whole.
     seed : int
     iteration : int
         Of training.
@@ -226,7 +226,7 @@ def score(
     results : Results
     held_out : HeldOut
     observed : float or None
-        Share of tokens that is observed; None where others made the split.
+        Share of tokens that is observed, or None if others made the split.
     seed : int
         Seed of the split, and of the documents' chains.
     tell : callable, optional

@@ -17,7 +17,7 @@ FEWEST, MOST_CELLS = 20, 1 << 26
 
 
 def is_hardly_used(weight: float | None, topics: int) -> bool:
-    """Return whether a topic of such a share of the corpus is hardly used, among so many.
+    """Return True if a topic of such a share of the corpus is hardly used, among so many.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def is_hardly_used(weight: float | None, topics: int) -> bool:
 
 
 def remark(results: Results, topics: Sequence[Topic]) -> str | None:
-    """Return a line that says how many topics are hardly used and what to do; None where none is.
+    """Return a line that says how many topics are hardly used and what to do, or None if none is.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def remark(results: Results, topics: Sequence[Topic]) -> str | None:
 
 
 def remark_at_the_end(results: Results) -> str | None:
-    """Return the remark on a run that has just ended; None where it is not worth reading the run for.
+    """Return the remark on a run that has just ended, or None if it is not worth reading the run for.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def remark_at_the_end(results: Results) -> str | None:
 
 
 def line_of_use(results: Results, weights: Sequence[float | None]) -> str | None:
-    """Return the remark on topics of such shares of the corpus; None where none is hardly used.
+    """Return the remark on topics of such shares of the corpus, or None if none is hardly used.
 
     Parameters
     ----------
     results : Results
     weights : sequence of float or None
-        Of all topics of a layer; None where it is not known.
+        Of all topics of a layer, or None if it is not known.
     """
     few = sum(is_hardly_used(weight, len(weights)) for weight in weights)
     chosen = results.options.topics is not None and len(results.fitted.layers) == 1

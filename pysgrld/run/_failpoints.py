@@ -1,9 +1,9 @@
-"""Fail points: places where a test makes the run directory's input and output fail on purpose.
+"""Fail points: places at which a test makes the input and output of the run directory fail on purpose.
 
-``SGMC_FAILPOINT=name:action[:nth]`` acts at the nth time (1) that a point whose name matches the
-shell pattern ``name`` is passed; ``nth+`` acts from then on. Actions: ``kill`` (SIGKILL), ``sleep``
-(one second), ``short`` (a write takes only half of what it is given), or the name of an errno
-(``EIO``, ``ENOSPC``, ...).
+``SGMC_FAILPOINT=name:action[:nth]`` acts at the nth time (1) that the program passes a point with a
+name that matches the shell pattern ``name``; ``nth+`` acts from then on. Actions: ``kill``
+(SIGKILL), ``sleep`` (one second), ``short`` (a write takes only half of its bytes), or the name of
+an errno (``EIO``, ``ENOSPC``, ...).
 
 A release ignores all this twice over: nothing is armed unless ``SGMC_TEST=1`` is set as well, and
 a wheel may leave this file out, for ``files.py`` then has points that do nothing.
@@ -34,7 +34,7 @@ passed: list[str] | None = None
 
 
 def arm(spec: str | None) -> None:
-    """Arm a fail point given as ``name:action[:nth]``; None disarms.
+    """Arm a fail point given as ``name:action[:nth]``. Disarm it if `spec` is None.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Writes that the disk would not take: kept, tried again in order, never lost without a word.
+"""Writes that the disk refused: they are queued and tried again in order, and a loss is reported.
 
 A disk that is full for an hour must not end a run of a week. Lines of metrics and of the log, the
-status and kept samples that cannot be written wait in memory and are written before anything that
-comes later. No checkpoint is committed past a sample that waits: whoever goes on from an earlier
-checkpoint draws the sample again, the same.
+status and posterior samples that cannot be written wait in memory and are written before anything
+that comes later. No checkpoint is committed while an earlier sample waits: a run that is resumed
+from the checkpoint before it draws the same sample again.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pysgrld.run.directory import RunDirectory
 from pysgrld.run.layout import LOG, SAMPLES, STATUS
 from pysgrld.types import Array, Invariant
 
-#: Bytes of samples that may wait, beside the first; without room for more the run ends.
+#: Bytes of samples that may wait, in addition to the first one. The run ends if more would wait.
 HELD = 64 << 20
 
 
 class Backlog:
-    """Writes to a locked run; what the disk refuses waits, and is tried again in order.
+    """Writes to a locked run; refused writes wait and are tried again in order.
 
     Every method raises `GoneError` if the folder was removed or taken over: there is then nothing
     to write to.
@@ -33,7 +33,7 @@ class Backlog:
     ----------
     run : RunDirectory
     note : callable (str)
-        Told of the first failure of each kind, and when all is written after all.
+        Called with a line at the first failure of each kind, and when all waiting writes succeeded.
     """
 
     def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
@@ -119,14 +119,16 @@ class Backlog:
         Raises
         ------
         WriteError
-            If something could not be written; says what.
+            If something could not be written; the message lists it.
         """
         self.flush()
-        left = [f"{len(waiting)} to {name}" for name, waiting in self._waiting.items() if waiting]
-        if left:
+        missing = [
+            f"{len(waiting)} to {name}" for name, waiting in self._waiting.items() if waiting
+        ]
+        if missing:
             name = next(name for name, waiting in self._waiting.items() if waiting)
             raise WriteError(
-                f"{self._errors[name]}; writes that are missing: {', '.join(left)}; the last "
+                f"{self._errors[name]}; writes that are missing: {', '.join(missing)}; the last "
                 "checkpoint is good"
             )
 

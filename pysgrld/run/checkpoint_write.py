@@ -1,4 +1,4 @@
-"""Writing checkpoints: one rename commits, and what was committed is never modified.
+"""Writing checkpoints: one rename commits, and a committed checkpoint is never modified.
 
 The state is written and flushed in a temporary folder, then the manifest, then the folder, which
 is renamed to its final name; then the parent folder is flushed. Only then is the checkpoint
@@ -59,7 +59,7 @@ def commit(
     step: int,
     arrays: Mapping[str, Array],
     meta: Mapping[str, Any],
-    own: Identity,
+    run_identity: Identity,
     tables: Callable[[], dict[str, Any]],
     invariants: Mapping[str, Invariant],
 ) -> Path:
@@ -71,21 +71,22 @@ def commit(
     step : int
         Iterations done.
     arrays, meta
-        What the next step needs.
-    own : Identity
-        Of the run's configuration.
+        Arrays and plain values that the next step needs.
+    run_identity : Identity
+        Identity of the run's configuration.
     tables : callable () -> dict
         The append table (``append``, ``samples``), called when the state is on disk; it makes the
         files it describes durable.
     invariants : mapping
-        What holds of the arrays beside that every float is finite, by pattern of names.
+        Further conditions on the arrays, by pattern of names; every float must be finite in any
+        case.
 
     Raises
     ------
     OSError
         If any system call failed; nothing of the new checkpoint is left.
     NumericalError
-        If an array holds what no state can hold; nothing was written.
+        If an array holds a value that no state can hold; nothing was written.
     ValueError
         If `arrays` or `meta` cannot be stored at all.
     """
@@ -99,8 +100,8 @@ def commit(
         "sgmc": version(),
         "written": jsonio.now(),
         "step": step,
-        "identity": own.digest,
-        "config": own.fields,
+        "identity": run_identity.digest,
+        "config": run_identity.fields,
         "tensors": describe(arrays),
         "meta": dict(meta),
         "files": {},
@@ -119,7 +120,7 @@ def commit(
         write_new(temporary / MANIFEST, [seal(manifest)], "manifest")
         fsync_folder(temporary, "checkpoint")
         if final.is_symlink() or final.exists():
-            _replace(final, temporary, manifest, own, invariants)
+            _replace(final, temporary, manifest, run_identity, invariants)
         else:
             rename(temporary, final, "commit")
     except BaseException:
@@ -135,10 +136,10 @@ def _replace(
     final: Path,
     temporary: Path,
     manifest: dict[str, Any],
-    own: Identity,
+    run_identity: Identity,
     invariants: Mapping[str, Invariant],
 ) -> None:
-    """Commit a checkpoint where another one of its step lies already.
+    """Commit a checkpoint if its step already has one.
 
     The same state is left as it is. Another one (more was written to the metrics since, or the
     old one is damaged) is moved aside first, to a name that readers know.
@@ -146,7 +147,7 @@ def _replace(
     whole = True
     try:
         old = read_manifest(final)
-        read_checkpoint(final, own, invariants)
+        read_checkpoint(final, run_identity, invariants)
     except DamagedError as error:
         logger.warning("%s", error)
         whole = False
@@ -163,9 +164,9 @@ def _replace(
 
 
 def remove_older(newest: Path, keep: int) -> None:
-    """Remove all checkpoints but the newest ``keep``, and what interrupted writes left beside them.
+    """Remove all checkpoints but the newest ``keep``, and the remains of interrupted writes.
 
-    What cannot be removed is warned of and left: the checkpoint just written is good.
+    A path that cannot be removed is warned of and left: the checkpoint just written is good.
     """
     for _, older in reversed(checkpoint_folders(newest.parent.parent)[max(keep, 1) :]):
         if older != newest:
@@ -184,11 +185,11 @@ def _remove(folder: Path, point: str) -> None:
 
 
 def remove_later(run: Path, step: int) -> bool:
-    """Remove checkpoints of later iterations; return whether there is one of this, else remove none."""
-    found = checkpoint_folders(run)
-    if step not in dict(found):
+    """Remove checkpoints of later iterations; return False and remove none if `step` has none."""
+    checkpoints = checkpoint_folders(run)
+    if step not in dict(checkpoints):
         return False
-    for later, folder in found:  # the newest first, so that a kill leaves a run that can go on
+    for later, folder in checkpoints:  # the newest first, so that a kill leaves a run to resume
         if later > step:
             remove_folder(folder, "discard", FILES)
     return True
@@ -208,14 +209,14 @@ def restore_replaced(run: Path) -> None:
 def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
     """Write the arrays of a run that failed to ``failed-step-NNNNNNNN.safetensors``, as they are.
 
-    It is no checkpoint: nothing goes on from it, and it may hold NaN.
-    One of an earlier start at the same step is replaced.
+    It is no checkpoint: no run can resume from it, and it may hold NaN. A file of an earlier start
+    at the same step is replaced.
 
     Returns
     -------
     str
-        Where the state is, or why it could not be saved, and which checkpoint is good: for the
-        message.
+        The path of the state, or the reason why it could not be saved, and the path of the last
+        good checkpoint: for the message.
     """
     path = run / f"failed-{step_name(step)}.safetensors"
     good = next((folder.name for _, folder in checkpoint_folders(run)), "none yet")

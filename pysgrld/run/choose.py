@@ -1,4 +1,4 @@
-"""Which run a command means, and whether training begins, goes on, or is done."""
+"""The run that a command means, and whether training begins, resumes, or is done."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pysgrld.run.ownership import is_marked
 
 logger = logging.getLogger(__name__)
 
-#: Where runs lie unless ``--out`` says otherwise.
+#: The folder of runs, without ``--out``.
 ROOT = Path("sgmc-runs")
 
 LATEST = "latest"
@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     path : Path
-        Where a new run would go.
+        The folder that a new run would get.
     runs : tuple of Path
         Existing runs that may be continued, the likeliest first.
     named : bool
@@ -62,7 +62,7 @@ class Candidate(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A decision to make a new run, to go on with one, or to do nothing.
+    """A decision to make a new run, to resume one, or to do nothing.
 
     Attributes
     ----------
@@ -74,7 +74,8 @@ class Decision(NamedTuple):
     required : bool
         Whether a checkpoint must be there: pass it to `RunDirectory.load_checkpoint`.
     notes : tuple of str
-        What is different now and may change bits (instruction set, versions): to be said.
+        Differences from the earlier starts that may change bits (instruction set, versions), to be
+        logged.
     """
 
     action: Literal["new", "continue", "finished"]
@@ -93,13 +94,13 @@ def latest_run(root: Path = ROOT) -> Path:
     Raises
     ------
     MissingInputError
-        If there is no run under `root`.
+        If `root` holds no run.
     """
     with contextlib.suppress(OSError, ValueError):
         name = read_small(root / LATEST).decode("utf-8").strip()
         if name and Path(name).name == name and (is_run(root / name) or chains_of(root / name)):
             return root / name
-    found: list[tuple[float, str, Path]] = []  # with the time of the last event in a log
+    candidates: list[tuple[float, str, Path]] = []  # with the time of the last event in a log
     if is_folder(root):
         for path in list_folder(root):
             if path.name.startswith("."):
@@ -111,12 +112,12 @@ def latest_run(root: Path = ROOT) -> Path:
                 changed = 0.0
                 with contextlib.suppress(OSError):
                     changed = max((run / LOG).stat().st_mtime for run in runs)
-                found.append((changed, path.name, path))
-    if not found:
+                candidates.append((changed, path.name, path))
+    if not candidates:
         raise MissingInputError(
             f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
         )
-    return max(found)[2]
+    return max(candidates)[2]
 
 
 def _is_name(content: bytes) -> bool:
@@ -126,14 +127,14 @@ def _is_name(content: bytes) -> bool:
 
 
 def set_latest(path: Path, root: Path = ROOT) -> None:
-    """Note what is the latest run or folder of chains, if directly under `root`; never an error."""
+    """Record the latest run or folder of chains, if directly under `root`; never an error."""
     try:
         if path.parent.resolve() != root.resolve():
             return
         with contextlib.suppress(FileNotFoundError):
             if not _is_name(read_small(root / LATEST, links=False)):
                 raise OSError(errno.EEXIST, "sgmc did not write it")
-        temporary = path / temporary_name(LATEST)  # where the next start would remove it
+        temporary = path / temporary_name(LATEST)  # the next start would remove it there
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
         rename(temporary, root / LATEST, "latest")
     except OSError as error:
@@ -144,19 +145,19 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
 
 
 def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path | None:
-    """Return the folder that a person names, by its path or by its name under `root`; None if neither.
+    """Return the folder that a person names by its path or by its name under `root`, or None if missing.
 
     Parameters
     ----------
     name : str
     root : Path
     holds : callable (path) -> object
-        Whether a folder is one of those that are meant.
+        Returns a true value if a folder is of the wanted kind.
 
     Raises
     ------
     MissingInputError
-        If the system refuses to look one up, and the other is none.
+        If the system refuses to look up one of the two paths, and the other is no such folder.
     """
     refusal = None
     for path in (Path(name), root / name):
@@ -171,7 +172,7 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
 
 
 def check_writable(path: Path) -> None:
-    """Try whether a folder can be made where one is to be written, and remove it again.
+    """Check that a folder can be made at a path, by making and removing it.
 
     Raises
     ------
@@ -214,25 +215,25 @@ def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Pa
 def find_run(
     *, out: Path | None, root: Path = ROOT, name: str, resume: str, chains: bool = False
 ) -> Candidate:
-    """Look where a run is to go, before anything is read or made.
+    """Return the place of the run, before anything is read or made.
 
     Parameters
     ----------
     out : Path or None
         ``--out``.
     root : Path
-        Where runs lie without it.
+        The folder of runs, without ``--out``.
     name : str
         ``<corpus>-<algo>``.
     resume : str
         ``auto``, ``never``, or a run: its folder, or its name under `root`.
     chains : bool
-        Whether folders of chains are looked for, and not runs.
+        True to look for folders of chains instead of runs.
 
     Raises
     ------
     OutputError
-        If the place cannot be written, or holds what must not be touched.
+        If the place cannot be written, or holds files that sgmc must not touch.
     MissingInputError
         If `resume` names no run.
     UsageError
@@ -242,8 +243,8 @@ def find_run(
     if resume not in ("auto", "never"):
         path = named_folder(resume, root, holds)
         if path is None:
-            what = "a folder of chains" if chains else "a run (it has no config.json)"
-            raise MissingInputError(f"--resume {resume}: is not {what}")
+            kind = "a folder of chains" if chains else "a run (it has no config.json)"
+            raise MissingInputError(f"--resume {resume}: is not {kind}")
         if out is not None and resolve_path(out, OutputError) != resolve_path(path):
             raise UsageError(f"--resume {resume} and --out {out}: must name the same folder")
         check_writable(path)
@@ -264,10 +265,10 @@ def find_run(
             raise _holds_run(out)
         return Candidate(out, (out,), named=True)
     if occupied:
-        what = "no run"
+        kind = "no run"
         if is_run(out) or chains_of(out):
-            what = "a run, not chains" if chains else "chains: give --chains too"
-        raise OutputError(f"{out}: is not empty and holds {what}; name another folder with --out")
+            kind = "a run, not chains" if chains else "chains: give --chains too"
+        raise OutputError(f"{out}: is not empty and holds {kind}; name another folder with --out")
     return Candidate(out, (), named=True)
 
 
@@ -281,7 +282,7 @@ def _holds_run(path: Path) -> OutputError:
 
 
 def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> Decision:
-    """Decide whether a run begins, goes on, or is done.
+    """Decide whether a run begins, resumes, or is done.
 
     Parameters
     ----------
@@ -301,7 +302,7 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
     OutputError
         If it holds a run and `resume` is ``never``.
     CheckpointError
-        If the run that `resume` names has no checkpoint, or the words of one that is to go on were
+        If the run that `resume` names has no checkpoint, or the words of a run to be resumed were
         changed.
     """
     config = jsonio.plain(dict(config), where="config")
@@ -316,15 +317,15 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
                 raise
             logger.warning("passed over: %s", error)
             continue
-        had, wanted = identities(run.config, config, free)
-        if had != wanted:
+        stored, requested = identities(run.config, config, free)
+        if stored != requested:
             if not candidate.named:
                 continue
             summary = (
                 f"{path}: holds a run of another configuration or corpus; train anew in another "
                 "folder (--out, no --resume), or give the same options:"
             )
-            raise MismatchError(mismatch(summary, had, wanted))
+            raise MismatchError(mismatch(summary, stored, requested))
         notes = tuple(
             f"{name} is {config[name]} now and was {run.config[name]}: the same in distribution, "
             "not in bits"
@@ -333,7 +334,9 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
         )
         finished = run.status.get("state") == "finished"
         if resume != "auto" and not checkpoint_folders(path):
-            damaged = "".join(f"\n  {found}: damaged" for found in damaged_checkpoints(path))
+            damaged = "".join(
+                f"\n  {checkpoint}: damaged" for checkpoint in damaged_checkpoints(path)
+            )
             raise CheckpointError(f"--resume {resume}: has no usable checkpoint{damaged}")
         had_budget, budget = (
             [c.get("options", {}).get(name) for name in BUDGET] for c in (run.config, config)
@@ -411,28 +414,28 @@ def chain_number(path: Path) -> int:
 
 
 def called(path: Path) -> str:
-    """Name a run by its folder, a chain by the folder of its chains too; not by where that lies."""
+    """Name a run by its folder; name a chain by the folder of its chains too, without their parents."""
     if not _NAME.fullmatch(path.name):
         return path.name
     return f"{path.absolute().parent.name}, chain {chain_number(path)}"
 
 
 def chains_of(folder: Path) -> list[Path]:
-    """List the chains in a folder, by number; none if it holds none or cannot be read.
+    """List the chains in a folder, by number; an empty list if it holds none or cannot be read.
 
     Raises
     ------
     MissingInputError
         If the folder of a chain cannot be read.
     """
-    found: dict[int, Path] = {}
+    chains: dict[int, Path] = {}
     paths: list[Path] = []
     with contextlib.suppress(MissingInputError):
         paths = list_folder(folder)
     for path in paths:
         if (match := _NAME.fullmatch(path.name)) and is_run(path):
-            found[int(match[1])] = path
-    return [path for _, path in sorted(found.items())]
+            chains[int(match[1])] = path
+    return [path for _, path in sorted(chains.items())]
 
 
 def holds_chains(folder: Path) -> bool:
@@ -450,7 +453,8 @@ def holds_chains(folder: Path) -> bool:
 #: Starts without progress after which the next one is refused.
 FRUITLESS = 2
 
-#: Bytes of the log that hold the last starts, unless these did so much that they brought something.
+#: Bytes of the log that hold the last starts, unless a start wrote so many lines that it made
+# progress.
 _LAST = 1 << 16
 
 #: Events after which a start has ended in order, whatever it achieved.
@@ -463,23 +467,23 @@ _BY_HAND = ("SIGINT",)
 def refuse_endless_starts(run: RunDirectory, step: int, parts: int = 0) -> None:
     """Refuse a third start in a row without progress; the one after it may try again.
 
-    A start brought nothing that ended without a word, or was told to stop, before it had written a
-    checkpoint of a later step than the one it began at, or more of the short chains before the first one.
-    Errors that were reported do not count: they have exit codes of their own. Neither does a start that a
-    person has stopped.
+    A start made no progress if it ended without a word, or on request, before it had written a
+    checkpoint of a later step than the one it began at, or more of the short chains before the
+    first checkpoint. Reported errors do not count: they have exit codes of their own. Neither does
+    a start that a person has stopped.
 
     Parameters
     ----------
     run : RunDirectory
     step : int
-        Of the checkpoint from which the run would go on now; 0 without one.
+        Step of the checkpoint from which the run would resume now; 0 without one.
     parts : int
         Iterations of short chains that are stored before the first checkpoint.
 
     Raises
     ------
     NoProgressError
-        Saying how to go on.
+        With the way to continue.
     WriteError
         If the log cannot be written.
     """

@@ -1,7 +1,7 @@
-"""A run directory: the record of a run, and all that is needed to go on with it.
+"""A run directory: the record of a run, and all that is needed to resume it.
 
-What a person reads while it trains are its metrics and its log, files that only grow with one JSON
-object a line, and its status.
+While a run trains, a person reads its metrics and its log, which are files that only grow with one
+JSON object a line, and its status.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
 
-#: A vocabulary beyond this is not what was written.
+#: A vocabulary beyond this was changed after it was written.
 MAX_VOCABULARY = 1 << 30
 
 #: The types of the parts of ``config.json`` that are read without their model.
@@ -136,14 +136,15 @@ class RunDirectory:
         Parameters
         ----------
         path : Path
-            Does not exist, or is an empty folder.
+            A path that does not exist, or an empty folder.
         config : mapping
-            Written to ``config.json``, with ``vocabulary`` added. What it lists under ``free`` are
-            the options that may change at every start.
+            Written to ``config.json``, with ``vocabulary`` added. Its list ``free`` names the
+            options that may change at every start.
         vocabulary : sequence of str
             Written to ``vocab.txt``, one word a line.
         held : ExitStack, optional
-            Keeps the lock, which is taken before the folder has its name: nobody can come between.
+            Keeps the lock, which is taken before the folder has its name: no other process can come
+            between.
 
         Raises
         ------
@@ -196,13 +197,13 @@ class RunDirectory:
             if not isinstance(error, OSError) or isinstance(error, SgmcError):
                 raise
             reason = error.strerror or str(error)
-            there = error.errno == errno.EEXIST and path.is_dir()
-            raise (TakenError if there or error.errno == errno.ENOTEMPTY else OutputError)(
+            exists = error.errno == errno.EEXIST and path.is_dir()
+            raise (TakenError if exists or error.errno == errno.ENOTEMPTY else OutputError)(
                 f"{path}: cannot be created: {reason}; name another folder"
             ) from error
         run = cls(path, record, vocabulary)
-        with contextlib.ExitStack() as own:
-            (held or own).enter_context(run.lock(taken=lock))
+        with contextlib.ExitStack() as stack:
+            (held or stack).enter_context(run.lock(taken=lock))
         return run
 
     @classmethod
@@ -212,7 +213,7 @@ class RunDirectory:
         Raises
         ------
         MissingInputError
-            If there is none, or its ``config.json`` cannot be read.
+            If the folder holds no run, or its ``config.json`` cannot be read.
         CheckpointError
             If that is damaged, or of a run of another format.
         """
@@ -221,8 +222,8 @@ class RunDirectory:
             config = jsonio.unsealed(read_small(file), file)
             if not isinstance(config, dict):
                 raise ValueError("not a table of options")
-            known = {"free": [], **config} if "schema" not in config else config
-            if config.get("schema", SCHEMA) == SCHEMA and (problem := misfit(known, _RECORD)):
+            record = {"free": [], **config} if "schema" not in config else config
+            if config.get("schema", SCHEMA) == SCHEMA and (problem := misfit(record, _RECORD)):
                 raise ValueError(problem)
         except (FileNotFoundError, NotADirectoryError):
             raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
@@ -231,10 +232,10 @@ class RunDirectory:
         except ValueError as error:
             raise CheckpointError(f"{file}: is damaged: {error}; restore it") from None
         if (schema := config.get("schema")) != SCHEMA:
-            by = (config.get("versions") or {}).get("pysgrld", "another release")
+            release = (config.get("versions") or {}).get("pysgrld", "another release")
             raise CheckpointError(
-                f"{file}: a run of format {schema!r}, written by sgmc {by}, but this sgmc reads format "
-                f"{SCHEMA}: use the sgmc that wrote it, or train anew in another folder"
+                f"{file}: a run of format {schema!r}, written by sgmc {release}, but this sgmc reads "
+                f"format {SCHEMA}: use the sgmc that wrote it, or train anew in another folder"
             )
         return cls(path, config)
 
@@ -245,16 +246,16 @@ class RunDirectory:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """The words; the n-th is column n of matrices over words.
+        """The words; word n is column n of matrices over words.
 
         Raises
         ------
         MissingInputError
             If ``vocab.txt`` cannot be read.
         CheckpointError
-            If it is not what was written.
+            If it was changed.
         """
-        # Hashed first: what is as large as this file says to be need not fit into memory.
+        # Hashed first: the size that this file claims need not fit into memory.
         self.check_vocabulary()
         file = self.path / VOCABULARY
         try:
@@ -264,7 +265,7 @@ class RunDirectory:
         return tuple(data.decode("utf-8").split("\n")[:-1])
 
     def check_vocabulary(self) -> None:
-        """Refuse a run whose words are not what was written.
+        """Raise an error if the words of the run were changed.
 
         Raises
         ------
@@ -301,8 +302,8 @@ class RunDirectory:
         """
         config = dict(self.config)
         config["options"] = {**config.get("options", {}), **jsonio.plain(dict(changes))}
-        had = identity(self.config, config.get("free"))
-        if changed := differences(had.fields, identity(config).fields):
+        stored = identity(self.config, config.get("free"))
+        if changed := differences(stored.fields, identity(config).fields):
             raise ValueError(f"not free to change: {'; '.join(changed)}")
         if config == self.config:
             return
@@ -357,7 +358,7 @@ class RunDirectory:
             jsonio.append_line(self.path / METRICS, dict(record), "metrics")
 
     def read_metrics(self, last: int | None = None) -> list[dict[str, Any]]:
-        """Read the lines of ``metrics.jsonl``: all, or those in so many bytes at its end.
+        """Read the lines of ``metrics.jsonl``: all, or the whole lines in the last `last` bytes.
 
         Raises
         ------
@@ -385,7 +386,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event of what is done already; a log that cannot be written is no error."""
+        """Log an event of an action that is done already; a log that cannot be written is no error."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:
@@ -465,8 +466,8 @@ class RunDirectory:
     ) -> Path:
         """Write a checkpoint; when this returns it survives a power failure.
 
-        Write the sample and the metrics of an iteration before its checkpoint: going back to the
-        checkpoint restores what was there when it was written.
+        Write the sample and the metrics of an iteration before its checkpoint: a rewind to the
+        checkpoint restores the files as they were when it was written.
 
         Parameters
         ----------
@@ -475,18 +476,18 @@ class RunDirectory:
         arrays : mapping
             All that the next step needs; names ``[a-z0-9_.]{1,64}``, no NaN, no infinity.
         meta : mapping
-            Plain values beside them; no NaN.
+            Plain values in addition to the arrays; no NaN.
         keep : int
-            Checkpoints that stay, this one included.
+            Number of checkpoints to keep, this one included.
         invariants : mapping
-            What else holds of the arrays, by shell pattern of their names.
+            Further conditions on the arrays, by shell pattern of their names.
 
         Raises
         ------
         WriteError
             If writing failed; older checkpoints are intact and nothing of this one is left.
         NumericalError
-            If an array holds what no state can hold; nothing was written.
+            If an array holds a value that no state can hold; nothing was written.
         """
         self._need_lock()
         began = time.monotonic()
@@ -520,7 +521,7 @@ class RunDirectory:
     def load_checkpoint(
         self, *, required: bool, invariants: Mapping[str, Invariant] = NONE
     ) -> Checkpoint | None:
-        """Load the newest checkpoint that verifies; None if the run has none at all.
+        """Load the newest checkpoint that verifies, or None if the run has none at all.
 
         Damaged newer ones are reported and, while the lock is held, renamed ``.corrupt-...``.
         One whose arrays break an invariant is damaged.
@@ -528,14 +529,17 @@ class RunDirectory:
         Raises
         ------
         CheckpointError
-            If none is usable although some exist, or one is required; names each and why.
+            If none is usable although some exist, or one is required; the message names each and
+            its fault.
         MismatchError
-            If it belongs to another configuration than ``config.json`` has.
+            If it belongs to another configuration than the one in ``config.json``.
         """
         if self._lock is not None:
             with self._writing(self.path / CHECKPOINTS):
                 restore_replaced(self.path)
-        found, damaged = newest(self.path, self.identity, required=required, invariants=invariants)
+        checkpoint, damaged = newest(
+            self.path, self.identity, required=required, invariants=invariants
+        )
         for folder, problem in damaged:
             logger.warning("damaged checkpoint passed over: %s", problem)
             if self._lock is None:
@@ -549,10 +553,10 @@ class RunDirectory:
             self._note(
                 "damaged checkpoint", checkpoint=folder.name, problem=problem, now=aside.name
             )
-        return found
+        return checkpoint
 
     def remove_checkpoints_after(self, step: int) -> bool:
-        """Remove the checkpoints of later iterations; say whether there is one of this, else remove none.
+        """Remove the checkpoints of later iterations; return False and remove none if `step` has none.
 
         Raises
         ------
@@ -564,7 +568,7 @@ class RunDirectory:
             return remove_later(self.path, step)
 
     def rewind(self, checkpoint: Checkpoint | None, *, samples_gone: bool = False) -> None:
-        """Put metrics and samples back to where they were at a checkpoint.
+        """Put metrics and samples back to their state at a checkpoint.
 
         Nothing is changed before everything was verified. Each change can be made twice, so a rewind
         that was stopped on the way is finished by the next one.
@@ -572,9 +576,9 @@ class RunDirectory:
         Parameters
         ----------
         checkpoint : Checkpoint or None
-            None: the beginning.
+            None for the beginning.
         samples_gone : bool
-            Whether samples that it lists have been replaced, so that it is no news that they are gone.
+            True if samples that it lists have been replaced; then missing ones are expected.
 
         Raises
         ------
@@ -598,10 +602,10 @@ class RunDirectory:
                 raise CheckpointError(str(error)) from None
             table, size = digests(manifest, "samples"), metrics.size
             try:
-                found = digest_of(file, size)
+                written = digest_of(file, size)
             except OSError as error:
                 raise CheckpointError(f"{file}: cannot be read: {error.strerror}") from error
-            if found != metrics:
+            if written != metrics:
                 raise CheckpointError(
                     f"{file}: was edited since the checkpoint was written; restore it, or start "
                     "anew with another --out"

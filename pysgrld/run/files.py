@@ -46,9 +46,9 @@ TRASH = ".trash-"
 
 #: Errors of file systems that have no such lock.
 NO_FLOCK = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
-#: And of those whose drive cannot be asked to write out its own memory.
+#: Errors of file systems with a drive that cannot be asked to write out its own memory.
 _NO_FULL = (errno.ENOTSUP, errno.EINVAL, errno.ENOTTY)
-#: And of those that cannot flush a file.
+#: Errors of file systems that cannot flush a file.
 _NO_FSYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
 _STEP = re.compile(r"step-(\d{8,18})")
 
@@ -61,7 +61,7 @@ class Written(NamedTuple):
 
 
 def step_name(step: int) -> str:
-    """Return the name of what belongs to an iteration: ``step-00012000``."""
+    """Return the name of the files of an iteration: ``step-00012000``."""
     return f"step-{step:08d}"
 
 
@@ -72,7 +72,7 @@ def parse_step(name: str) -> int | None:
 
 
 def temporary_name(name: str) -> str:
-    """Return a name beside `name` that no other process has."""
+    """Return a name, derived from `name`, that no other process has."""
     return marked_name(f"{TEMPORARY}{name}")
 
 
@@ -87,7 +87,7 @@ def write_all(fd: int, data: Buffer, point: str) -> None:
 
 
 def sync(fd: int, point: str | None = None) -> None:
-    """Return when all that was written to a file is on the disk, and not in the drive's own memory.
+    """Return when all bytes written to a file are on the disk, and not in the drive's own memory.
 
     File systems that cannot flush a file, or a folder, refuse to with an error of their own: there is
     nothing to wait for then.
@@ -101,9 +101,9 @@ def sync(fd: int, point: str | None = None) -> None:
     Raises
     ------
     OSError
-        If the system could not write: what it still holds of the file is unknown then.
+        If the system could not write: the part of the file that it still holds is unknown then.
     """
-    full = getattr(fcntl, "F_FULLFSYNC", None)  # macOS, whose fsync leaves it there
+    full = getattr(fcntl, "F_FULLFSYNC", None)  # on macOS fsync leaves it there
     if full is not None:
         try:
             fcntl.fcntl(fd, full)
@@ -123,7 +123,7 @@ def sync(fd: int, point: str | None = None) -> None:
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     """Create a file that must not exist, write it, flush it to the disk; remove it if that fails.
 
-    A file whose fsync has failed is never retried: what the kernel still holds of it is unknown.
+    A file whose fsync has failed is never retried: the part that the kernel still holds is unknown.
     """
     digest, size = hashlib.sha256(), 0
     fail_point(f"{point}.open")
@@ -159,7 +159,7 @@ def fsync_folder(path: Path, point: str) -> None:
 
 
 def make_folder(path: Path, point: str) -> None:
-    """Make a folder and those above it, such that their names are durable."""
+    """Make a folder and its missing parents, such that their names are durable."""
     if not path.is_dir():
         make_folder(path.parent, point)
         fail_point(f"{point}.mkdir")
@@ -237,15 +237,15 @@ def remove_stale(folder: Path, point: str) -> list[str]:
 def open_regular(
     path: Path, *, links: bool = False, append: bool = False
 ) -> Iterator[tuple[int, int]]:
-    """Open a regular file for reading, or to append to it: (descriptor, size in bytes).
+    """Open a regular file for reading, or to append to it. Returns (descriptor, size in bytes).
 
-    Pipes and devices are refused, and a pipe without a writer does not block, nor does one without a
-    reader swallow what is written. Symbolic links are refused but where `links` allows them.
+    Pipes and devices are refused: a pipe without a writer must not block, and a pipe without a
+    reader must not swallow bytes. Symbolic links are refused unless `links` allows them.
 
     Raises
     ------
     OSError
-        ``EINVAL`` if it is no regular file; else what the system says.
+        ``EINVAL`` if it is no regular file; else the error of the system.
     """
     flags = os.O_RDWR | os.O_APPEND if append else os.O_RDONLY
     flags |= os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -260,7 +260,7 @@ def open_regular(
 
 
 def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
-    """Fill a buffer from a file: from where it stands, or from a place, which other readers may do too.
+    """Fill a buffer from a file: from its position, or from byte `place`, also while others read it.
 
     Raises
     ------
@@ -311,7 +311,7 @@ def digest_of(path: Path, size: int | None = None) -> Written:
 
 
 def advice_on(error: OSError) -> str:
-    """Return what a person can do about a system call that failed to write.
+    """Return advice for a person about a system call that failed to write.
 
     Parameters
     ----------
@@ -357,10 +357,10 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def replacing(path: Path, point: str) -> Iterator[Path]:
-    """Yield a temporary path beside a path; what is written there takes its place, durably.
+    """Yield a temporary path in the folder of `path`; its contents replace `path` durably at the end.
 
-    Readers see the old contents or the new ones. On any error whatever has the other name is
-    removed, and the path is as it was.
+    Readers see the old contents or the new ones. On any error the temporary path is removed, and
+    `path` is unchanged.
 
     Parameters
     ----------
@@ -400,7 +400,7 @@ def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 
 def flock(fd: int) -> bool:
-    """Take the kernel's lock of an open file or folder; return False where the file system has none.
+    """Take the kernel's lock of an open file or folder; return False if the file system has no locks.
 
     Raises
     ------
@@ -421,16 +421,16 @@ def flock(fd: int) -> bool:
 
 
 def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
-    """Create a file that takes the place of another, lock it, and remove those that were never finished.
+    """Create a file that takes the place of another, lock it, and remove its unfinished predecessors.
 
-    A killed process leaves its file behind, and its lock not; so no file of a live one is removed.
+    The kernel drops the lock of a killed process, so only files without a live process are removed.
     """
-    for left in path.parent.glob(f"{TEMPORARY}*"):
-        if left.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(left.name):
+    for rest in path.parent.glob(f"{TEMPORARY}*"):
+        if rest.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(rest.name):
             continue  # of another file, or a person's own
-        with contextlib.suppress(OSError), open_regular(left) as (fd, _):
+        with contextlib.suppress(OSError), open_regular(rest) as (fd, _):
             if flock(fd):
-                left.unlink()
+                rest.unlink()
     while True:
         file = temporary.open("x+b")
         with contextlib.suppress(OSError):
@@ -462,16 +462,16 @@ def regular_target(path: Path) -> Path:
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that a person asked for; it has its name when it is complete.
 
-    Folders above it are made, and what a killed process has left of the same file is removed. Of a
-    symbolic link the target is written. In a folder with a list of files (`pysgrld.run.ownership`) the
-    file is added to it.
+    Missing parent folders are made, and the unfinished file of a killed process is removed. If the
+    path is a symbolic link, its target is written. In a folder with a list of files
+    (`pysgrld.run.ownership`) the file is added to the list.
 
     Raises
     ------
     OutputError
         If it cannot be created.
     WriteError
-        If writing fails; what was there before is intact.
+        If writing fails; earlier contents are intact.
     """
     path = regular_target(path)
     try:
@@ -490,7 +490,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             refuse_new(path)
             if (files := list_of(path.parent)) is not None:
                 files.add(path.name, temporary)
-    except SgmcError:  # of what was to be written: an input that is gone is an OSError, too
+    except SgmcError:  # from the block: a missing input is an OSError, too
         raise
     except OSError as error:
         reason = error.strerror or str(error)

@@ -1,9 +1,9 @@
-"""The identity of a configuration: when two of them are of one run, said once.
+"""The identity of a configuration: the one place that decides if two of them are of the same run.
 
 The identity of a configuration is its options without the free ones, and the fingerprint of its
-corpus. Options of reading are compared by what they were resolved to, so that a release with other
-defaults does not pass for the same. Versions and instruction set are recorded beside it but are no part
-of it: a run may go on under a newer release, in distribution if not in bits.
+corpus. Options of reading are compared by their resolved values, so that a release with other
+defaults does not pass for the same. Versions and instruction set are recorded too, but are no part
+of the identity: a run may continue under a newer release, the same in distribution if not in bits.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pysgrld.options.common import spelled
 from pysgrld.options.spelling import BUILT_IN
 from pysgrld.run import jsonio
 
-#: What runs on text were read by before they said so.
+#: Options of reading of runs on text that did not record them yet.
 UNSAID = {"numbers": "keep"}
-#: The free options that say how far a run goes.
+#: The free options that limit the length of a run.
 BUDGET = ("epochs", "iterations", "exact-sweeps")
 
 
@@ -46,7 +46,8 @@ def identity(
     config : mapping
         As in ``config.json``.
     free : iterable of str, optional
-        Options to leave out; by default those that the configuration itself lists under ``free``.
+        Options to leave out; by default the ones that the configuration itself lists under
+        ``free``.
     resolved : mapping, optional
         Values that take the place of options.
     """
@@ -63,7 +64,7 @@ def identity(
 def identities(
     old: Mapping[str, Any], new: Mapping[str, Any], free: Iterable[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of a run and of what is wanted now, in a form that can be compared.
+    """Return the fields of a stored and a requested configuration, in a form that can be compared.
 
     Parameters
     ----------
@@ -73,15 +74,15 @@ def identities(
         Options to leave out.
     """
     free = tuple(free)
-    had, wanted = ((c.get("corpus") or {}).get("reading") or {} for c in (old, new))
-    if "token-pattern" in had:
-        had = UNSAID | had
-    both = had.keys() & wanted.keys()
-    if all(str(r.get("token-pattern")).startswith(BUILT_IN) for r in (had, wanted)):
-        both -= {"token-pattern"}
+    stored, requested = ((c.get("corpus") or {}).get("reading") or {} for c in (old, new))
+    if "token-pattern" in stored:
+        stored = UNSAID | stored
+    shared = stored.keys() & requested.keys()
+    if all(str(r.get("token-pattern")).startswith(BUILT_IN) for r in (stored, requested)):
+        shared -= {"token-pattern"}
     return (
-        identity(old, free, {name: had[name] for name in both}).fields,
-        identity(new, free, {name: wanted[name] for name in both}).fields,
+        identity(old, free, {name: stored[name] for name in shared}).fields,
+        identity(new, free, {name: requested[name] for name in shared}).fields,
     )
 
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 LONGEST = 16 << 20
 #: Key of the digest of a file's other keys.
 SEAL = "digest"
-#: Files that were warned of, with what they had.
+#: Files that were warned of, with their contents then.
 _warned: set[tuple[str, bytes]] = set()
 
 
@@ -76,7 +76,7 @@ def pretty(value: Any) -> bytes:
 
 
 def sealed(value: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a file of its own with a digest of what it says, which `unsealed` compares."""
+    """Return the bytes of a JSON file with a digest of its content, which `unsealed` compares."""
     return pretty({**value, SEAL: _seal(value)})
 
 
@@ -93,8 +93,8 @@ def unsealed(data: bytes, place: Path) -> Any:
     value = parse(data)
     if not isinstance(value, dict) or SEAL not in value:
         return value
-    said = value.pop(SEAL)
-    if said != _seal(value) and (warned := (str(place), data)) not in _warned:
+    seal = value.pop(SEAL)
+    if seal != _seal(value) and (warned := (str(place), data)) not in _warned:
         _warned.add(warned)
         logger.warning(
             "%s: was changed since it was written, by hand or by damage: what it says may be wrong",
@@ -145,7 +145,7 @@ def parse(data: bytes) -> Any:
 def append_line(path: Path, record: dict[str, Any], point: str) -> None:
     """Append one object to a file, as a line; NaN and infinity become null.
 
-    The file must exist, so that a folder which somebody removed is noticed.
+    The file must exist, so that a removed folder is noticed.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
     ----------
     path : Path
     last : int, optional
-        Read whole lines in so many bytes at the end alone: memory does not grow with the file.
+        Read only the whole lines in the last `last` bytes: memory does not grow with the file.
 
     Raises
     ------
@@ -191,15 +191,15 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
             for number in itertools.count(1):
                 if whole:
                     where = f"{path}:{number}"
-                found = file.readline(min(LONGEST, size - file.tell()))
-                if not found.endswith(b"\n"):
-                    if len(found) < LONGEST:
+                line = file.readline(min(LONGEST, size - file.tell()))
+                if not line.endswith(b"\n"):
+                    if len(line) < LONGEST:
                         break
                     raise OSError(errno.EFBIG, "a line is longer than any of sgmc's", where)
-                if found == b"\n":
+                if line == b"\n":
                     continue
                 try:
-                    record = parse(found)
+                    record = parse(line)
                     if not isinstance(record, dict):
                         raise ValueError("not an object")
                 except ValueError as error:

@@ -33,13 +33,13 @@ class TakenError(OutputError):
 
 
 def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return whether a folder holds a run, be it a damaged one; raises as `look_up`."""
+    """Return True if a folder holds a run, even a damaged one; raises as `look_up`."""
     return look_up(path / CONFIG, refusal) not in (None, Kind.FOLDER)
 
 
 # ---- files that a person has asked for, which are none of a run
 
-#: Files and folders of a run, and of a stored corpus, as far as these are known by name.
+#: Files and folders of a run, and of a stored corpus, that are known by name.
 _OF_RUN = frozenset(
     {CONFIG, VOCABULARY, STATUS, LOCK, METRICS, LOG, CHECKPOINTS, SAMPLES, SHORT_CHAINS}
     | {f"{LOCK}.held", "word-counts.npy", "corpus", "holdout"}
@@ -166,7 +166,7 @@ def store_word_counts(run: Path, counts: Int64s) -> None:
 
 
 def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s | None:
-    """Read the counts of a run; None of one that has no record of them, and not the file either.
+    """Read the word counts of a run, shape (V,), or None if the run did not record any.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s
     MissingInputError
         If they were recorded and cannot be read.
     CheckpointError
-        If they are not what was recorded.
+        If they were changed after they were recorded.
     """
     place, recorded = run / WORD_COUNTS, config.get("corpus", {}).get("word_counts")
     again = f"'sgmc train --resume {run}' writes it again"
@@ -204,9 +204,9 @@ def _load(place: Path, words: int) -> Int64s:
     """Read a vector of whole numbers, one a word."""
     data = io.BytesIO(read_small(place, _HEADER + 8 * words))
     try:
-        found = np.load(data, allow_pickle=False)
+        counts = np.load(data, allow_pickle=False)
     except (tokenize.TokenError, SyntaxError):  # of a header, which NumPy parses as Python
         raise ValueError("not a header of NumPy's") from None
-    if not isinstance(found, np.ndarray) or found.dtype != np.int64 or found.shape != (words,):
+    if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (words,):
         raise ValueError("not the counts of these words")
-    return found
+    return counts

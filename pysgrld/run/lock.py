@@ -1,12 +1,13 @@
 """Locks: of a run, into which one process at a time writes, and of folders for work in hand.
 
-The lock of a run is the kernel's (`flock`): it ends with the process, however that ends. The file's
-content says who holds it, for the one who is turned away; a holder that ends in order empties the file.
-Where the file system has no such locks a second file, ``lock.held``, stands in (`LockFile`).
+The lock of a run is the kernel's (`flock`): it ends with the process, however that ends. The file
+names the holder, for a process that cannot take the lock; a holder that ends in order empties the
+file. If the file system has no such locks, a second file, ``lock.held``, takes their place
+(`LockFile`).
 
-A folder for work in hand is held by the kernel's lock on itself, and the next start removes it if its
-process was killed. Its name has the host's: what another host works on is never touched, even where
-locks do not reach across.
+A folder for work in hand is held by the kernel's lock on itself, and the next start removes it if
+its process was killed. Its name contains the host's name: no host touches the work of another, even
+if locks do not work between hosts.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _held_here: list[os.stat_result] = []
 
 
 def is_same(path: Path, fd: int) -> bool:
-    """Return whether a name still means an open file; True also where the system does not tell."""
+    """Return True if a name still means an open file, or if the system cannot compare them."""
     try:
         return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(fd))
     except (FileNotFoundError, NotADirectoryError):
@@ -118,7 +119,7 @@ class Lock:
                 flocked = False
             refuse_foreign_lock(path, self._fd)
             try:
-                if flocked:  # a process whose locks fail may hold the run by the other file
+                if flocked:  # a process without working locks may hold the run by the other file
                     LockFile.remove_old(path, me, break_lock=break_lock)
                 else:
                     self._stand_in = LockFile(path, me, break_lock=break_lock)
@@ -159,7 +160,7 @@ class Lock:
         )
 
     def moved(self, path: Path) -> None:
-        """Follow the file, whose folder was renamed."""
+        """Follow the file after a rename of its folder."""
         self.path = path
         if self._stand_in:
             self._stand_in.path = path.with_name(self._stand_in.path.name)
@@ -170,7 +171,7 @@ class Lock:
         Raises
         ------
         GoneError
-            If somebody has removed or replaced it, or has taken over the lock.
+            If the folder was removed or replaced, or another process has taken over the lock.
         """
         stand_in = self._stand_in
         if not is_same(self.path, self._fd) or (
@@ -182,7 +183,7 @@ class Lock:
             )
 
     def release(self, *, ours: bool = True) -> None:
-        """Let others write; the file no longer names anybody, unless the lock was never `ours`."""
+        """Let other processes write; clear the holder's name from the file if the lock is `ours`."""
         if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
@@ -205,7 +206,7 @@ def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
 
 
 class LockFile:
-    """A lock where the file system has none: a file that only one process can create.
+    """A lock for file systems without locks: a file that only one process can create.
 
     The holder touches it every `INTERVAL` seconds. A clock that another host has set wrong cannot
     matter: the age of the last touch is read by the clock of the file system itself.
@@ -213,10 +214,10 @@ class LockFile:
     Parameters
     ----------
     path : Path
-        The lock that it stands in for; it is ``lock.held`` beside that, and is not there while nobody
-        holds it.
+        The lock that it stands in for. Its own path is ``lock.held`` in the same folder; the file
+        is absent while no process holds the lock.
     me : mapping
-        What it says of its holder.
+        Record of the holder to write into the file.
     break_lock : bool
         Take over the file of a holder that has given no sign of life for `SILENT` seconds.
 
@@ -249,7 +250,7 @@ class LockFile:
 
     @staticmethod
     def remove_old(lock: Path, me: Mapping[str, Any], *, break_lock: bool) -> None:
-        """Remove the file of a holder that has ended; do nothing if there is no file.
+        """Remove the file of a holder that has ended; do nothing if the file is missing.
 
         Parameters
         ----------
@@ -283,8 +284,8 @@ class LockFile:
             old = _read_holder(fd)
         finally:
             os.close(fd)
-        here = old.get("host") == me["host"]
-        if not (here and not _alive(old.get("pid"))) and not _same_job_restarted(old, me):
+        same_host = old.get("host") == me["host"]
+        if not (same_host and not _alive(old.get("pid"))) and not _same_job_restarted(old, me):
             if silent < SILENT:
                 raise _refusal(path, old, "wait for it, or use another --out")
             if not break_lock:
@@ -297,7 +298,8 @@ class LockFile:
         aside = path.with_name(temporary_name(path.name))
         with contextlib.suppress(FileNotFoundError):
             path.rename(aside)
-            # Somebody else may have been faster, and what was moved away is his: it goes back.
+            # Another process may have been faster, and the file moved away is its own: it goes
+            # back.
             if not os.path.samestat(aside.stat(), status):
                 with contextlib.suppress(FileExistsError):
                     path.hardlink_to(aside)
@@ -347,14 +349,14 @@ def _stand_in_of(lock: Path) -> Path:
 
 
 def _is_held_here(status: os.stat_result) -> bool:
-    return any(os.path.samestat(status, own) for own in _held_here)
+    return any(os.path.samestat(status, held) for held in _held_here)
 
 
 def _read_holder(fd: int) -> dict[str, Any]:
     with contextlib.suppress(ValueError):
-        found = jsonio.parse(os.pread(fd, 4096, 0))
-        if isinstance(found, dict):
-            return found
+        holder = jsonio.parse(os.pread(fd, 4096, 0))
+        if isinstance(holder, dict):
+            return holder
     return {}
 
 
@@ -371,7 +373,7 @@ def _alive(pid: Any) -> bool:
 
 
 def _same_job_restarted(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Return whether the batch system has restarted the holder's job: then the holder has ended."""
+    """Return True if the batch system has restarted the holder's job: then the holder has ended."""
     count = old.get("restart")
     return (
         new["job"] is not None
@@ -405,7 +407,7 @@ def _scratch_stem() -> str:
 
 
 def hold_folder(path: Path) -> int | None:
-    """Lock a folder, and return its descriptor; None where folders cannot be locked.
+    """Lock a folder, and return its descriptor, or None if folders cannot be locked.
 
     Raises
     ------
@@ -440,7 +442,7 @@ def sweep(parent: Path) -> None:
 
 @contextlib.contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
-    """Make a folder beside what is to come of it; it is removed at the end.
+    """Make a scratch folder in the parent folder of its final path; it is removed at the end.
 
     Raises
     ------

@@ -23,16 +23,16 @@ from typing import NamedTuple
 
 from pysgrld.core import core
 
-#: Threads that anybody may ask for.
+#: Threads that any user may ask for.
 MOST = 4096
 
-#: Threads that nobody minds on a login node.
+#: Threads that disturb no other user of a login node.
 FEW_THREADS = 8
 
 #: Seconds that the batch system has to answer.
 PATIENCE = 5
 
-#: Where batch systems say which job this is: SLURM, PBS, LSF, Grid Engine, HTCondor.
+#: Variables in which batch systems name the current job: SLURM, PBS, LSF, Grid Engine, HTCondor.
 _JOB = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "CONDOR_JOB_ID")
 
 #: Commands of batch systems that submit a job.
@@ -40,9 +40,9 @@ _SUBMIT = ("sbatch", "qsub", "bsub", "condor_submit")
 
 _CGROUP, _PROC, _CPUINFO = Path("/sys/fs/cgroup"), Path("/proc"), Path("/proc/cpuinfo")
 
-#: Bytes that a thread of Python needs beside its stack before it can say that it runs.
+#: Bytes that a thread of Python needs, besides its stack, before it can report that it runs.
 _FIRST_OBJECTS = 4 << 20
-#: Bytes of a thread's stack where the system sets no limit.
+#: Bytes of a thread's stack if the system sets no limit.
 _USUAL_STACK = 8 << 20
 
 
@@ -58,22 +58,22 @@ def version() -> str:
 
 
 class Threads(NamedTuple):
-    """Number of threads, where it comes from, and whether more were wanted than there may be."""
+    """Number of threads, its source, and whether more were asked for than the system allows."""
 
     number: int
     source: str
     fewer: bool = False
 
 
-def threads(given: int | None, environment: Mapping[str, str] | None = None) -> Threads:
+def threads(requested: int | None, environment: Mapping[str, str] | None = None) -> Threads:
     """Return the number of threads: as asked for, else by the environment, else what the system allows.
 
     Order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, then the smaller of the CPU
     affinity and the cgroup's quota. Never the number of processors of the machine, and never more
-    than this process can start beside the one that reads ahead.
+    than this process can start in addition to the thread that reads ahead.
     """
     environment = os.environ if environment is None else environment
-    number, source = given, "--threads"
+    number, source = requested, "--threads"
     for name in ("OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"):
         value = environment.get(name, "").split(",")[0].strip()
         if number is None and value.isdigit() and int(value) > 0:
@@ -103,21 +103,21 @@ def threads(given: int | None, environment: Mapping[str, str] | None = None) -> 
 
 
 def processors() -> list[int]:
-    """Return the processors that this process may use; none where the system does not say."""
+    """Return the processors that this process may use; an empty list if the system does not list them."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 def processor_name() -> str:
-    """Return the name of the processor, with family and model where the system tells them."""
+    """Return the name of the processor, with family and model if the system has them."""
     name = platform.processor() or "unknown"
-    known: dict[str, str] = {}
+    fields: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in _CPUINFO.read_text().splitlines():
             field, _, value = line.partition(":")
-            known.setdefault(field.strip(), value.strip())
-    if "model name" in known:
-        family, model = (known.get(field, "unknown") for field in ("cpu family", "model"))
-        return f"{' '.join(known['model name'].split())}, family {family} model {model}"
+            fields.setdefault(field.strip(), value.strip())
+    if "model name" in fields:
+        family, model = (fields.get(field, "unknown") for field in ("cpu family", "model"))
+        return f"{' '.join(fields['model name'].split())}, family {family} model {model}"
     if sys.platform == "darwin":
         command = ["sysctl", "-n", "machdep.cpu.brand_string"]
         with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -128,17 +128,17 @@ def processor_name() -> str:
 
 
 def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
-    """Return a warning where many threads are taken unasked on what looks like a login node."""
+    """Return a warning if many threads run by default on what looks like a login node, else None."""
     environment = os.environ if environment is None else environment
-    asked = count.source in ("--threads", "OMP_NUM_THREADS")
+    is_explicit = count.source in ("--threads", "OMP_NUM_THREADS")
     in_a_job = any(environment.get(name) for name in (*_JOB, "_CONDOR_JOB_AD"))
-    if count.number <= FEW_THREADS or asked or in_a_job:
+    if count.number <= FEW_THREADS or is_explicit or in_a_job:
         return None
-    found = next((c for c in _SUBMIT if shutil.which(c, path=environment.get("PATH"))), None)
-    if found is None:
+    command = next((c for c in _SUBMIT if shutil.which(c, path=environment.get("PATH"))), None)
+    if command is None:
         return None
     return (
-        f"there is a batch system here ({found}) and this is no job of it: on a login node use "
+        f"there is a batch system here ({command}) and this is no job of it: on a login node use "
         f"fewer than {count.number} threads, with --threads"
     )
 
@@ -146,13 +146,13 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
 def check_room_for_thread() -> None:
     """Refuse to start a thread of Python for which there is no memory.
 
-    One that finds no room for its first objects ends without a word, and whoever started it waits
-    for it for ever.
+    A thread that finds no room for its first objects ends without a word, and the thread that
+    started it waits for ever.
 
     Raises
     ------
     RuntimeError
-        As where the system allows no more threads.
+        The error that Python raises if the system allows no more threads.
     """
     limit, _ = resource.getrlimit(resource.RLIMIT_STACK)
     stack = threading.stack_size() or (limit if limit != resource.RLIM_INFINITY else _USUAL_STACK)
@@ -181,7 +181,7 @@ def allowed_memory() -> int | None:
 
 
 def rss_bytes() -> int:
-    """Return the memory that this process holds now, in bytes; 0 where the system does not tell."""
+    """Return the resident memory of this process, in bytes; 0 if the system does not report it."""
     try:
         pages = int((_PROC / "self" / "statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):
@@ -199,7 +199,7 @@ def boot_clock() -> float:
 
 
 def process_start() -> float:
-    """Return when this process started, by `boot_clock`; now, where the system does not say."""
+    """Return the start time of this process, by `boot_clock`; the time now if the system lacks it."""
     try:
         started = int(_status("self")[19]) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError):
@@ -208,7 +208,7 @@ def process_start() -> float:
 
 
 def sign_of_life(process: int) -> str | None:
-    """Return the state of a process and how long it has computed; None where the system does not say."""
+    """Return the state of a process and its computing time, or None if the system lacks them."""
     try:
         fields = _status(str(process))
         return " ".join([fields[0], *fields[11:13]])
@@ -217,7 +217,7 @@ def sign_of_life(process: int) -> str | None:
 
 
 def _status(process: str) -> list[str]:
-    """Return what Linux says of a process, from its state on: the start is the 20th field, in ticks."""
+    """Return the fields of /proc/N/stat from the state on; the 20th is the start, in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
     return text.rpartition(")")[2].split()  # what comes before may hold spaces and brackets
 
@@ -229,9 +229,9 @@ def job_id(environment: Mapping[str, str] | None = None) -> str | None:
 
 
 def job_end(environment: Mapping[str, str] | None = None) -> float | None:
-    """Return when the batch system will end this job, by `boot_clock`; None if it does not say.
+    """Return the time at which the batch system will end this job, by `boot_clock`, or None if unknown.
 
-    Newer releases of SLURM say it in ``SLURM_JOB_END_TIME``; others are asked once, by ``squeue``.
+    Newer releases of SLURM set ``SLURM_JOB_END_TIME``; others are asked once, by ``squeue``.
     """
     environment = os.environ if environment is None else environment
     with contextlib.suppress(KeyError, ValueError):
@@ -247,10 +247,10 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
-    if not found:
+    match = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
+    if not match:
         return None  # UNLIMITED, INVALID, nothing
-    parts = [int(part) for part in found[2].split(":")]
-    units = (3600, 60, 1) if found[1] or len(parts) == 3 else (60, 1)
-    left = sum(n * unit for n, unit in zip(parts, units, strict=False))
-    return boot_clock() + 86400.0 * int(found[1] or 0) + left
+    parts = [int(part) for part in match[2].split(":")]
+    units = (3600, 60, 1) if match[1] or len(parts) == 3 else (60, 1)
+    seconds = sum(n * unit for n, unit in zip(parts, units, strict=False))
+    return boot_clock() + 86400.0 * int(match[1] or 0) + seconds

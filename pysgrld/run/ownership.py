@@ -14,7 +14,7 @@ line, and is left as it was. There are four kinds of marks, and no other reason 
    that will be written. `pysgrld.run.files.whole_file` then adds a line for each file that it writes into
    such a folder, before the file gets its name, so that no kill can leave a file without its mark.
    ``--force`` replaces files of this list, and no others.
-3. **A file that the user named** (``-o FILE``) is replaced with ``--force`` because the user said so:
+3. **A file that the user named** (``-o FILE``) is replaced with ``--force`` at the user's request:
    `pysgrld.run.layout.check_outputs`. It must be a regular file that the same command does not read and
    that no run, search or stored corpus consists of.
 4. **The record of a run, a search or a stored corpus** (``config.json``, ``search.json``, ``meta.json``,
@@ -97,7 +97,7 @@ class Mark(NamedTuple):
 
 
 def mark_of(path: Path, size: int | None = None) -> Mark | None:
-    """Return the mark of a file; None if it is no regular file, or not of the wanted size.
+    """Return the mark of a file, or None if it is no regular file, or has another size than `size`.
 
     Raises
     ------
@@ -125,12 +125,12 @@ class FileList:
     Parameters
     ----------
     folder : Path
-        A folder, or a path at which there is none yet.
+        A folder, or a path without one yet.
 
     Raises
     ------
     OutputError
-        If a file of the list's name is there that sgmc did not write.
+        If a file that sgmc did not write has the list's name.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -171,7 +171,7 @@ class FileList:
         name : str
             Its later path in the folder.
         path : Path
-            Where it is now.
+            Its present path.
 
         Raises
         ------
@@ -306,7 +306,7 @@ def refuse_new(path: Path) -> None:
 
 
 def list_of(folder: Path) -> FileList | None:
-    """Return the list that a file in a folder belongs to; None if sgmc keeps no list there.
+    """Return the list that covers a file in a folder, or None if sgmc keeps no list of that folder.
 
     Parameters
     ----------

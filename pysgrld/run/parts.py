@@ -88,14 +88,14 @@ class StoredParts:
         return parts
 
     def write(self, number: int, step: int, arrays: Mapping[str, Array]) -> None:
-        """Store a part, and remove what was stored of its earlier steps.
+        """Store a part, and remove its files of earlier steps.
 
         Raises
         ------
         WriteError
-            If it cannot be written; what was stored before is intact.
+            If it cannot be written; the earlier files are intact.
         """
-        earlier = [path for (of, _), path in self._files().items() if of == number]
+        earlier = [path for (part, _), path in self._files().items() if part == number]
         with self._writing(self.folder):
             if not self.folder.is_dir():
                 self.folder.mkdir()
@@ -125,7 +125,7 @@ class StoredParts:
             replace_file(self.folder / _CHOICE, [data], _POINT)
 
     def chosen(self) -> list[int] | None:
-        """Return the numbers of the parts that the run uses; None if that is not decided yet."""
+        """Return the numbers of the parts that the run uses, or None if that is not decided yet."""
         try:
             value = jsonio.unsealed(read_small(self.folder / _CHOICE), self.folder / _CHOICE)
         except (OSError, ValueError):

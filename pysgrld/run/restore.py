@@ -1,4 +1,4 @@
-"""What a process writes again if it is removed from the run that it trains."""
+"""Rewriting of files that were removed from the folder of a running training."""
 
 from __future__ import annotations
 

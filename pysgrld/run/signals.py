@@ -33,19 +33,19 @@ class SecondInterrupt(KeyboardInterrupt):
 
 
 class StopFlag(contextlib.ExitStack):
-    """Says when to stop, and why; a context manager around the training loop.
+    """Reason and time to stop; a context manager around the training loop.
 
     Within it SIGINT, SIGTERM, SIGUSR1 and SIGXCPU ask the run to stop, SIGUSR2 asks for a
     checkpoint, and SIGHUP is ignored without a terminal (on one it asks to stop). A second SIGINT
-    raises `SecondInterrupt` where the program is. Outside the main thread only the clock counts.
-    A pipe is waited for until the run is to stop: then `Interrupted` is raised.
-    One signal more can be made to stop the run, whatever it would do otherwise.
+    raises `SecondInterrupt` at the current line of the program. Outside the main thread only the
+    clock counts. A read from a pipe ends with `Interrupted` when the run is to stop. One more
+    signal can be chosen that stops the run, whatever its usual effect.
 
     Parameters
     ----------
     time_limit : float, "auto" or None
-        Seconds of wall clock from the start of the process; the batch system's end of the job
-        counts too where that is earlier. ``"auto"``: the latter alone.
+        Seconds of wall clock from the start of the process; an earlier end of the job by the batch
+        system counts too. ``"auto"``: the end of the job alone.
     stop_signal : str, optional
         Name of a signal that stops too, without the ``SIG``.
     start : float, optional
@@ -85,13 +85,12 @@ class StopFlag(contextlib.ExitStack):
         if time_limit != "auto":
             if not time_limit > 0:
                 raise UsageError(f"--time-limit {time_limit:g}: must be above 0 seconds")
-            own = self._start + time_limit
-            self._deadline = own if self._deadline is None else min(self._deadline, own)
+            limit = self._start + time_limit
+            self._deadline = limit if self._deadline is None else min(self._deadline, limit)
         if self._deadline is None:
             logger.warning("--time-limit auto: the batch system names no end of this job")
         else:
-            # The first checkpoint tells how long they take; nobody tells how long it takes to leave
-            # Python.
+            # The first checkpoint shows how long one takes; the time to leave Python is unknown.
             self._checkpoint_wanted = True
             self._margin = min(0.5, 0.1 * max(0.0, self._deadline - self._start))
 
@@ -101,7 +100,7 @@ class StopFlag(contextlib.ExitStack):
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return whether to stop now, rather than begin a step that takes this long."""
+        """Return True if the run must stop now because the next step would end too late."""
         if self.reason is None and self._deadline is not None:
             needed = 2 * self._checkpoint_seconds + step_seconds + self._margin
             if self._clock() + needed > self._deadline:
@@ -115,12 +114,12 @@ class StopFlag(contextlib.ExitStack):
         return part * max(0.0, self._deadline - self._start)
 
     def take_checkpoint_request(self) -> bool:
-        """Return whether a checkpoint was asked for since the last call (SIGUSR2).
+        """Return True if a checkpoint was requested since the last call (SIGUSR2).
 
         A time limit asks for one too, at the beginning: its end must be known to leave time enough.
         """
-        wanted, self._checkpoint_wanted = self._checkpoint_wanted, False
-        return wanted
+        is_requested, self._checkpoint_wanted = self._checkpoint_wanted, False
+        return is_requested
 
     def note_checkpoint_seconds(self, seconds: float) -> None:
         """Note how long a checkpoint took, with all that is done at the end of a run."""
@@ -142,7 +141,7 @@ class StopFlag(contextlib.ExitStack):
         Parameters
         ----------
         doing : str
-            What is stopped, for the message: "while x.txt was read".
+            The activity that is interrupted, for the message: "while x.txt was read".
 
         Raises
         ------
@@ -179,9 +178,9 @@ BEAT, GAP = 0.25, 5.0
 class AwakeClock(contextlib.ExitStack):
     """A clock that stands still while the process does; a context manager.
 
-    The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread wakes
-    four times a second and looks at the clock. Where it wakes much later, nothing of the process has run;
-    a long step, a slow disk or a busy machine let it wake in time.
+    The process may be stopped by a signal, frozen, or suspended with the whole machine. A thread
+    wakes four times a second and looks at the clock. If it wakes much later, nothing of the process
+    has run; during a long step, with a slow disk or on a busy machine it still wakes in time.
 
     Parameters
     ----------
@@ -200,7 +199,7 @@ class AwakeClock(contextlib.ExitStack):
         self._thread = threading.Thread(target=self._look, name="awake-clock", daemon=True)
 
     def awake(self) -> float:
-        """Return the seconds by the clock, without those in which the process stood still."""
+        """Return the seconds by the clock, without the time in which the process stood still."""
         with self._mutex:
             now = self._clock()
             late = now - self._last - BEAT
@@ -222,7 +221,7 @@ class AwakeClock(contextlib.ExitStack):
 
     def __enter__(self) -> AwakeClock:
         self._last = self._clock()
-        # Where no thread can be had a long step cannot be told from a gap.
+        # Without a thread a long step cannot be distinguished from a gap.
         with contextlib.suppress(RuntimeError, MemoryError):
             check_room_for_thread()
             self._thread.start()

@@ -1,8 +1,8 @@
-"""Arrays in files of the safetensors layout, and what must hold of the arrays.
+"""Arrays in files of the safetensors layout, and the invariants that arrays must obey.
 
 A file is eight bytes of header length, a JSON header and plain buffers.
 
-Any safetensors reader can open what is written here. It is written by hand because the bytes are
+Any safetensors reader can open these files. They are written by hand because the bytes are
 hashed and flushed while they go, with no second copy of the arrays in memory; and read by hand
 because a file is believed only after its header was checked against its size, and because the
 library accepts altered payloads. Names are sorted and nothing else is in the file, so equal arrays
@@ -60,11 +60,11 @@ _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 
 
 class DamagedError(Exception):
-    """A file is not what was written; the message names the file and the check that failed."""
+    """A file was changed after it was written; the message names the file and the check that failed."""
 
 
 class Tensor(NamedTuple):
-    """Where an array lies in a file; `start` and `stop` count from the end of the header."""
+    """The place of an array in a file; `start` and `stop` count from the end of the header."""
 
     name: str
     dtype: str
@@ -74,7 +74,7 @@ class Tensor(NamedTuple):
 
 
 class TensorHeader(NamedTuple):
-    """The checked header: tensors in the order of the file, and where their bytes begin."""
+    """The checked header: tensors in the order of the file, and the position of their first byte."""
 
     tensors: tuple[Tensor, ...]
     offset: int
@@ -207,9 +207,9 @@ def _read_header(path: Path, fd: int, size: int) -> tuple[TensorHeader, bytes]:
 
 
 class StoredArrays(Mapping[str, Array]):
-    """The arrays of a file that was verified: small ones in memory, others read when they are asked for.
+    """The arrays of a verified file: small ones in memory, large ones read at each access.
 
-    A large array is read anew each time, and whoever asks owns what is read.
+    A large array is read again at each access, and the caller owns the copy.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class StoredArrays(Mapping[str, Array]):
         os.close(self._fd)
 
     def __reduce__(self) -> tuple[type[dict[str, Array]], tuple[dict[str, Array]]]:
-        """Return what pickles: the arrays themselves, as another process has not this open file."""
+        """Return the arrays themselves to pickle, as another process does not have this open file."""
         return dict, (dict(self),)
 
     def __contains__(self, name: object) -> bool:  # else it would be read
@@ -272,7 +272,7 @@ class StoredArrays(Mapping[str, Array]):
         return array
 
     def verify(self, tensor: Tensor, update: Callable[[Buffer], None]) -> Array:
-        """Read an array for the first time: small ones are kept, of others what they must be again."""
+        """Read an array for the first time: keep a small one, and record the digest of a large one."""
         digest = hashlib.sha256()
 
         def told(piece: Buffer) -> None:
@@ -312,7 +312,7 @@ def load(
     described : mapping, optional
         dtype and shape that each array must have.
     violation_of : callable, optional
-        Says what is wrong with an array, by its name; None of one that may be.
+        Returns the fault of an array, by its name, or None if it has none.
 
     Raises
     ------
@@ -362,8 +362,8 @@ def view(path: Path) -> dict[str, Array]:
     arrays = {}
     for tensor in header.tensors:
         count, begin = math.prod(tensor.shape), header.offset + tensor.start
-        found = np.frombuffer(mapped, _DTYPES[tensor.dtype], count, begin)
-        arrays[tensor.name] = found.reshape(tensor.shape)
+        values = np.frombuffer(mapped, _DTYPES[tensor.dtype], count, begin)
+        arrays[tensor.name] = values.reshape(tensor.shape)
     return arrays
 
 
@@ -405,20 +405,20 @@ _WILDCARDS = frozenset("*?[")
 def violation(
     name: str, array: Array, invariants: Mapping[str, Invariant], *, finite: bool = False
 ) -> str | None:
-    """Say which invariant an array breaks first, and where; None if it breaks none.
+    """Return the first invariant that an array breaks, with its row, or None if it breaks none.
 
     Parameters
     ----------
     name : str
     array : ndarray
-        A matrix, where an invariant is about rows.
+        A matrix, if an invariant is about rows.
     invariants : mapping
-        Shell pattern of names to what holds of arrays with such names; all that match count.
+        Invariants of arrays, by shell pattern of their names; all that match count.
     finite : bool
         Whether every float must be finite, whatever the name of its array.
     """
-    known = [invariant for pattern, invariant in invariants.items() if fnmatchcase(name, pattern)]
-    conditions = {invariant.condition for invariant in known}
+    matches = [invariant for pattern, invariant in invariants.items() if fnmatchcase(name, pattern)]
+    conditions = {invariant.condition for invariant in matches}
     not_negative = Condition.NOT_NEGATIVE in conditions
     if array.dtype.kind == "f" and (finite or not_negative or Condition.FINITE in conditions):
         flat = array.reshape(-1)
@@ -431,7 +431,7 @@ def violation(
                 index = np.unravel_index(start + int(bad.argmax()), array.shape)
                 where = ", ".join(str(int(i)) for i in index)
                 return f"array {name!r} has {array[index]} at [{where}]"
-    for condition, row in dict.fromkeys(known):
+    for condition, row in dict.fromkeys(matches):
         if condition is Condition.ROWS_SUM_TO_1:
             values, wrong = array.sum(axis=1, dtype=np.float64), "sums to {:g} and not to 1"
         elif condition is Condition.ROWS_UNIT_NORM:
@@ -447,5 +447,5 @@ def violation(
 
 
 def required(invariants: Mapping[str, Invariant]) -> list[str]:
-    """Return the names that must be there: those of the patterns without a wildcard."""
+    """Return the names of arrays that must exist: the patterns without a wildcard."""
     return [name for name in invariants if not _WILDCARDS & set(name)]

@@ -285,7 +285,7 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
 
 
 def _is_begun(folder: Path) -> bool:
-    """Return whether a folder has nothing but files of a search that was killed before its plan."""
+    """Return True if a folder has nothing but files of a search that was killed before its plan."""
     if not is_folder(folder):
         return False
     inside = {
@@ -307,7 +307,7 @@ def _is_begun(folder: Path) -> bool:
 def _planned(
     request: SearchRequest, draft: SearchPlan, folder: Path, listener: Stoppable
 ) -> ReadySearch | None:
-    """Plan every contender on the corpus; None where the folder holds a search on another corpus."""
+    """Plan every contender on the corpus, or None if the folder holds a search on another corpus."""
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
     # what all may use together: how many fit side by side is asked here, once

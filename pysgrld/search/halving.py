@@ -112,7 +112,7 @@ def open_tasks(request: SearchRequest, teller: SearchTeller) -> int:
 
 
 def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDirectory | None:
-    """Train one run of the rung that is open; None where the search is done already.
+    """Train one run of the rung that is open, or None if the search is done already.
 
     Parameters
     ----------

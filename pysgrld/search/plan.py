@@ -174,7 +174,7 @@ class SearchPlan(NamedTuple):
         }
 
     def is_like(self, other: SearchPlan) -> bool:
-        """Return whether both try the same settings with the same options, on whatever corpus."""
+        """Return True if both try the same settings with the same options, on whatever corpus."""
         return (self.contenders, self.chains, self.given, self.epochs) == (
             other.contenders,
             other.chains,
@@ -190,7 +190,7 @@ class SearchPlan(NamedTuple):
 
 
 def is_search(folder: Path) -> bool:
-    """Return whether a folder holds a search."""
+    """Return True if a folder holds a search."""
     return is_file(folder / PLAN)
 
 

@@ -68,7 +68,7 @@ class Rung(NamedTuple):
     cells: tuple[Cell, ...]
 
     def is_done(self, cell: Cell, folder: Path) -> bool:
-        """Return whether a cell has been trained as far as this rung goes."""
+        """Return True if a cell has been trained as far as this rung goes."""
         path = cell.path(folder)
         if not is_run(path):
             return False
@@ -81,7 +81,7 @@ class Rung(NamedTuple):
 
 
 def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | None:
-    """Return the rung that is open, by the decisions so far; None where the last one is decided."""
+    """Return the rung that is open, by the decisions so far, or None if the last one is decided."""
     alive: Sequence[Contender] = plan.contenders
     epochs: float | None = plan.first
     last = plan.epochs is not None and plan.first >= plan.epochs
@@ -136,7 +136,7 @@ class Standing(NamedTuple):
     share_gained : callable (before, now)
         Share of the perplexity that separates two scores, of the scorer.
     gained : float or None
-        Share of the perplexity that the last doubling of its iterations took off; None where that is not
+        Share of the perplexity that the last doubling of its iterations took off, or None if that is not
         known.
     converged : bool
         Whether doubling its samples took off next to nothing.
@@ -252,12 +252,12 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
 
 
 def are_neighbours(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    """Return whether two places of the grid differ by one step of one option."""
+    """Return True if two places of the grid differ by one step of one option."""
     return sum(abs(i - j) for i, j in zip(a, b, strict=True)) == 1
 
 
 def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
-    """Return whether more rungs can change nothing.
+    """Return True if more rungs can change nothing.
 
     All who go on are then neighbours of the leader, or the scores of all have converged.
     """

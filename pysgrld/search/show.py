@@ -54,7 +54,7 @@ class SearchProgress(NamedTuple):
     records : sequence of mapping
         Rungs that are decided, as ``rungs.jsonl`` has them.
     rung : Rung or None
-        The one that is open; None where the last one is decided.
+        The one that is open, or None if the last one is decided.
     runs : tuple of ListedRun
         Runs that have begun.
     """
@@ -134,7 +134,7 @@ class SearchProgress(NamedTuple):
 
 
 def search_of(run: Path) -> Path | None:
-    """Return the folder of the search that a run belongs to; None where it belongs to none."""
+    """Return the folder of the search that a run belongs to, or None if it belongs to none."""
     folder = run.parent.parent
     return folder if is_search(folder) else None
 

@@ -51,7 +51,7 @@ class RunStore(ChainStore):
             self._failed = True
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses; None if that is not decided yet."""
+        """Return the numbers of the chains that the run uses, or None if that is not decided yet."""
         return self.parts.chosen()
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -83,7 +83,7 @@ def first_topics(
     stream, options, corpus, run_on
         As for `clusters_of_topics`.
     stop : StopFlag or None
-        Has the time limit of which a tenth is for short chains; None if all are trained in any case.
+        Has the time limit of which a tenth is for short chains, or None if all are trained in any case.
     note : callable (str)
         Told how training begins.
 

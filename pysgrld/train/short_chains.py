@@ -77,7 +77,7 @@ class ChainStore:
         """Store a chain as it is after an iteration."""
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses; None if that is not decided yet."""
+        """Return the numbers of the chains that the run uses, or None if that is not decided yet."""
         return None
 
     def choose(self, numbers: Sequence[int]) -> None:
