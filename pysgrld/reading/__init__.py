@@ -1,1 +1,1 @@
-"""A run, opened for reading: everything that is said of it."""
+"""Runs opened for reading: topics, intervals, scores, diagnosis, and inference."""

@@ -1,7 +1,7 @@
 """Comparison of chains: topics matched between them, R-hat and effective sample sizes.
 
-Everything is read from kept posterior samples; runs may be training meanwhile. `verdict` of
-`pysgrld.reading.diagnosis` says it in words, docs/diagnose.md what the numbers mean.
+All input comes from kept posterior samples; runs may be training meanwhile. `verdict` of
+`pysgrld.reading.diagnosis` writes the result in words, and docs/diagnose.md explains the numbers.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from pysgrld.run.identity import mismatch
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
-#: Top words of a topic whose probabilities are followed.
+#: Number of top words of a topic with probabilities that are followed.
 TOP = 10
 #: A topic has another's row in the second half of a chain if it is nearer to that one by this much.
 MOVED = 0.1
-#: Remark where topics are followed by top-word samples alone.
+#: Remark if topics are followed by top-word samples alone.
 _FEW_FULL = (
     f"fewer than {FEWEST} full samples are kept in common: nothing is told of topic weights and of "
     "what the chains predict"
@@ -55,13 +55,16 @@ class _Draws(NamedTuple):
     ----------
     chains : sequence of Results
     steps : dict of Path to list of int
-        Iterations of the samples of each chain that topics are followed by, as many of each.
+        Iterations of the samples of each chain by which topics are followed; equally many for each
+        chain.
     slim : bool
-        Whether these are top-word samples.
+        True if these are top-word samples.
     scored : dict of Path to list of int
-        Iterations whose full samples score documents: ``steps`` unless these are top-word samples.
+        Iterations of the full samples that score documents: ``steps`` unless these are top-word
+        samples.
     all : bool
-        Whether none was left out: topics are then matched by the means that are shown.
+        True if no sample was left out: topics are then matched by the posterior means that are
+        shown.
     held_out : HeldOut or None
         Documents that all chains are scored on.
     counted : callable
@@ -77,7 +80,7 @@ class _Draws(NamedTuple):
     counted: Callable[[], None]
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Return what was followed in each run with the chains of exact stages apart.
+        """Return the quantities followed in each run, with the chains of the Gibbs refinement apart.
 
         Parameters
         ----------
@@ -118,44 +121,44 @@ def diagnose(
     threads: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Diagnosis:
-    """Compare chains: which topics they share, and whether they have mixed.
+    """Compare chains: match their topics, and measure whether they have mixed.
 
-    Topics of the chains are matched one to one by the probability that they share; split R-hat and
-    effective sample sizes are those of rank-normalised draws. `verdict` says the findings in words,
-    docs/diagnose.md what they mean.
+    Topics of the chains are matched one to one by the probability that they have in common. Split
+    R-hat and effective sample sizes are computed from rank-normalised draws. `verdict` writes the
+    result in words; docs/diagnose.md explains the numbers.
 
     Parameters
     ----------
     *runs : str or path
-        Runs that differ in their chain or seed only, or folders of chains (``sgmc train
-        --chains``); none: the latest under ``./sgmc-runs``. One run alone is compared with itself,
-        its first half with its second.
+        Runs that differ only in their chain or seed, or folders of chains (``sgmc train
+        --chains``). By default the latest run under ``./sgmc-runs``. A single run is compared with
+        itself, its first half with its second.
     top : int
-        Top words of a topic whose probabilities are followed, at least 1.
+        Number of top words of a topic with probabilities that are followed, at least 1.
     layer : int
-        Layer of a deep model whose topics are compared, counted from 1, which is the lowest.
+        Layer of a deep model with the topics to compare, counted from 1, which is the lowest.
     burn_in : int
         Samples up to this iteration are left out.
     threads : int, optional
         Threads; by default as many as the process may use.
     tell : callable (done, total), optional
-        Called with the number of samples that are read, and of all.
+        Called with the number of samples read so far, and the number of all.
 
     Returns
     -------
     Diagnosis
-        Matched topics with their R-hat, or quantities that need no matching; how well each chain
-        predicts held-out documents; known faults of the sampler.
+        Matched topics with their R-hat, or quantities that need no matching; the score of each
+        chain on held-out documents; known faults of the sampler.
 
     Raises
     ------
     MissingInputError
-        If there is no such run, or there are fewer than four samples that all chains have kept.
+        If the run is missing, or the chains have fewer than four samples in common.
     MismatchError
         If the runs differ in more than chain and seed.
     UsageError
-        If two of them are the same chain, there is no such layer, or there are no posterior samples
-        because the algorithm is an approximation.
+        If two of them are the same chain, the layer does not exist, or the algorithm is an
+        approximation without posterior samples.
 
     References
     ----------
@@ -186,13 +189,13 @@ def compared(
         As of `diagnose`.
     """
     _check_same(chains)
-    at = chains[0].at(layer)
+    layer_index = chains[0].at(layer)
     while True:
-        common = _in_common(chains, burn_in, at)
+        common = _in_common(chains, burn_in, layer_index)
         try:
-            return _compare(chains, *common, not burn_in, top, at, tell)
+            return _compare(chains, *common, not burn_in, top, layer_index, tell)
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
-            if _in_common(chains, burn_in, at) == common:
+            if _in_common(chains, burn_in, layer_index) == common:
                 raise
 
 
@@ -206,17 +209,17 @@ def _check_same(chains: Sequence[Results]) -> None:
                 "from it: there are no samples to compare; train with an --algo that samples"
             )
     seen: dict[tuple[int, int], Results] = {}
-    had = {n: v for n, v in first.run.identity.fields.items() if n not in _OTHERS}
+    expected = {n: v for n, v in first.run.identity.fields.items() if n not in _OTHERS}
     for other in chains:
         fields = {n: v for n, v in other.run.identity.fields.items() if n not in _OTHERS}
-        if fields != had or other.vocabulary != first.vocabulary:
-            if fields == had:
-                fields, had = {"words": "others"}, {"words": "some"}
+        if fields != expected or other.vocabulary != first.vocabulary:
+            if fields == expected:
+                fields, expected = {"words": "others"}, {"words": "some"}
             raise MismatchError(
                 mismatch(
                     f"{first.path} and {other.path}: are not chains of one configuration and corpus; "
                     "only --seed and --chain-id may differ:",
-                    had,
+                    expected,
                     fields,
                 )
             )
@@ -229,32 +232,32 @@ def _check_same(chains: Sequence[Results]) -> None:
 
 
 def _in_common(
-    chains: Sequence[Results], burn_in: int, at: int
+    chains: Sequence[Results], burn_in: int, layer_index: int
 ) -> tuple[list[list[int]], bool, list[list[int]]]:
-    """Find the samples of each chain to be compared: their iterations, and those of full samples.
+    """Return the samples to compare: iterations, True for top-word samples, and full-sample iterations.
 
-    They are those that all chains have kept, of exact stages, which begin at different iterations, as
-    many of each. In the middle is whether they are top-word samples, which are compared where more of
-    them are kept in common; they have the lowest layer alone.
+    The iterations are common to all chains. Gibbs refinements begin at different iterations, so the
+    first ones of each chain are taken, equally many. Top-word samples are compared if more of them
+    than of the full samples are common; they have the lowest layer alone.
     """
     exact = all(chain.fitted.exact for chain in chains)
 
     def common(*, slim: bool) -> list[list[int]]:
-        kept = [[s for s in chain.kept(slim=slim) if s > burn_in] for chain in chains]
+        kept_steps = [[s for s in chain.kept(slim=slim) if s > burn_in] for chain in chains]
         if exact:
-            return [steps[: min(map(len, kept))] for steps in kept]
-        return [sorted(set.intersection(*map(set, kept)))] * len(chains)
+            return [steps[: min(map(len, kept_steps))] for steps in kept_steps]
+        return [sorted(set.intersection(*map(set, kept_steps)))] * len(chains)
 
     full = common(slim=False)
-    if at == 0:
+    if layer_index == 0:
         slim = common(slim=True)
         if len(slim[0]) >= FEWEST and len(slim[0]) > len(full[0]):
             return slim, True, full
     if len(full[0]) < FEWEST:
-        each = ", ".join(f"{r.path.name} {len(r.kept())}" for r in chains)
+        counts = ", ".join(f"{r.path.name} {len(r.kept())}" for r in chains)
         who = "it has kept" if len(chains) == 1 else "the chains have kept in common"
         raise MissingInputError(
-            f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({each}): at least "
+            f"{chains[0].path}: {who} {plural(len(full[0]), 'posterior sample')} ({counts}): at least "
             f"{FEWEST} are needed, better 100; train longer, with --samples above 0"
         )
     return full, False, full
@@ -267,14 +270,14 @@ def _compare(
     full: list[list[int]],
     all_of_them: bool,
     top: int,
-    at: int,
+    layer_index: int,
     tell: Callable[[int, int], None],
 ) -> Diagnosis:
     """Compare the draws of the iterations that `_in_common` found, topics of a layer counted from 0."""
     first = chains[0]
     fitted, notes = first.fitted, []
-    there = is_folder(first.path / "holdout")
-    if not there:
+    is_scored = is_folder(first.path / "holdout")
+    if not is_scored:
         notes.append(
             "the runs hold no documents out: nothing is told of topic weights and of what "
             "the chains predict"
@@ -286,12 +289,12 @@ def _compare(
         )
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)
-        there, full = False, [[] for _ in chains]
+        is_scored, full = False, [[] for _ in chains]
     # topics are read twice, to match and to follow them; a pass over full samples scores documents, too
     passes = 1 if fitted.likeness is None else 2
     total = len(chains) * (passes * len(steps[0]) + (len(full[0]) if slim else 0))
     done = itertools.count(1)
-    held_out = first.held_out() if there else None
+    held_out = first.held_out() if is_scored else None
     followed, scored = (
         dict(zip((c.path for c in chains), part, strict=True)) for part in (steps, full)
     )
@@ -301,7 +304,7 @@ def _compare(
     if fitted.likeness is None:
         compared = _follow_quantities(draws)
     else:
-        compared = _match_topics(draws, fitted.likeness, top, at)
+        compared = _match_topics(draws, fitted.likeness, top, layer_index)
     traces = prediction = None
     if not notes:
         traces = compared.log_probability
@@ -315,15 +318,15 @@ def _compare(
         # no checkpoint may have been written yet: samples may be there all the same
         with contextlib.suppress(CheckpointError):
             contraction = fitted.contraction(compared.shares)
-    kept = [chain.kept(slim=slim) for chain in chains]
+    kept_steps = [chain.kept(slim=slim) for chain in chains]
     return Diagnosis(
         runs=tuple(chain.path for chain in chains),
         algo=first.options.algo,
         model=first.options.model,
-        layer=at + 1,
+        layer=layer_index + 1,
         iterations=tuple(steps[0]),
-        kept=tuple(map(len, kept)),
-        last=tuple(map(max, kept)),
+        kept=tuple(map(len, kept_steps)),
+        last=tuple(map(max, kept_steps)),
         topics=compared.topics,
         prediction=prediction,
         moved=compared.moved,
@@ -346,11 +349,13 @@ def _compare(
 # ---- topics that are matched
 
 
-def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Compared:
+def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int) -> _Compared:
     """Match the topics of all chains, and follow their weights and top words over the draws."""
     chains = draws.chains
-    halves = [_halves(chain, draws, at) for chain in chains]  # each (2, K, V)
-    means = _means(chains, halves, at) if draws.all else [pair.mean(axis=0) for pair in halves]
+    halves = [_halves(chain, draws, layer_index) for chain in chains]  # each: (2, K, V)
+    means = (
+        _means(chains, halves, layer_index) if draws.all else [pair.mean(axis=0) for pair in halves]
+    )
     matched = match(means, likeness)
     order, least, overlaps = matched.rows, matched.common.min(axis=(0, 1)), matched.common[0]
     if len(chains) == 1:  # what each topic has in common in its two halves
@@ -363,7 +368,8 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Comp
         moved.append(int(np.count_nonzero(gain > MOVED)))
     words = np.argsort(-means[0], axis=1, kind="stable")[:, :top]
     series = [
-        _follow(chain, draws, at, words, rows) for chain, rows in zip(chains, order, strict=True)
+        _follow(chain, draws, layer_index, words, rows)
+        for chain, rows in zip(chains, order, strict=True)
     ]
     probability, weight, log_probability = map(np.stack, zip(*series, strict=True))
     of_words = convergence(draws.apart(probability))
@@ -392,21 +398,26 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, at: int) -> _Comp
     return _Compared(topics, (), tuple(moved), log_probability, shares)
 
 
-def _means(chains: Sequence[Results], halves: Sequence[Floats], at: int) -> Sequence[Floats]:
-    """Return the mean topics of all chains, (K, V): those that are shown, unless one has none yet."""
+def _means(
+    chains: Sequence[Results], halves: Sequence[Floats], layer_index: int
+) -> Sequence[Floats]:
+    """Return the mean topics of all chains, (K, V): the posterior means, if all chains have one."""
     with contextlib.suppress(CheckpointError):
         if all(chain.fitted.mean is not None for chain in chains):
-            return [np.ascontiguousarray(c.phi(at)[:, : c.fitted.layers[at]].T) for c in chains]
+            return [
+                np.ascontiguousarray(c.phi(layer_index)[:, : c.fitted.layers[layer_index]].T)
+                for c in chains
+            ]
     return [pair.mean(axis=0) for pair in halves]
 
 
-def _halves(chain: Results, draws: _Draws, at: int) -> Floats:
+def _halves(chain: Results, draws: _Draws, layer_index: int) -> Floats:
     """Average the topics of a chain over the first and the second half of the draws, (2, K, V).
 
     Rows sum to 1. Of top-word samples it is the average of the words that they have.
     """
     steps = draws.steps[chain.path]
-    half, k = len(steps) // 2, chain.fitted.layers[at]
+    half, k = len(steps) // 2, chain.fitted.layers[layer_index]
     means = np.empty((2, k, len(chain.vocabulary)), np.float32)
     rows = np.arange(k)[:, None]
     for mean, part in zip(means, (steps[:half], steps[half:]), strict=True):
@@ -416,7 +427,7 @@ def _halves(chain: Results, draws: _Draws, at: int) -> Floats:
                 sample = chain.read_slim(step)
                 total[rows, sample["words"]] += sample["phi"]
             else:
-                total += chain.rows_of(step, at)
+                total += chain.rows_of(step, layer_index)
             draws.counted()
         if draws.slim:
             total /= total.sum(axis=1, keepdims=True)
@@ -427,7 +438,7 @@ def _halves(chain: Results, draws: _Draws, at: int) -> Floats:
 
 
 def _follow(
-    chain: Results, draws: _Draws, at: int, words: Int64s, rows: Int64s
+    chain: Results, draws: _Draws, layer_index: int, words: Int64s, rows: Int64s
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Follow the topics ``rows`` of a chain over its draws.
 
@@ -444,16 +455,16 @@ def _follow(
     probability = np.empty((len(steps), *words.shape))
     weight, log_probability = np.full((n, k), np.nan), np.full(n, np.nan)
     if draws.slim:
-        own = np.empty_like(words)
-        own[rows] = words
+        chain_words = np.empty_like(words)
+        chain_words[rows] = words
         for i, step in enumerate(steps):
-            probability[i] = chain.words_at(step, own, at, slim=True)[0][rows]
+            probability[i] = chain.words_at(step, chain_words, layer_index, slim=True)[0][rows]
             draws.counted()
     for i, (sample, scorer, value) in enumerate(_scored(chain, draws)):
         if not draws.slim:
-            probability[i] = chain.fitted.rows_of(sample, at)[rows[:, None], words]
+            probability[i] = chain.fitted.rows_of(sample, layer_index)[rows[:, None], words]
         log_probability[i] = value
-        shares = None if scorer is None else scorer.shares(at)
+        shares = None if scorer is None else scorer.shares(layer_index)
         if shares is not None:
             weight[i] = shares[rows]
     return probability, weight, log_probability
@@ -468,7 +479,7 @@ def _scored(
     ------
     sample : mapping of str to array
     scorer : Scorer or None
-        What has scored it; None without held-out documents.
+        The scorer after this sample, or None without held-out documents.
     log_probability : float
         Mean of a held-out token or document; NaN without them.
     """
@@ -491,12 +502,12 @@ def _follow_quantities(draws: _Draws) -> _Compared:
     values: list[list[float]] = []
     for chain in draws.chains:
         fitted = chain.fitted
-        each = [
+        draws_of_chain = [
             (fitted.quantities(fitted.draw_of(sample), draws.held_out), value)
             for sample, _, value in _scored(chain, draws)
         ]
-        rows.append([quantities for quantities, _ in each])
-        values.append([value for _, value in each])
+        rows.append([quantities for quantities, _ in draws_of_chain])
+        values.append([value for _, value in draws_of_chain])
     names = list(rows[0][0])
     series = np.array([[[row[name] for name in names] for row in chain] for chain in rows])
     measured, titles = convergence(series), draws.chains[0].fitted.titles

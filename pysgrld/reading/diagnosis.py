@@ -1,6 +1,6 @@
 """The result of a comparison of chains, `Diagnosis`, and its meaning in sentences, `verdict`.
 
-docs/diagnose.md says what the numbers mean. `pysgrld.reading.compare_chains` computes them.
+docs/diagnose.md explains the numbers. `pysgrld.reading.compare_chains` computes them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MIXED = 1.1
 ENOUGH = 400
 #: Langevin steps that contract by more than this do not converge.
 STABLE = 2.0
-#: Samples of each chain below which nothing is said of whether it still drifts.
+#: Fewest samples of each chain for a statement on whether it still drifts.
 FEW = 50
 #: A chain is called short that ends before this share of the longest.
 SHORT = 0.7
@@ -44,7 +44,7 @@ class Measure(NamedTuple):
     Attributes
     ----------
     rhat : float
-        Rank-normalised split R-hat; NaN of what never changes.
+        Rank-normalised split R-hat; NaN if the quantity never changes.
     ess_bulk, ess_tail : float
         Effective sample sizes, in the middle of the distribution and in its 5 % tails.
     """
@@ -54,17 +54,21 @@ class Measure(NamedTuple):
     ess_tail: float
 
     @classmethod
-    def at(cls, found: Convergence, at: int | tuple[int, int]) -> Measure:
+    def at(cls, convergence: Convergence, index: int | tuple[int, int]) -> Measure:
         """Return the values of one of several quantities.
 
         Parameters
         ----------
-        found : Convergence
+        convergence : Convergence
             Of all of them.
-        at : int or tuple of int
-            Its index in the arrays of ``found``.
+        index : int or tuple of int
+            Index of the quantity in the arrays of ``convergence``.
         """
-        return cls(float(found.rhat[at]), float(found.bulk[at]), float(found.tail[at]))
+        return cls(
+            float(convergence.rhat[index]),
+            float(convergence.bulk[index]),
+            float(convergence.tail[index]),
+        )
 
 
 class Quantity(NamedTuple):
@@ -94,20 +98,20 @@ class MatchedTopic(NamedTuple):
     counterparts : tuple of int
         Rows of the topic in every chain, the first one's too.
     overlap : float
-        Probability that the mean topics of the two least similar chains have in common: 1 where
-        they are the same, 0 where they share no word. Of one chain: that of its two halves.
+        Probability that the mean topics of the two least similar chains have in common: 1 if they
+        are the same, 0 if they share no word. For one chain: the overlap of its two halves.
     overlaps : tuple of float
-        What the first chain's mean topic has in common with its counterpart in each chain; 1 in the
-        first.
+        Overlap of the first chain's mean topic with its counterpart in each chain; 1 in the first.
     weight : tuple of float
-        Mean share of the held-out documents' tokens in each chain; empty where there are none.
+        Mean share of the held-out documents' tokens in each chain; empty without held-out
+        documents.
     weight_measure : Measure or None
-        How that share has mixed.
+        R-hat and effective sample sizes of that share.
     words : tuple of TopWord
         Top words of the first chain's topic, the first first.
     found : int
-        Chains that found it: the most that there are, the first among them, of which any two have
-        `SAME` of the topic in common.
+        Number of chains that found it: the size of the largest set of chains, the first included,
+        in which any two have `SAME` of the topic in common.
     """
 
     id: int
@@ -121,7 +125,7 @@ class MatchedTopic(NamedTuple):
 
     @property
     def rhat(self) -> float:
-        """The greatest R-hat of the weight and of the top words; NaN where none of them ever changes."""
+        """The greatest R-hat of the weight and of the top words; NaN if none of them ever changes."""
         return float(np.fmax.reduce([m.rhat for m in self.measures], initial=math.nan))
 
     @property
@@ -132,9 +136,9 @@ class MatchedTopic(NamedTuple):
 
     @property
     def measures(self) -> list[Measure]:
-        """How the weight, where it is known, and the top words have mixed."""
-        own = [] if self.weight_measure is None else [self.weight_measure]
-        return own + [word.measure for word in self.words]
+        """R-hat and effective sample sizes of the weight, if known, and of the top words."""
+        measures = [] if self.weight_measure is None else [self.weight_measure]
+        return measures + [word.measure for word in self.words]
 
 
 class Prediction(NamedTuple):
@@ -156,7 +160,7 @@ class Prediction(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """The result of `diagnose`: what a comparison of chains has found.
+    """The result of `diagnose`, a comparison of chains.
 
     Attributes
     ----------
@@ -164,48 +168,48 @@ class Diagnosis(NamedTuple):
         Folders of the runs, one for each chain.
     algo, model : str
     layer : int
-        Layer whose topics are compared, counted from 1.
+        Layer of the compared topics, counted from 1.
     iterations : tuple of int
-        The iterations whose samples are compared: those that all chains have kept.
+        Iterations of the compared samples, common to all chains.
     kept, last : tuple of int
         Kept samples of each chain, and the iteration of the last of them.
     topics : tuple of MatchedTopic
-        In the order of the first chain's rows; none where topics cannot be matched.
+        In the order of the first chain's rows; empty if topics cannot be matched.
     prediction : Prediction or None
-        None without held-out documents, or where chains hold out different ones.
+        None without held-out documents, or if chains hold out different ones.
     moved : tuple of int
-        In each chain, the number of topics that have another topic's row in its second half. Where it
+        In each chain, the number of topics that have another topic's row in its second half. If it
         is 0, rows of the chain's samples are the same topics throughout.
     noise : float or None
-        How much minibatch noise inflates the variance of draws given the counts, at the last iteration
-        compared: 1 for exact samplers, None where it is not known.
+        Factor by which minibatch noise inflates the variance of draws given the counts, at the last
+        compared iteration: 1 for exact samplers, None if unknown.
     contraction : tuple of float
-        Of ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the share of a
-        deviation that a step takes away, where s_k is the scale of its unnormalised topic; steps are
+        For ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the share of
+        a deviation that a step takes away; s_k is the scale of the unnormalised topic. Steps are
         stable below 2. Empty for other samplers.
     slow_tails : bool
-        Whether the sampler hardly moves the words that a topic does not use.
+        True if the sampler hardly moves the words that a topic does not use.
     traces : Doubles or None
         Log probability of each draw, (chains, draws), as `Prediction` has its mean.
     notes : tuple of str
         Remarks on what could not be compared.
     quantities : tuple of Quantity
-        Quantities that are compared where topics cannot be matched.
+        Quantities to compare if topics cannot be matched.
     noun : str
         Name of a topic in sentences: "topic", or "component".
     unit : {"token", "document"}
         Unit of prediction: held-out tokens given the rest of their documents, or documents.
     faithful : bool
-        Whether draws vary as the posterior does, as far as is known.
+        True if draws vary as the posterior does, according to present knowledge.
     remedy : str or None
-        Options of training at which they would, or None if that is not known.
+        Training options with which draws would vary as the posterior does, or None if unknown.
     slim : bool
-        Whether topics are followed by top-word samples: by the most probable words of each.
+        True if topics are followed by top-word samples: by the most probable words of each.
     traced : tuple of int
-        The iterations of `traces`: those of full samples.
+        Iterations of `traces`, from full samples.
     exact_sweeps : int
-        Sweeps of the exact chains that draws are of, which are compared with each other; 0 where they are
-        of training.
+        Sweeps of the Gibbs refinement from which the compared draws come; 0 if they come from
+        training.
     """
 
     runs: tuple[Path, ...]
@@ -238,7 +242,7 @@ class Diagnosis(NamedTuple):
         return len(self.runs)
 
     def __repr__(self) -> str:
-        """Show what was compared, and a line for each of the first topics, by overlap."""
+        """Show the compared runs, and a line for each of the first topics, by overlap."""
         names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
         lines = [
             f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
@@ -273,14 +277,14 @@ def is_shared(topic: MatchedTopic) -> bool:
     return topic.overlap >= SAME
 
 
-def is_mixed(found: MatchedTopic | Measure) -> bool:
+def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     """Return True if R-hat is below `MIXED`: of a quantity, or of a topic's weight and all its top words.
 
     Parameters
     ----------
-    found : MatchedTopic or Measure
+    quantity : MatchedTopic or Measure
     """
-    return not found.rhat >= MIXED  # NaN is the R-hat of what never changes
+    return not quantity.rhat >= MIXED  # NaN is the R-hat of a quantity that never changes
 
 
 class Judgement(NamedTuple):
@@ -291,7 +295,7 @@ class Judgement(NamedTuple):
 
 
 def verdict(d: Diagnosis) -> list[str]:
-    """Return in plain words where the chains agree, where they do not, and what to do.
+    """Return a verdict in plain words: the agreement of the chains, and the advice.
 
     Parameters
     ----------
@@ -317,42 +321,42 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     several, advice = d.chains > 1, _advice(d)
     sure = [topic for topic in d.topics if is_shared(topic)]
     if d.topics:
-        said = [Judgement(len(sure) == len(d.topics), _same(d))]
+        result = [Judgement(len(sure) == len(d.topics), _same(d))]
     else:
         mixed = all(is_mixed(q.measure) for q in d.quantities)
-        said = [] if _untold(d) else [Judgement(mixed, _quantities(d))]
+        result = [] if _untold(d) else [Judgement(mixed, _quantities(d))]
     untold = _untold(d)
     if sure and not untold:
         parts = "chains" if several else "exact chains" if d.exact_sweeps else "two halves"
-        said.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, parts)))
+        result.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, parts)))
     if d.prediction is not None and not untold:
-        said.append(Judgement(is_mixed(d.prediction.measure), _prediction(d)))
-    said.append(Judgement(advice.good, advice.sentence))
+        result.append(Judgement(is_mixed(d.prediction.measure), _prediction(d)))
+    result.append(Judgement(advice.good, advice.sentence))
     if not several:
         alone = (
             f"One chain cannot tell whether another would have found other {d.noun}s: here its first "
             "half is compared with its second. Train several: the command that made it, with --chains 4."
         )
-        said.append(Judgement(None, alone))
+        result.append(Judgement(None, alone))
     if sum(d.moved):
         moved = (
             f"{plural(sum(d.moved), 'topic')} changed places within a chain: figures of these compare "
             "what is not the same."
         )
-        said.append(Judgement(False, moved))
-    said += [Judgement(False, sentence) for sentence in _sampler(d)]
+        result.append(Judgement(False, moved))
+    result += [Judgement(False, sentence) for sentence in _sampler(d)]
     if not d.exact_sweeps and d.iterations[-1] < SHORT * max(d.last):
         short = (
             f"The shortest chain ends at iteration {min(d.last):,}, and the longest at "
             f"{max(d.last):,}: what is later than the shortest is left out. Let it catch up, or leave "
             "it out."
         )
-        said.append(Judgement(None, short))
-    return [*said, *(Judgement(None, f"{note[0].upper()}{note[1:]}.") for note in d.notes)]
+        result.append(Judgement(None, short))
+    return [*result, *(Judgement(None, f"{note[0].upper()}{note[1:]}.") for note in d.notes)]
 
 
 def longer(d: Diagnosis) -> list[str]:
-    """Return the commands that train the chains for twice as long, where `verdict` advises that.
+    """Return the commands that train the chains for twice as long, if `verdict` advises that.
 
     Parameters
     ----------
@@ -362,55 +366,55 @@ def longer(d: Diagnosis) -> list[str]:
     Returns
     -------
     list of str
-        One for a folder of chains, or one for each run; none where more iterations are not what helps.
+        One for a folder of chains, or one for each run; empty if more iterations would not help.
     """
     if not _advice(d).longer:
         return []
     folders = {run.parent for run in d.runs}
     whole = len(folders) == 1 and set(chains_of(folder := folders.pop())) == set(d.runs)
     named = [folder] if whole else d.runs
-    more = f"--iterations {2 * max(d.last)}"
+    option = f"--iterations {2 * max(d.last)}"
     if d.exact_sweeps:
-        more = f"--exact-sweeps {max(ENOUGH_SWEEPS, 2 * d.exact_sweeps)}"
-    return [f"sgmc train --resume {shlex.quote(str(run))} {more}" for run in named]
+        option = f"--exact-sweeps {max(ENOUGH_SWEEPS, 2 * d.exact_sweeps)}"
+    return [f"sgmc train --resume {shlex.quote(str(run))} {option}" for run in named]
 
 
 def _untold(d: Diagnosis) -> bool:
     """Return True if there are too few draws for any R-hat."""
-    found = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
+    rhats = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
     if d.prediction is not None:
-        found.append(d.prediction.measure.rhat)
-    return len(d.iterations) < FEW and all(map(math.isnan, found))
+        rhats.append(d.prediction.measure.rhat)
+    return len(d.iterations) < FEW and all(map(math.isnan, rhats))
 
 
 def _same(d: Diagnosis) -> str:
-    others = [topic for topic in d.topics if not is_shared(topic)]
-    k, n = len(d.topics), len(d.topics) - len(others)
+    differing = [topic for topic in d.topics if not is_shared(topic)]
+    k, n = len(d.topics), len(d.topics) - len(differing)
     where = "in both halves of the chain" if d.chains == 1 else f"in {all_of(d.chains, 'chains')}"
     common = f"at least {100 * SAME:.0f} % of their probability in common"
-    if not others:
+    if not differing:
         which = f"All {k} topics are" if k > 1 else "The one topic is"
         return f"{which} the same {where}, with {common}."
     if not n:
         return f"None of the {k} topics is the same {where}: none has {common}."
-    listed = ", ".join(str(t.id) for t in sorted(others, key=lambda t: t.id)[:LISTED])
-    more = f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
+    listed = ", ".join(str(t.id) for t in sorted(differing, key=lambda t: t.id)[:LISTED])
+    omitted = f" and {len(differing) - LISTED} more" if len(differing) > LISTED else ""
     return (
         f"{n} of {k} topics {'is' if n == 1 else 'are'} the same {where}, with {common}; "
-        f"{len(others)} {'is' if len(others) == 1 else 'are'} not: {listed}{more}."
+        f"{len(differing)} {'is' if len(differing) == 1 else 'are'} not: {listed}{omitted}."
     )
 
 
 def _quantities(d: Diagnosis) -> str:
     nouns = f"{d.noun.capitalize()}s"
-    others = [q.title for q in d.quantities if not is_mixed(q.measure)]
-    what = f"R-hat below {MIXED:g}"
-    if others:
+    unmixed = [q.title for q in d.quantities if not is_mixed(q.measure)]
+    criterion = f"R-hat below {MIXED:g}"
+    if unmixed:
         return (
             f"{nouns} differ from draw to draw and are not matched. Of what every draw has, "
-            f"{len(d.quantities) - len(others)} of {len(d.quantities)} quantities "
-            f"{'has' if len(d.quantities) - len(others) == 1 else 'have'} mixed ({what}); not: "
-            f"{'; '.join(others)}."
+            f"{len(d.quantities) - len(unmixed)} of {len(d.quantities)} quantities "
+            f"{'has' if len(d.quantities) - len(unmixed) == 1 else 'have'} mixed ({criterion}); not: "
+            f"{'; '.join(unmixed)}."
         )
     least = min(
         (
@@ -420,35 +424,35 @@ def _quantities(d: Diagnosis) -> str:
         ),
         default=math.nan,
     )
-    worth = f"the draws are worth {least:,.0f} independent ones or more"
+    size = f"the draws are worth {least:,.0f} independent ones or more"
     if least < ENOUGH:
-        worth += f", where {ENOUGH} make intervals reliable"
+        size += f", where {ENOUGH} make intervals reliable"
     return (
         f"{nouns} differ from draw to draw and are not matched. All that every draw has has mixed "
-        f"({what}); {worth}."
+        f"({criterion}); {size}."
     )
 
 
 def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     mixed = [topic for topic in sure if is_mixed(topic)]
-    what = f"R-hat of weight and top words below {MIXED:g}"
+    criterion = f"R-hat of weight and top words below {MIXED:g}"
     left_out = "intervals of one chain leave that out, those of all together allow for it"
     if parts == "exact chains":
         left_out = "intervals are of all four, and allow for it"
     if not mixed:
         return (
-            f"Of the topics that are the same none has mixed ({what}): the {parts} agree on what they "
-            f"are about, not on their numbers. {left_out[:1].upper()}{left_out[1:]}."
+            f"Of the topics that are the same none has mixed ({criterion}): the {parts} agree on what "
+            f"they are about, not on their numbers. {left_out[:1].upper()}{left_out[1:]}."
         )
     least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
-    worth = f"the draws of each are worth {least:,.0f} independent ones or more"
+    size = f"the draws of each are worth {least:,.0f} independent ones or more"
     if least < ENOUGH:
-        worth += f", where {ENOUGH} make intervals reliable"
+        size += f", where {ENOUGH} make intervals reliable"
     if len(mixed) == len(sure):
-        return f"Of the topics that are the same all have mixed ({what}); {worth}."
+        return f"Of the topics that are the same all have mixed ({criterion}); {size}."
     return (
         f"Of the topics that are the same {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
-        f"({what}; {worth}); of the other {len(sure) - len(mixed)} the numbers differ between "
+        f"({criterion}; {size}); of the other {len(sure) - len(mixed)} the numbers differ between "
         f"{parts.removeprefix('two ')} by more than within them: {left_out}."
     )
 
@@ -457,25 +461,25 @@ def _prediction(d: Diagnosis) -> str:
     assert d.prediction is not None
     least, most = min(d.prediction.log_probability), max(d.prediction.log_probability)
     rhat = d.prediction.measure.rhat
-    said = f"Held-out documents: R-hat of their log probability is {rhat:.2f}; "
+    opening = f"Held-out documents: R-hat of their log probability is {rhat:.2f}; "
     if not rhat >= MIXED:
-        return said + f"{'the chains' if d.chains > 1 else 'both halves'} predict alike."
+        return opening + f"{'the chains' if d.chains > 1 else 'both halves'} predict alike."
     if d.chains == 1:
-        return said + "the two halves of the chain do not predict alike."
+        return opening + "the two halves of the chain do not predict alike."
     if d.unit == "document":
-        return said + (
+        return opening + (
             "the chains do not predict alike. Minus the log density of a document is "
             f"{-most:,.3f} in the best chain and {-least:,.3f} in the worst."
         )
     worst, best = math.exp(-least), math.exp(-most)
-    return said + (
+    return opening + (
         f"the chains do not predict alike. A draw's perplexity is {best:,.1f} in the best chain and "
         f"{worst:,.1f} in the worst, {100 * (worst / best - 1):.1f} % apart."
     )
 
 
 class _Advice(NamedTuple):
-    """The sentence that says what to do, whether that is to train longer, and whether all is well."""
+    """Advice in one sentence, with a flag for training longer and one for a good result."""
 
     sentence: str
     longer: bool = False
@@ -544,29 +548,29 @@ def _advice(d: Diagnosis) -> _Advice:
 
 
 def _sampler(d: Diagnosis) -> list[str]:
-    said = []
+    remarks = []
     if d.noise is not None and d.noise > QUIET:
-        beside = f", about {wider(d.noise):.2g} times the posterior's" if d.topics else ""
-        said.append(
+        widening = f", about {wider(d.noise):.2g} times the posterior's" if d.topics else ""
+        remarks.append(
             f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
-            f"given the counts{beside}: use averages, as single draws and intervals vary too much. "
+            f"given the counts{widening}: use averages, as single draws and intervals vary too much. "
             "Chains that agree do not make intervals right; "
             f"{d.remedy} does, in a run that mixes more slowly."
         )
     elif d.noise is not None and not d.faithful:
-        said.append(
+        remarks.append(
             "With as little minibatch noise as here means of topics may be off by more than the "
             f"posterior's width: intervals are credible with {d.remedy}."
         )
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)
-        said.append(
+        remarks.append(
             f"Steps of {d.algo} are too large for {plural(n, 'topic')}: h (N_k + V eta) / s_k is up to "
             f"{max(d.contraction):.3g}, and stable below 2. Use a smaller --step-size."
         )
     if d.slow_tails:
-        said.append(
+        remarks.append(
             "Mirrored Langevin hardly moves the words that a topic does not use: what is told here is "
             "of the words that it does."
         )
-    return said
+    return remarks

@@ -12,7 +12,7 @@ from pysgrld.evaluate.matching import SAME
 from pysgrld.reading.diagnosis import LOG_OF, MIXED, Diagnosis
 from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, write_png
 
-#: Colours of what is as it should be, and of what is not.
+#: Colours of good values, and of bad ones.
 GOOD, BAD = COLOURS[2], COLOURS[0]
 #: R-hat is drawn up to here.
 GREATEST = 4.0
@@ -101,11 +101,11 @@ def _rhats(axes: Any, d: Diagnosis) -> None:
     }
     bins = np.geomspace(0.99, GREATEST, 40)
     for (name, values), colour in zip(parts.items(), ("#bbbbbb", GOOD), strict=True):
-        known = np.array(values)[~np.isnan(values)]
-        if len(known):
-            share = np.full(len(known), 100 / len(known))
+        values_known = np.array(values)[~np.isnan(values)]
+        if len(values_known):
+            share = np.full(len(values_known), 100 / len(values_known))
             axes.hist(
-                np.minimum(known, GREATEST),
+                np.minimum(values_known, GREATEST),
                 bins=bins,
                 weights=share,
                 label=name,

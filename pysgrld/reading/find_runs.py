@@ -1,4 +1,4 @@
-"""Runs found: the one that a person means, opened for reading, and all those in a folder, listed."""
+"""Find the run that a person means and open it for reading; list the runs of a folder."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _END = 1 << 16
 
 
 def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
-    """Find the folder of the run that a person means: a folder, a name under ``root``, or the latest.
+    """Return the folder of the run that a person means: a folder, a name under ``root``, or the latest.
 
-    Of a folder of chains it is that of the first one, unless ``chains`` are wanted: then it is the
-    folder of them all.
+    For a folder of chains return the folder of the first chain, or with ``chains`` the folder of
+    all.
 
     Raises
     ------
     MissingInputError
-        If there is no such run.
+        If the run is missing.
     """
     if name is None:
         path = latest_run(root)
@@ -54,7 +54,7 @@ def open_run(
     *,
     these: bool = False,
 ) -> Results:
-    """Open the run that a person means: of a folder of chains all that have a checkpoint, as one.
+    """Open the run that a person means; open the chains with a checkpoint in a folder of chains as one.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ def open_run(
     reading : mapping, optional
         As `Results` has it.
     missing : callable, optional
-        Told in a line of every chain that is left out.
+        Called with a line for every chain that is left out.
     these : bool
         As `Results` has it.
 
     Raises
     ------
     MissingInputError
-        If there is no such run, or it cannot be read.
+        If the run is missing, or cannot be read.
     CheckpointError
         If no chain of a folder has a checkpoint that can be read.
     """
@@ -89,26 +89,26 @@ def open_chains(
     *,
     these: bool = False,
 ) -> list[Results]:
-    """Open the chains, by number, of the run that a person means: those that have a checkpoint.
+    """Open the chains, by number, of the run that a person means, if they have a checkpoint.
 
     Parameters
     ----------
     name, threads, reading
         As `open_run` has them.
     missing : callable, optional
-        Told in a line of every chain that is left out.
+        Called with a line for every chain that is left out.
     these : bool
         As `Results` has it.
 
     Raises
     ------
     MissingInputError
-        If there is no such run, or it cannot be read.
+        If the run is missing, or cannot be read.
     CheckpointError
         If no chain has a checkpoint that can be read.
     """
     folder = find_folder(None if name is None else str(name), chains=True)
-    found, refused = [], {}
+    chains, refused = [], {}
     for path in chains_of(folder) or [folder]:
         results = Results(path, threads, reading, these=these)
         try:
@@ -116,36 +116,38 @@ def open_chains(
         except CheckpointError as error:
             refused[path.name] = error
         else:
-            found.append(results)
-    if not found:
+            chains.append(results)
+    if not chains:
         raise next(iter(refused.values()))
     for name in refused:
         missing(f"{name}: has no checkpoint that can be read, and is left out")
-    return found
+    return chains
 
 
 class ListedRun(NamedTuple):
-    """A run as a list has it.
+    """A run as a list shows it.
 
     Attributes
     ----------
     path : Path
     model, algo, corpus : str
-        Empty where the run cannot be read.
+        Empty if the run cannot be read.
     topics : tuple of int
-        Of each layer; empty where their number is not chosen.
+        Number of topics of each layer; empty if it is not chosen by the user.
     documents : int
         Documents that it trains on.
     state : str
-        Of ``status.json``: running, interrupted, finished or failed; damaged where it cannot be read.
+        From ``status.json``: running, interrupted, finished or failed; damaged if it cannot be
+        read.
     iteration : int
         Iterations done.
     score : float or None
-        The newest on held-out documents, of the average or else of the current topics, if any.
+        The newest score on held-out documents, of the average or else of the current topics, if
+        any.
     kind : Score or None
-        What that score is.
+        The kind of that score.
     problem : str
-        Why it cannot be read; empty where it can.
+        The reason why the run cannot be read; empty if it can.
     """
 
     path: Path
@@ -162,15 +164,18 @@ class ListedRun(NamedTuple):
 
     @property
     def shown_score(self) -> str:
-        """Format the name of the score and its value, with a dash where there is none."""
+        """Format the name of the score and its value, or a dash if the run has no score."""
         if self.score is None or self.kind is None:
             return "-"
         return f"{self.kind.title} {self.kind.show(self.score)}"
 
     def record(self) -> dict[str, Any]:
         """Return all by name, for JSON."""
-        found = self._asdict() | {"kind": self.kind and self.kind.name, "topics": list(self.topics)}
-        return found | {"problem": self.problem or None}
+        record = self._asdict() | {
+            "kind": self.kind and self.kind.name,
+            "topics": list(self.topics),
+        }
+        return record | {"problem": self.problem or None}
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
@@ -210,7 +215,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
-    """Yield the runs of a folder, the chains in folders of it, and those of searches, by number."""
+    """Yield the runs of a folder, the chains in folders of it, and the runs of searches, by number."""
     paths = sorted(
         list_folder(folder) if is_folder(folder) else (),
         key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],
@@ -219,9 +224,9 @@ def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
         try:
             if is_run(path):
                 yield path
-            elif found := chains_of(path):
-                yield from found
+            elif chains := chains_of(path):
+                yield from chains
             elif searches and is_folder(path) and not path.name.startswith("."):
                 yield from _runs_in(path, searches=False)
-        except MissingInputError:  # the list says why it cannot be read
+        except MissingInputError:  # the list has the reason why it cannot be read
             yield path

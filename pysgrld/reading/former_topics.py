@@ -59,8 +59,8 @@ class FormerTopics(NamedTuple):
     parent : mapping
         The record of the former run in ``config.json``.
     overlaps : (K,) float64
-        Probability that each topic has in common with its former self. What it has on words that the
-        former run lacked is not in common.
+        Probability that each topic has in common with its former self. Its probability of words
+        that the former run lacked does not count.
     """
 
     run: Path
@@ -74,9 +74,9 @@ class FormerTopics(NamedTuple):
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return the names without those that were carried to topics which were replaced since.
+        """Return the names, without the carried names of topics that were replaced since.
 
-        A warning names these topics.
+        Log a warning that lists these topics.
         """
         lost = {k: labels[k] for k in self.replaced if k in labels and labels[k].carried}
         if lost:
@@ -93,15 +93,16 @@ class FormerTopics(NamedTuple):
 def read_former_topics(
     run: Path, config: Mapping[str, Any], phi: Callable[[], Floats], topics: int
 ) -> FormerTopics | None:
-    """Compare the topics of a run with those that it began with.
+    """Compare the topics of a run with the topics that it began with.
 
     Parameters
     ----------
     run : Path
     config : mapping
-        ``config.json``, whose ``parent`` is the record of the former run.
+        ``config.json``; its ``parent`` is the record of the former run.
     phi : callable
-        Returns the topics of the run, (V, K or more); its first words are those of the former run.
+        Returns the topics of the run, (V, K or more); its first words are the words of the former
+        run.
     topics : int
         K.
 

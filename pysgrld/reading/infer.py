@@ -1,8 +1,8 @@
 """Topic proportions of new documents, as a stream: to one file, or to a folder of parts.
 
-A part is a file that is whole or not there. The same command goes on after a kill with the parts that are
-missing, and several processes may share the parts among them. A document's row depends on neither: it is
-keyed by its place in the corpus.
+A part is a file that is whole or missing. After a kill, the same command continues with the missing
+parts, and several processes may divide the parts among them. A document's row depends on neither:
+its key is its place in the corpus.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from pysgrld.types import Documents, Doubles
 
 #: Documents that are looked at together, at most.
 DOCUMENTS = 4096
-#: Bytes that their draws may take: fewer documents are looked at together where K S is large.
+#: Bytes that draws of a block may take: a block has fewer documents if K S is large.
 ROOM = 1 << 26
-#: Documents whose quantiles are taken together.
+#: Number of documents with quantiles that are computed together.
 _TOGETHER = 128
-#: Documents of a part; and of one of those that several processes share, so that each gets some.
+#: Documents of a part; and of a part that several processes share, so that each gets some.
 PART, SHARED_PART = 1_000_000, 50_000
-#: File in a folder of parts: what was inferred, from what, and how. Readers of a folder of tables pass
-#: over such a name.
+#: File in a folder of parts: the record of the inference and its input. Readers of a folder of
+# tables ignore such a name.
 RECORD = "_parts.json"
 _PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
 
 
 class Inferred(NamedTuple):
-    """Numbers of documents that got proportions, and of those among them without a known word."""
+    """Numbers of documents that got proportions, and of the documents without a known word."""
 
     documents: int
     empty: int
@@ -80,7 +80,7 @@ def interval_steps(results: Results, draws: int) -> list[int]:
 def infer(
     results: Results,
     blocks: Iterable[Documents],
-    at: int = 0,
+    layer_index: int = 0,
     steps: list[int] | None = None,
     first: int = 0,
 ) -> Iterator[InferredBlock]:
@@ -89,22 +89,22 @@ def infer(
     theta = (alpha + E[n_dk]) / (K alpha + N_d) for LDA; a document without a known word gets the
     prior's mean, 1/K. A document's result depends on its counts, its row and the seed alone.
 
-    With intervals theta is the mean of the draws that these are read from, so that both tell of the same
-    posterior: under the mean of the topics documents look surer than under most draws of them.
+    With intervals, theta is the mean of the draws behind the intervals, so that both describe the
+    same posterior: under the mean of the topics documents look surer than under most draws of them.
 
     Parameters
     ----------
     results : Results
     blocks : iterable of Documents
         Over the run's words (`Results.documents`).
-    at : int
+    Word counts over the run's words (`Results.documents`).
         The layer whose topics are meant, counted from 0.
-    steps : list of int, optional
+    The layer of the topics, counted from 0.
         Kept samples that intervals are read from (`interval_steps`); no intervals where None.
-    first : int
+    Kept samples for the intervals (`interval_steps`); no intervals if None.
         Row of the first document in its corpus.
     """
-    k = results.fitted.layers[at]
+    k = results.fitted.layers[layer_index]
     most = max(1, min(DOCUMENTS, ROOM // (4 * len(steps) * k))) if steps else DOCUMENTS
     for block in blocks:
         for begin in range(0, len(block), most):
@@ -112,31 +112,33 @@ def infer(
             ids = np.arange(first, first + len(documents))
             lengths, low, high = documents.lengths, None, None
             if steps:
-                theta, low, high = _drawn(results, documents, first, steps, at)
+                theta, low, high = _drawn(results, documents, first, steps, layer_index)
                 empty = np.flatnonzero(lengths == 0)
                 if len(empty):  # the prior's mean is known: draws of it only come near
-                    some = documents.take(empty)
-                    theta[empty] = results.proportions(some, ids[empty], at)
+                    wordless = documents.take(empty)
+                    theta[empty] = results.proportions(wordless, ids[empty], layer_index)
             else:
-                theta = results.proportions(documents, ids, at)
+                theta = results.proportions(documents, ids, layer_index)
             yield InferredBlock(first, lengths, theta, low, high)
             first += len(documents)
 
 
 def _drawn(
-    results: Results, documents: Documents, first: int, steps: list[int], at: int
+    results: Results, documents: Documents, first: int, steps: list[int], layer_index: int
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return the mean of the draws of the proportions, and the bounds of their intervals, (n, K) each."""
     ids = np.arange(first, first + len(documents))
-    shape = (len(ids), results.fitted.layers[at])
+    shape = (len(ids), results.fitted.layers[layer_index])
     draws = np.empty((len(steps), *shape), np.float32)
-    for s, draw in enumerate(results.each_document_draw(documents, ids, steps, at, new=True)):
+    for s, draw in enumerate(
+        results.each_document_draw(documents, ids, steps, layer_index, new=True)
+    ):
         draws[s] = draw.theta
     theta, low, high = (np.empty(shape) for _ in range(3))
     for begin in range(0, len(ids), _TOGETHER):
-        some = slice(begin, begin + _TOGETHER)
-        theta[some] = draws[:, some].mean(axis=0, dtype=np.float64)
-        low[some], high[some] = bounds(draws[:, some])
+        group = slice(begin, begin + _TOGETHER)
+        theta[group] = draws[:, group].mean(axis=0, dtype=np.float64)
+        low[group], high[group] = bounds(draws[:, group])
     return theta, low, high
 
 
@@ -147,10 +149,10 @@ def _write_rows(
     writer = WRITERS[suffix](file, layout)
     documents = empty = 0
     try:
-        with contextlib.closing(run_ahead(blocks, 1, lambda: None)) as found:
-            for block in found:
+        with contextlib.closing(run_ahead(blocks, 1, lambda: None)) as inferred:
+            for block in inferred:
                 writer.write(block)
-                file.flush()  # whoever reads a pipe need not wait for the next documents
+                file.flush()  # the reader of a pipe need not wait for the next documents
                 documents += len(block.lengths)
                 empty += int((block.lengths == 0).sum())
     finally:
@@ -163,7 +165,7 @@ def write_proportions(
     blocks: Iterable[Documents],
     file: IO[bytes],
     suffix: str,
-    at: int = 0,
+    layer_index: int = 0,
     steps: list[int] | None = None,
     *,
     top: int | None = None,
@@ -176,7 +178,7 @@ def write_proportions(
     results, blocks, at, steps
         As for `infer`; rows of `NamedDocuments` have ids and fields.
     file : binary file
-        Seekable where the format is ``.npy``: its header says how many rows there are.
+        Seekable if the format is ``.npy``: its header holds the number of rows.
     suffix : str
         The format, a key of `WRITERS`.
     top, dense
@@ -184,36 +186,36 @@ def write_proportions(
     """
     named = blocks if isinstance(blocks, NamedDocuments) else None
     fields = None if named is None else named.fields
-    layout = Layout(results.fitted.layers[at], steps is not None, top, dense, fields)
-    found = infer(results, blocks, at, steps)
+    layout = Layout(results.fitted.layers[layer_index], steps is not None, top, dense, fields)
+    inferred = infer(results, blocks, layer_index, steps)
     if named is not None:
-        found = (block._replace(names=named.names(len(block.lengths))) for block in found)
-    return _write_rows(file, suffix, layout, found)
+        inferred = (block._replace(names=named.names(len(block.lengths))) for block in inferred)
+    return _write_rows(file, suffix, layout, inferred)
 
 
 # ---- folders of parts
 
 
 class Share(NamedTuple):
-    """A process's share of the parts: each ``of``-th, beginning with the one of its number, from 1."""
+    """A process's share of the parts: every ``of``-th part, beginning with ``number``, from 1."""
 
     number: int = 1
     of: int = 1
 
 
 class Parts(NamedTuple):
-    """A folder of parts that is to be filled.
+    """A folder of parts to be written.
 
     Attributes
     ----------
     folder : Path
     suffix : str
-        Of the parts, which says how they are written.
+        File format of the parts.
     size : int
         Documents of a part.
     share : Share
     there : frozenset of str
-        Names of the parts that were there at the beginning.
+        Names of the parts that existed at the beginning.
     """
 
     folder: Path
@@ -237,7 +239,12 @@ class Parts(NamedTuple):
 
 
 def inference_record(
-    results: Results, path: str, parts: Parts, layout: Layout, at: int, steps: list[int] | None
+    results: Results,
+    path: str,
+    parts: Parts,
+    layout: Layout,
+    layer_index: int,
+    steps: list[int] | None,
 ) -> dict[str, Any]:
     """Return all that the rows of an inference depend on, by name, for `RECORD`.
 
@@ -248,7 +255,7 @@ def inference_record(
         The corpus: its names, sizes, and times of change are recorded.
     parts : Parts
     layout : Layout
-    at, steps
+    layer_index, steps
         As for `infer`.
     """
     topics = hashlib.sha256()
@@ -266,18 +273,18 @@ def inference_record(
         "run": topics.hexdigest(),
         "input": hashlib.sha256(jsonio.pretty({"files": looks})).hexdigest(),
         "reading": asdict(results.reading_options()),
-        "layer": at + 1,
+        "layer": layer_index + 1,
         "draws": steps,
         "columns": [layout.topics, layout.top, layout.dense, list(layout.fields or ())],
         "format": parts.suffix,
         "documents of a part": parts.size,
     }
-    found: dict[str, Any] = jsonio.plain(record, where="parts")
-    return found
+    plain_record: dict[str, Any] = jsonio.plain(record, where="parts")
+    return plain_record
 
 
 def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts:
-    """Make the folder, or find which parts of the same inference are there.
+    """Make the folder, or list the existing parts of the same inference.
 
     Parameters
     ----------
@@ -285,7 +292,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     record : dict
         What `inference_record` returns.
     force : bool
-        Remove the parts that sgmc wrote there, and begin again.
+        Remove the parts that sgmc wrote into the folder, and begin again.
 
     Raises
     ------
@@ -298,13 +305,13 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         if is_folder(folder, OutputError)
         else []
     )
-    there = sorted(name for name in names if _PART.fullmatch(name))
+    existing = sorted(name for name in names if _PART.fullmatch(name))
     old = None
     with contextlib.suppress(OSError, ValueError):
-        found = jsonio.parse(read_small(folder / RECORD))
-        old = found if isinstance(found, dict) else None
+        content = jsonio.parse(read_small(folder / RECORD))
+        old = content if isinstance(content, dict) else None
     if force:
-        claim_outputs(folder, [*there, *({RECORD} & set(names))], force=True)
+        claim_outputs(folder, [*existing, *({RECORD} & set(names))], force=True)
     elif old is None and is_there(folder, OutputError) and _has_something(folder):
         raise OutputError(
             f"{folder}: is there already, and has no parts of an inference; name another folder"
@@ -319,14 +326,14 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         make_folder(folder, "output")
         files = claim_outputs(folder, [], force=force)
         if force:
-            files.remove(there)
-            there = []
+            files.remove(existing)
+            existing = []
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror or error}") from None
     if old != record or RECORD not in names:
         with whole_file(folder / RECORD) as file:
             file.write(jsonio.pretty(record))
-    return parts._replace(there=frozenset(there))
+    return parts._replace(there=frozenset(existing))
 
 
 def _has_something(folder: Path) -> bool:
@@ -343,19 +350,19 @@ def write_parts(
     documents: NamedDocuments,
     parts: Parts,
     layout: Layout,
-    at: int = 0,
+    layer_index: int = 0,
     steps: list[int] | None = None,
 ) -> Inferred:
-    """Infer the documents of the parts that are missing, and write each part when it is whole.
+    """Infer the documents of the missing parts, and write each part when it is whole.
 
     Parameters
     ----------
     results : Results
     documents : NamedDocuments
-        All documents, or at least those that `Parts.wanted` asks for.
+        All documents, or at least the ones that `Parts.wanted` asks for.
     parts : Parts
     layout : Layout
-    at, steps
+    layer_index, steps
         As for `infer`.
 
     Returns
@@ -367,9 +374,9 @@ def write_parts(
     cut = _cut_at_parts(documents, parts)
     for number, blocks in itertools.groupby(cut, key=lambda block: block[0] // parts.size):
         rows = (
-            found._replace(names=names[found.first - first :][: len(found.lengths)])
+            inferred._replace(names=names[inferred.first - first :][: len(inferred.lengths)])
             for first, block, names in blocks
-            for found in infer(results, [block], at, steps, first)
+            for inferred in infer(results, [block], layer_index, steps, first)
         )
         with whole_file(parts.path(number)) as file:
             written = _write_rows(file, parts.suffix, layout, rows)
@@ -380,7 +387,7 @@ def write_parts(
 def _cut_at_parts(
     documents: NamedDocuments, parts: Parts
 ) -> Iterator[tuple[int, Documents, Sequence[Named]]]:
-    """Cut blocks of documents where parts end, and leave those out of parts that are not missing.
+    """Split blocks of documents at the ends of parts, and leave out documents of existing parts.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""Intervals of what kept posterior samples vary in, and whether they are credible intervals."""
+"""Intervals of quantities that vary between kept samples, and whether they are credible intervals."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from pysgrld.types import Array, Doubles
 ENOUGH = 20
 #: Share of the draws that lies within an interval.
 SHARE = 0.9
-#: Effective size below which none is believed: a few draws of slow chains cannot tell it.
+#: Effective size below which none is believed: too few draws of slow chains cannot measure it.
 LEAST = 2.5
 
 
 class Spread(NamedTuple):
-    """The draws that intervals are read from, beside the posterior.
+    """Spread of the draws behind the intervals, compared with the posterior.
 
     Attributes
     ----------
     algo : str
     faithful : bool
-        Whether they are the posterior's, as those of exact samplers are: intervals are credible.
+        True if draws vary as the posterior does, as in exact samplers: intervals are credible.
     noise : float or None
-        How much minibatch noise inflates their variance given the counts; 1 for exact samplers, None
-        where it is not known.
+        Factor by which minibatch noise inflates their variance given the counts; 1 for exact
+        samplers, None if unknown.
     width : float or None
-        About how many times as wide as the posterior's the intervals are.
+        Approximate width of the intervals, divided by the width of the posterior's.
     remedy : str or None
         Options of training that would make them credible intervals.
     worth : mapping of str to float
-        Independent draws that those of an exact stage are worth, by what figures are of: medians.
+        Median effective sample sizes of the Gibbs refinement, by kind of quantity.
     chains : int
         Chains that are read as one.
     stretch : float or None
-        About how many times as wide as the posterior's intervals are that are for other texts like
-        these; None for these documents alone.
+        Approximate width of intervals for other texts like these, divided by the width of the
+        posterior's; None for these documents alone.
     """
 
     algo: str
@@ -59,7 +59,7 @@ class Spread(NamedTuple):
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
-        """Return what is to be known of the intervals, in a sentence, or None if nothing is."""
+        """Return the remark on the intervals, in a sentence, or None if they need none."""
         if self.faithful and self.stretch is not None:
             return (
                 f"for other texts like these, about {self.stretch:.1f} times as wide as for these "
@@ -71,8 +71,8 @@ class Spread(NamedTuple):
                 "wider, as much as for so few chains"
             )
         if self.faithful and self.worth:
-            told = ", ".join(f"{n:.0f} for {of}" for of, n in self.worth.items())
-            return f"the draws are worth as many independent ones: {told}; bounds allow for that"
+            sizes = ", ".join(f"{n:.0f} for {quantity}" for quantity, n in self.worth.items())
+            return f"the draws are worth as many independent ones: {sizes}; bounds allow for that"
         if self.faithful:
             return None
         if self.worth:
@@ -118,16 +118,16 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
 
 
 class Interval(NamedTuple):
-    """Bounds within which 90 % of the draws lie, of values that every sample has.
+    """Bounds within which 90 % of the draws lie, of values in every sample.
 
     Attributes
     ----------
     low, high : float64 arrays
         The 5 % and 95 % quantiles over the samples.
     low_open, high_open : bool arrays
-        Whether the quantile lies below what is given, because top-word samples lack the value.
+        True if the quantile lies below the bound, because top-word samples lack the value.
     worth : float64 array
-        Effective sizes of the draws; NaN where they are not known, or values never change.
+        Effective sample sizes; NaN if they are unknown, or values never change.
     """
 
     low: Doubles
@@ -138,14 +138,14 @@ class Interval(NamedTuple):
 
 
 def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
-    """Return the effective sizes of draws of one or several chains together.
+    """Return the effective sample sizes of draws of one or several chains together.
 
     Parameters
     ----------
     chains : sequence of (S, ...)
-        Draws of each, in their order; of longer ones the last are left out.
+        Draws of each chain, in their order; the last draws of longer chains are left out.
     exact : bool
-        Whether they are of exact stages, which draw from one chain of theirs after the other.
+        True for draws of Gibbs refinements, each of which draws from one chain after the other.
     """
     parts = [by_chain(draws) if exact else np.asarray(draws, np.float64)[None] for draws in chains]
     least = min(part.shape[1] for part in parts)
@@ -157,19 +157,19 @@ def interval(
 ) -> Interval | None:
     """Return the bounds within which 90 % of the draws lie, or None if a chain has fewer than 20.
 
-    Draws of several chains are pooled: what these differ by belongs to what is not known, and bounds
-    allow for how few chains there are.
+    Draws of several chains are pooled: their differences belong to the uncertainty. The bounds
+    allow for the small number of chains.
 
     Parameters
     ----------
     chains : sequence of sequence of (values, censored)
-        Of each chain its kept samples in their order, (K, ...) both: values, and whether they are but
-        upper bounds of theirs.
+        For each chain its kept samples in their order: values, (K, ...), and True for values that
+        are only upper bounds, (K, ...).
     has : (C, K) bool, optional
-        Whose draws count for each topic; by default all.
+        Chains with draws that count for each topic; by default all.
     exact : bool
-        Whether they are of exact stages, of one chain of theirs after the other: bounds then allow for
-        the effective size of the draws.
+        True for draws of Gibbs refinements, from one chain after the other: bounds then allow for
+        the effective sample size.
     """
     if min(map(len, chains)) < ENOUGH:
         return None
@@ -179,22 +179,20 @@ def interval(
         has = np.ones((len(chains), values[0].shape[1]), bool)
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
-    found = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    for some in np.unique(has, axis=1).T:  # topics that the same chains have
-        topics = np.flatnonzero((has == some[:, None]).all(axis=0))
-        which = np.flatnonzero(some)
+    result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
+    for pattern in np.unique(has, axis=1).T:  # topics that the same chains have
+        topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
+        which = np.flatnonzero(pattern)
         drawn = [values[c][:, topics] for c in which]
-        known = len(drawn) > 1 or (exact and len(drawn[0]) >= ENOUGH * 2)
-        effective = effective_sizes(drawn, exact=exact) if known else None
+        has_size = len(drawn) > 1 or (exact and len(drawn[0]) >= ENOUGH * 2)
+        effective = effective_sizes(drawn, exact=exact) if has_size else None
         pooled = np.concatenate(drawn)
-        found.low[topics], found.high[topics] = bounds(pooled, effective)
+        result.low[topics], result.high[topics] = bounds(pooled, effective)
         if effective is not None:
-            found.worth[topics] = effective
+            result.worth[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
-        if (
-            missing.any()
-        ):  # what a quantile is made of is known unless it would be another one of less
+        if missing.any():  # a quantile is known unless it would differ with lower censored values
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
-            found.low_open[topics] = less[0] < full[0]
-            found.high_open[topics] = less[1] < full[1]
-    return found
+            result.low_open[topics] = less[0] < full[0]
+            result.high_open[topics] = less[1] < full[1]
+    return result

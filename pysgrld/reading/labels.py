@@ -31,9 +31,9 @@ class Label(NamedTuple):
     ----------
     name : str
     by : str or None
-        The command that gave it; None: a person.
+        The command that wrote the name; None if a person wrote it.
     carried : bool
-        Whether it is the name of the topic that this one went on from (``train --from``).
+        True if it is the name of the topic that this one continued from (``train --from``).
     """
 
     name: str
@@ -42,16 +42,16 @@ class Label(NamedTuple):
 
 
 def labels_of(run: Path, topics: int) -> dict[int, Label]:
-    """Read the names of a run's topics; empty where none were given.
+    """Read the names of a run's topics; empty if the topics have no names.
 
-    Those of the first chain may lie in the folder of chains, which stands for it.
+    The names of the first chain may lie in the folder of chains.
 
     Raises
     ------
     CorpusError
-        If the file is not what it must be.
+        If the file has wrong content.
     MissingInputError
-        If it is there and cannot be read.
+        If the file exists and cannot be read.
     """
     folders = [run]
     if chains_of(run.parent)[:1] == [run]:
@@ -79,31 +79,31 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
         If it cannot be read.
     """
     try:
-        found = jsonio.parse(read_input(path, LARGEST, "list of names"))
+        content = jsonio.parse(read_input(path, LARGEST, "list of names"))
     except CorpusError:
         raise
     except ValueError as error:
         raise _wrong(path, f"is not JSON ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise _wrong(path, "is no object of names by number")
     labels = {}
-    for number, value in found.items():
-        name, by, carried = value, None, False
+    for number, value in content.items():
+        name, author, carried = value, None, False
         if isinstance(value, dict) and {"name"} < value.keys() <= {"name", "by", "carried"}:
-            name, by, carried = value["name"], value.get("by"), value.get("carried", False)
+            name, author, carried = value["name"], value.get("by"), value.get("carried", False)
         shown = number if len(number) <= 20 else f"{number[:20]}..."
         if not (number.isascii() and number.isdigit() and str(int(number[:9])) == number):
             raise _wrong(path, f"{shown!r} is no number of a topic")
         if int(number) >= topics:
             raise _wrong(path, f"there is no topic {number}: they are 0 to {topics - 1}")
-        is_label = isinstance(by, str | None) and isinstance(carried, bool)
+        is_label = isinstance(author, str | None) and isinstance(carried, bool)
         if not isinstance(name, str) or not tidy(name) or not is_label:
             raise _wrong(path, f"the name of topic {number} is no text")
         if len(name) > LONGEST:
             raise _wrong(
                 path, f"the name of topic {number} has {len(name):,} letters: {LONGEST} at most"
             )
-        labels[int(number)] = Label(tidy(name), None if by is None else tidy(by), carried)
+        labels[int(number)] = Label(tidy(name), None if author is None else tidy(author), carried)
     return labels
 
 
@@ -115,12 +115,12 @@ def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
     WriteError
         If the file cannot be written.
     """
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for k, label in sorted(labels.items()):
         marks = {name: mark for name, mark in label._asdict().items() if mark}
-        found[str(k)] = label.name if len(marks) == 1 else marks
+        entries[str(k)] = label.name if len(marks) == 1 else marks
     with whole_file(path) as file:
-        file.write(jsonio.pretty(found))
+        file.write(jsonio.pretty(entries))
 
 
 def tidy(text: str) -> str:
@@ -128,9 +128,9 @@ def tidy(text: str) -> str:
 
     Control and direction characters are left out.
     """
-    kept = [c for c in text if c.isprintable() or c.isspace() or c in _JOINERS]
-    return " ".join("".join(kept).split())
+    printable = [c for c in text if c.isprintable() or c.isspace() or c in _JOINERS]
+    return " ".join("".join(printable).split())
 
 
-def _wrong(path: Path, why: str) -> CorpusError:
-    return CorpusError(f'{why}; write it like {{"4": "sacrifice"}}, or delete the file', path)
+def _wrong(path: Path, problem: str) -> CorpusError:
+    return CorpusError(f'{problem}; write it like {{"4": "sacrifice"}}, or delete the file', path)

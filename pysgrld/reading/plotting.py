@@ -9,18 +9,18 @@ from typing import Any
 from pysgrld.errors import UsageError
 from pysgrld.run.files import whole_file
 
-#: After Okabe and Ito, whose colours colour-blind readers can tell apart.
+#: After Okabe and Ito: colour-blind readers can distinguish these colours.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
 
 
 def require_matplotlib(
-    what: str = "pictures need", otherwise: str = ", or --no-pictures for the CSV files alone"
+    subject: str = "pictures need", otherwise: str = ", or --no-pictures for the CSV files alone"
 ) -> None:
-    """Refuse to compute for hours what cannot be drawn in the end.
+    """Raise an error at once if matplotlib is missing, not after hours of computation.
 
     Parameters
     ----------
-    what : str
+    subject : str
         Who needs it: the beginning of the message.
     otherwise : str
         What else the person may do: its end.
@@ -31,7 +31,7 @@ def require_matplotlib(
         If matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
-        raise UsageError(f"{what} matplotlib: pip install matplotlib{otherwise}")
+        raise UsageError(f"{subject} matplotlib: pip install matplotlib{otherwise}")
 
 
 def new_figure(width: float, height: float) -> Any:

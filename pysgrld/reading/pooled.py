@@ -1,8 +1,9 @@
-"""Several chains of one run, read as one: how many have each topic, and what these say of it together.
+"""Several chains of one run, read as one, and the number of chains that have each topic.
 
-Topics are those of the first chain. Two statements are made of each, and neither vouches for the other.
-It is there: in so many of the chains. Its numbers: means and draws of the chains that have it, whose
-disagreement belongs to what is not known. What is said of a topic that a chain has not is left to others.
+Topics are those of the first chain. Two statements are made about each topic, and neither implies
+the other: the number of chains that have it, and its numbers. The numbers are means over the draws
+of the chains that have it; their disagreement belongs to the uncertainty. A chain without a topic
+contributes nothing to its numbers.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 class PooledResults(Results):
     """Chains of one run that are open for reading, as if they were one.
 
-    Options, labels, held-out documents and the training corpus are those of the first chain, as is what
-    is asked of one draw that is given.
+    Options, labels, held-out documents and the training corpus are the first chain's. So is the
+    answer to a question about one given draw.
 
     Parameters
     ----------
@@ -71,11 +72,13 @@ class PooledResults(Results):
     def sources(self, at: int = 0) -> list[ChainOfTopics]:
         """Return the chains, each with the topics that it has."""
         matched = self.matched(at)
-        own = np.where(matched.has, matched.rows, -1)
-        return [ChainOfTopics(chain, rows) for chain, rows in zip(self.chains, own, strict=True)]
+        own_rows = np.where(matched.has, matched.rows, -1)
+        return [
+            ChainOfTopics(chain, rows) for chain, rows in zip(self.chains, own_rows, strict=True)
+        ]
 
     def spread(self) -> Spread:
-        """Return how draws of the chains vary, beside the posterior."""
+        """Return the spread of the draws of all chains, compared with the posterior."""
         return super().spread()._replace(worth={}, chains=len(self.chains))
 
     # ---- topics
@@ -95,9 +98,9 @@ class PooledResults(Results):
 
     def weights(self, at: int = 0) -> Doubles | None:
         """Return the share of the corpus that each topic makes up: mean of the chains that have it."""
-        found = [chain.weights(at) for chain in self.chains]
-        known = [weights for weights in found if weights is not None]
-        if len(known) < len(found):
+        weights_of_chains = [chain.weights(at) for chain in self.chains]
+        known = [weights for weights in weights_of_chains if weights is not None]
+        if len(known) < len(weights_of_chains):
             return None
         total: Doubles = self._total(at, known)
         total /= total.sum()
@@ -108,9 +111,11 @@ class PooledResults(Results):
         matched = self.matched(at)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
-            own = np.empty_like(words)
-            own[rows] = words
-            drawn.append([(v[rows], missing[rows]) for v, missing in chain.top_word_draws(own, at)])
+            chain_words = np.empty_like(words)
+            chain_words[rows] = words
+            drawn.append(
+                [(v[rows], missing[rows]) for v, missing in chain.top_word_draws(chain_words, at)]
+            )
         return interval(drawn, matched.has, exact=self._exact)
 
     def share_sizes(self) -> Doubles | None:
@@ -122,18 +127,20 @@ class PooledResults(Results):
         matched = self.matched()
         sizes = np.empty(matched.rows.shape[1])
         for k, has in enumerate(matched.has.T):
-            own = [known[c][:, matched.rows[c, k]] for c in np.flatnonzero(has)]
-            sizes[k] = effective_sizes([trace[:, None] for trace in own], exact=True)[0]
+            topic_traces = [known[c][:, matched.rows[c, k]] for c in np.flatnonzero(has)]
+            sizes[k] = effective_sizes([trace[:, None] for trace in topic_traces], exact=True)[0]
         return sizes
 
     def topic_draws(self, steps: Sequence[int], at: int = 0) -> Iterator[Floats]:
-        """Yield draws of the topics, of which each is drawn by the chains that have it, in turn."""
-        own, matched = self._own_steps(len(steps)), self.matched(at)
+        """Yield draws of the topics; the chains that have a topic draw it in turn."""
+        steps_of_chains, matched = self._own_steps(len(steps)), self.matched(at)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
             for c in np.unique(turn):
                 topics = turn == c
-                phi[topics] = self.chains[c].rows_of(own[c][s], at)[matched.rows[c, topics]]
+                phi[topics] = self.chains[c].rows_of(steps_of_chains[c][s], at)[
+                    matched.rows[c, topics]
+                ]
             yield phi
 
     # ---- documents
@@ -161,11 +168,11 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield draws of documents, of which each topic is drawn by the chains that have it, in turn.
+        """Yield draws of documents; the chains that have a topic draw its share in turn.
 
-        Each draw is made to sum to 1 again. The others are those of `Results.each_document_draw`.
+        Each draw is scaled to sum to 1 again. Parameters are those of `Results.each_document_draw`.
         """
-        own, matched = self._own_steps(len(steps)), self.matched(at)
+        steps_of_chains, matched = self._own_steps(len(steps)), self.matched(at)
         turns = _turns(matched.has, len(steps))
         drawn = [
             chain.each_document_draw(
@@ -175,7 +182,7 @@ class PooledResults(Results):
                 at,
                 new=new,
             )
-            for c, (chain, mine) in enumerate(zip(self.chains, own, strict=True))
+            for c, (chain, mine) in enumerate(zip(self.chains, steps_of_chains, strict=True))
         ]
         lengths = documents.lengths[:, None].astype(np.float32)
         for turn in turns:
@@ -186,9 +193,9 @@ class PooledResults(Results):
                 theta[:, topics] = draw.theta[:, matched.rows[c, topics]]
                 tokens[:, topics] = draw.tokens[:, matched.rows[c, topics]]
             theta /= theta.sum(axis=1, keepdims=True)
-            of = tokens.sum(axis=1, keepdims=True)
-            scaled = tokens * (lengths / np.maximum(of, 1e-30))
-            yield DocumentDraw(theta, np.where(of > 0, scaled, theta * lengths))
+            sums = tokens.sum(axis=1, keepdims=True)
+            scaled = tokens * (lengths / np.maximum(sums, 1e-30))
+            yield DocumentDraw(theta, np.where(sums > 0, scaled, theta * lengths))
 
     # ---- the chains
 
@@ -200,48 +207,48 @@ class PooledResults(Results):
         MissingInputError
             If one has fewer by now.
         """
-        own = [chain.draw_steps(draws) for chain in self.chains]
-        if any(len(mine) < draws for mine in own):
+        steps_of_chains = [chain.draw_steps(draws) for chain in self.chains]
+        if any(len(mine) < draws for mine in steps_of_chains):
             raise MissingInputError(f"{self.place}: samples of a chain are gone meanwhile")
-        return own
+        return steps_of_chains
 
     @cached_property
     def _exact(self) -> bool:
         return all(chain.fitted.exact is not None for chain in self.chains)
 
     def _total(self, at: int, values: Sequence[Doubles]) -> Doubles:
-        """Return the mean over the chains that have a topic of values whose last axis is the topics'."""
+        """Return the mean of values, (..., K), over the chains that have each topic."""
         matched = self.matched(at)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
             total[..., has] += value[..., rows[has]]
-        found: Doubles = total / matched.found
-        return found
+        mean: Doubles = total / matched.found
+        return mean
 
 
 def _turns(has: Array, draws: int) -> Int64s:
-    """Return the chain that each draw of each topic is of, (S, K): those that have it, in turn."""
+    """Return the chain of each draw of each topic, (S, K): the chains that have it, in turn."""
     turns = np.empty((draws, has.shape[1]), np.int64)
-    each = np.arange(draws)
-    for some in np.unique(has, axis=1).T:
-        chains = np.flatnonzero(some)
+    numbers = np.arange(draws)
+    for pattern in np.unique(has, axis=1).T:
+        chains = np.flatnonzero(pattern)
         # an exact stage draws from one chain of its own after the other: not in step with these turns
-        turn = chains[(each + each // len(chains)) % len(chains)]
-        turns[:, (has == some[:, None]).all(axis=0)] = turn[:, None]
+        turn = chains[(numbers + numbers // len(chains)) % len(chains)]
+        turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns
 
 
 def read_together(chains: Sequence[Results], place: Path) -> Results:
-    """Return chains as one where their topics can be matched and averaged; else the first alone.
+    """Return chains as one if their topics can be matched and averaged, else the first alone.
 
-    It has them all as its `Results.chains`.
+    The result has them all as its `Results.chains`.
 
     Parameters
     ----------
     chains : sequence of Results
         One or more, of one run.
     place : Path
-        The folder that a person named.
+        The folder that the user named.
     """
     first = chains[0]
     if len(chains) == 1 or first.fitted.likeness is None or first.fitted.signed:

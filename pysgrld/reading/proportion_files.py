@@ -30,15 +30,15 @@ class InferredBlock(NamedTuple):
     Attributes
     ----------
     first : int
-        Row of the first of them in the corpus.
+        Row of the first document in the corpus.
     lengths : (n,) int64
         Known tokens of each document.
     theta : (n, K) float64
         Rows sum to 1.
     low, high : (n, K) float64, or None
-        Bounds of each proportion's 90 % interval, where they are wanted.
+        Bounds of each proportion's 90 % interval, or None without intervals.
     names : sequence of Named
-        Ids of the documents and values of their fields; empty where they are not known.
+        Ids of the documents and values of their fields; empty if they are unknown.
     """
 
     first: int
@@ -50,11 +50,11 @@ class InferredBlock(NamedTuple):
 
     @property
     def values(self) -> dict[str, Doubles]:
-        """Values of each topic by name: proportions, then bounds where there are some."""
-        found = {"": self.theta}
+        """Values of each topic by name: proportions, then bounds if it has intervals."""
+        values = {"": self.theta}
         if self.low is not None and self.high is not None:
-            found |= {"low": self.low, "high": self.high}
-        return found
+            values |= {"low": self.low, "high": self.high}
+        return values
 
 
 class Layout(NamedTuple):
@@ -65,11 +65,11 @@ class Layout(NamedTuple):
     topics : int
         K.
     intervals : bool
-        Whether bounds of intervals are beside the proportions.
+        True if rows have bounds of intervals in addition to the proportions.
     top : int or None
-        Parquet: how many topics of a document are listed, those of the greatest shares; None for all.
+        Parquet: number of topics listed for a document, the greatest shares first; None for all.
     dense : bool
-        Parquet: whether each topic has a column; else each document has a list of topics.
+        Parquet: True if each topic has a column; else each document has a list of topics.
     fields : tuple of str, or None
         Fields that follow a document's id, or None if documents have no names.
     """
@@ -82,22 +82,22 @@ class Layout(NamedTuple):
 
 
 class RowWriter(abc.ABC):
-    """Writes blocks of rows to an open file, as they come.
+    """Writer of blocks of rows to an open file, as they come.
 
     Parameters
     ----------
     file : binary file
-        Seekable where the format is ``.npy``.
+        Seekable if the format is ``.npy``.
     layout : Layout
 
     Attributes
     ----------
     about : tuple of str
-        Names of the columns that say which document it is.
+        Names of the columns that identify the document.
     names : list of str
         Names of the values of a topic, as `InferredBlock.values` has them.
     columns : list of str
-        Names of columns where each topic has its own: all proportions first, then bounds.
+        Names of columns if each topic has its own: all proportions first, then bounds.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
@@ -115,14 +115,14 @@ class RowWriter(abc.ABC):
         """Write the rows of a block."""
 
     def end(self, rows: int) -> None:  # noqa: B027 - most formats have nothing to add
-        """Complete the file, which has so many rows."""
+        """Complete the file, which has `rows` rows."""
 
 
 class NpyWriter(RowWriter):
     """An array of float32, D x K; with intervals D x 3 x K: proportions, low, high.
 
-    Its header says how many rows there are, and is written again when they are known; NumPy leaves room
-    in it, so that it is as long for any number of them.
+    The header holds the number of rows, and is written again when it is known; NumPy leaves room in
+    it, so that its length is the same for any number.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
@@ -133,8 +133,8 @@ class NpyWriter(RowWriter):
         """Write the rows of a block."""
         values = list(block.values.values())
         rows = np.empty((len(block.lengths), len(values), block.theta.shape[1]), "<f4")
-        for i, of in enumerate(values):
-            rows[:, i] = of
+        for i, array in enumerate(values):
+            rows[:, i] = array
         self.file.write(rows.data)  # (n, 1, K) has the bytes of (n, K)
 
     def end(self, rows: int) -> None:
@@ -177,8 +177,8 @@ class JsonLinesWriter(RowWriter):
                     about += f', "fields": {text(dict(zip(fields, name.values, strict=True)))}'
             heads.append(f'{{"document": {block.first + i}{about}, "tokens": {length}'.encode())
         parts: list[Iterable[bytes]] = [heads]
-        for value, of in block.values.items():
-            lists = core.decimals(of, separator=", ", point=True)
+        for value, array in block.values.items():
+            lists = core.decimals(array, separator=", ", point=True)
             parts += repeat(f', "{value or "topics"}": ['.encode()), lists, repeat(b"]")
         parts.append(repeat(b"}\n"))
         self.file.write(b"".join(chain.from_iterable(zip(*parts, strict=False))))
@@ -204,7 +204,8 @@ class ParquetWriter(RowWriter):
             fields.append(("topics", pa.list_(number)))
             fields += [(name or "share", pa.list_(pa.float32())) for name in self.names]
         self.schema = pa.schema(fields)
-        # hardly two proportions, rows or ids are equal: looking for those that are costs most of the time
+        # hardly two proportions, rows or ids are equal: the search for equal ones costs most of the
+        # time
         repeated = [*self.about[1:], "tokens", "topics.list.element"]
         self._writer = pq.ParquetWriter(
             file, self.schema, compression="zstd", use_dictionary=repeated
@@ -224,13 +225,13 @@ class ParquetWriter(RowWriter):
             block.lengths,
         ]
         if self.layout.dense:
-            for of in block.values.values():
-                columns += [*np.ascontiguousarray(of.T, np.float32)]
+            for array in block.values.values():
+                columns += [*np.ascontiguousarray(array.T, np.float32)]
         else:
             top = min(self.layout.top or k, k)
             order = core.greatest(block.theta, top=top)
             lists: list[Array] = [order]
-            lists += [np.take_along_axis(of, order, axis=1) for of in block.values.values()]
+            lists += [np.take_along_axis(array, order, axis=1) for array in block.values.values()]
             ends = pa.array(np.arange(n + 1, dtype=np.int32) * top)
             for values, field in zip(lists, list(self.schema)[len(columns) :], strict=True):
                 kind = field.type.value_type
@@ -248,7 +249,7 @@ class ParquetWriter(RowWriter):
         self._writer.close()
 
     def _flush(self, rows: int) -> None:
-        """Write so many of the rows that wait as a row group."""
+        """Write the first `rows` waiting rows as a row group."""
         table = self._pa.Table.from_batches(self._waiting, self.schema)
         self._writer.write_table(table.slice(0, rows), row_group_size=rows)
         self._waiting = table.slice(rows).to_batches()
@@ -257,13 +258,13 @@ class ParquetWriter(RowWriter):
 
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
     """Return rows as lines of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
-    found = _Lines()
+    lines = _Lines()
     # by a line end that has both, so that a cell with either is quoted
-    csv.writer(found, lineterminator="\r\n").writerows(
+    csv.writer(lines, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows
     )
-    return found
+    return lines
 
 
 class _Lines(list[bytes]):
@@ -288,14 +289,14 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     ----------
     path : str
     table : bool
-        Whether something is asked for that only a table of Parquet has.
+        True if the user asks for an option that only a table of Parquet has.
 
     Raises
     ------
     UsageError
-        If the name does not tell, or that is another format.
+        If the name has no known suffix, or the suffix of another format.
     MissingInputError
-        If what writes the format is not installed.
+        If the library that writes the format is not installed.
     """
     suffix = ".jsonl" if path == "-" else Path(path).suffix
     if suffix not in WRITERS:
@@ -304,29 +305,29 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     return suffix
 
 
-def check_writer(suffix: str, given: str, *, table: bool = False) -> None:
+def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
     """Raise an error if a format cannot be written: its library is missing, or it is no table.
 
     Parameters
     ----------
     suffix : str
         One of `WRITERS`.
-    given : str
-        What was typed for it.
+    typed : str
+        The text that the user typed for it.
     table : bool
-        Whether something is asked for that only a table of Parquet has.
+        True if the user asks for an option that only a table of Parquet has.
 
     Raises
     ------
     UsageError
-        If the format has no such thing.
+        If the format has no such option.
     MissingInputError
-        If what writes the format is not installed.
+        If the library that writes the format is not installed.
     """
     if suffix == ".parquet":
         require_pyarrow()
     elif table:
-        raise UsageError(f"{given}: --top and --dense are for Parquet (.parquet)")
+        raise UsageError(f"{typed}: --top and --dense are for Parquet (.parquet)")
 
 
 def require_pyarrow() -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ from pysgrld.types import Array, Documents
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
-#: Numbers of the corpus in the record that reading needs, each with its value where it is not there.
+#: Numbers of the corpus that reading needs from the record, each with its default.
 _NUMBERS = {"training_documents": None, "training_tokens": None, "held_out": 0}
 #: The types of the options by which a corpus was read, as they are recorded with it.
 _READING = {
@@ -56,7 +56,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     Raises
     ------
     CheckpointError
-        If ``config.json`` is not what was written there.
+        If ``config.json`` was changed after it was written.
     """
     options, corpus = run.config.get("options", {}), run.config.get("corpus", {})
     place, name = run.path / CONFIG, options.get("model")
@@ -66,9 +66,9 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     if options.get("algo") not in model.algorithms:
         algo = shortened(options.get("algo"))
         raise CheckpointError(f"{place}: is damaged: option algo is {algo}; restore it")
-    found = restored(options)
+    resolved = restored(options)
     checked: dict[str, tuple[Any, Any]] = {}
-    for record in (found, found.settings):
+    for record in (resolved, resolved.settings):
         for field, hint in get_type_hints(type(record)).items():
             if field != "settings":
                 checked[f"option {option_name(field)}"] = getattr(record, field), hint
@@ -76,10 +76,10 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
         checked[f"{number} of its corpus"] = corpus.get(number, unsaid), int
     if problem := misfit(corpus.get("reading") or {}, _READING):
         raise CheckpointError(f"{place}: is damaged: of its corpus, {problem}; restore it")
-    for what, (value, hint) in checked.items():
+    for part, (value, hint) in checked.items():
         if not fits(value, hint):
-            raise CheckpointError(f"{place}: is damaged: {what} is {shortened(value)}; restore it")
-    return model, found
+            raise CheckpointError(f"{place}: is damaged: {part} is {shortened(value)}; restore it")
+    return model, resolved
 
 
 class RunRecord:
@@ -155,14 +155,14 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     ----------
     run : RunDirectory
     problems : list, optional
-        Gets what is wrong with those that are there and cannot be opened.
+        Receives the errors of corpora that exist and cannot be opened.
     """
-    from pysgrld.corpus import Corpus  # not for whoever reads topics alone
+    from pysgrld.corpus import Corpus  # not needed to read topics alone
 
     # its own, or that of the folder of chains, or of the search, that it is in
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
-    if found := run.config.get("command", {}).get("corpus"):
-        places.append(Path(found))
+    if corpus_path := run.config.get("command", {}).get("corpus"):
+        places.append(Path(corpus_path))
     for place in places:
         try:
             corpus = Corpus.open(place)
@@ -178,7 +178,7 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
 
 
 def corpus_gone(run: RunDirectory) -> str:
-    """Return the sentence which says that the training corpus is missing, and from where; or damaged."""
+    """Return the sentence that the training corpus is missing or damaged, with the place expected."""
     problems: list[SgmcError] = []
     if training_corpus(run, problems) is None and problems:
         return f"{run.path}: its training corpus cannot be used: {problems[0]}"
@@ -189,12 +189,12 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Return the parts of held-out documents in the slices of time that were stored with them.
+    """Return the parts of held-out documents with the slices of time that were stored with them.
 
     Raises
     ------
     CheckpointError
-        If they are not slices of these documents, of so many.
+        If the stored slices do not match the documents or their number.
     """
     slices = np.array(stored.provenance.get("slices", ()), np.int32)
     if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:

@@ -27,7 +27,7 @@ class Evaluation(NamedTuple):
     Attributes
     ----------
     kind : Score
-        Which score it is: perplexity, or minus log predictive density.
+        The kind of the score: perplexity, or minus log predictive density.
     average, point : Estimate
         Score of the posterior average, and of the current topics, with standard errors over documents.
     unigram : Estimate or None
@@ -37,7 +37,8 @@ class Evaluation(NamedTuple):
     dropped : int
         Documents that could not be split, or have no known word in one of their parts.
     samples : int
-        Posterior samples in the average; 0: there is none yet, and both are of the current topics.
+        Posterior samples in the average; 0 if the run has none yet, and both scores are of the
+        current topics.
     observed_fraction : float or None
         Share of the tokens that is observed, or None if documents are scored whole.
     seed : int
@@ -46,14 +47,14 @@ class Evaluation(NamedTuple):
     others : dict
         Further scores of the same samples, as the model's paper defines them.
     numbers : dict
-        Numbers that the model has beside its score, at the newest checkpoint.
+        Further numbers of the model at the newest checkpoint.
     chains : int
         Chains of the run. All the scores above are of the first one.
     pooled : Estimate or None
-        Score of the posterior average over all chains, each counting the same; None of one chain, and
-        where a chain has no sample or other held-out documents.
+        Score of the posterior average over all chains, with equal weights. None for one chain, or
+        if a chain has no sample or other held-out documents.
     exact_sweeps : int
-        Sweeps of exact chains after training; 0 where samples are those of training.
+        Sweeps of the Gibbs refinement after training; 0 if samples come from training.
     """
 
     kind: Score
@@ -75,14 +76,14 @@ class Evaluation(NamedTuple):
 
     def beside(self) -> dict[str, Estimate]:
         """Return the scores that the average is compared with, by name."""
-        kind, found = self.kind, {}
+        kind, scores = self.kind, {}
         if self.samples:
-            found[kind.point] = self.point
+            scores[kind.point] = self.point
         if self.pooled is not None:
-            found[kind.pooled] = self.pooled
+            scores[kind.pooled] = self.pooled
         if self.unigram is not None:
-            found[kind.unigram] = self.unigram
-        return found
+            scores[kind.unigram] = self.unigram
+        return scores
 
     def record(self) -> dict[str, Any]:
         """Return all values by name, for JSON."""
@@ -123,7 +124,7 @@ def held_out_of(
 ) -> HeldOut:
     """Read other documents over the run's words, and split them as the run's held-out documents are.
 
-    A warning tells where the run was trained on them.
+    A warning is logged if the run was trained on them.
 
     Parameters
     ----------
@@ -131,12 +132,11 @@ def held_out_of(
     path : str
         Their corpus.
     observed : float or None
-        Share of each document's tokens that is observed; without a meaning where documents are scored
-        whole.
+        Share of each document's tokens that is observed; unused if documents are scored whole.
     seed : int
         Seed of the split.
     scratch : Path
-        Folder for files that nobody needs afterwards.
+        Folder for temporary files.
     listener : Listener
     """
     corpus = results.read(path, scratch / "corpus", listener)
@@ -147,14 +147,14 @@ def held_out_of(
             "the run's held-out ones comes without --corpus"
         )
     ids = np.arange(corpus.documents)
-    found = results.model.hold_out(corpus.take(ids), ids, observed or 0.0, seed)
-    return found._replace(doc_ids=np.arange(len(found.held_out)))
+    held_out = results.model.hold_out(corpus.take(ids), ids, observed or 0.0, seed)
+    return held_out._replace(doc_ids=np.arange(len(held_out.held_out)))
 
 
 def held_out_pair(
     results: Results, observed: str, held_out: str, scratch: Path, listener: Listener
 ) -> HeldOut:
-    """Read other documents over the run's words whose split is given: two corpora with the same rows.
+    """Read other documents, already split, over the run's words: two corpora with the same rows.
 
     Raises
     ------
@@ -169,20 +169,20 @@ def held_out_pair(
     for name, path in (("observed", observed), ("held-out", held_out)):
         corpus = results.read(path, scratch / name, listener)
         parts.append(corpus.take(np.arange(corpus.documents)))
-    found = pair(*parts)
-    return found._replace(doc_ids=np.arange(len(found.observed)))
+    documents = pair(*parts)
+    return documents._replace(doc_ids=np.arange(len(documents.observed)))
 
 
-def score_own(results: Results, others: Sequence[Results] = ()) -> Evaluation:
+def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
     """Return the score of a run's running average on its own held-out documents, and of all its chains.
 
     Parameters
     ----------
     results : Results
-    others : sequence of Results, optional
+    chains : sequence of Results, optional
         Further chains of the same run.
     """
-    scorers = [own_scorer(chain) for chain in (results, *others)]
+    scorers = [own_scorer(chain) for chain in (results, *chains)]
     split_by_others = results.options.observed_corpus is not None
     observed = None if split_by_others else results.options.observed
     return _evaluated(results, scorers, observed, results.seed)
@@ -194,15 +194,15 @@ def own_scorer(results: Results) -> Scorer:
     Raises
     ------
     CheckpointError
-        If the average is of other documents.
+        If the average was computed on other documents.
     """
     held_out, arrays = results.held_out(), averaged(results.checkpoint.arrays)
     scorer = results.fitted.scorer(held_out)
     prefix = scorer.prefix
-    kept = Within(arrays, prefix)
-    if kept:
+    average = Within(arrays, prefix)
+    if average:
         try:
-            scorer.restore(kept)
+            scorer.restore(average)
         except CheckpointError as error:
             raise CheckpointError(
                 f"{results.path / 'holdout'}: not the documents of the checkpoint's average "
@@ -230,14 +230,14 @@ def score(
     seed : int
         Seed of the split, and of the documents' chains.
     tell : callable, optional
-        Told how many samples are done, of all chains.
+        Called with the number of samples scored so far, of all chains.
     others : sequence of Results, optional
         Further chains of the same run.
 
     Raises
     ------
     UsageError
-        If there is nothing to score.
+        If the run has no topics or samples to score.
     """
     if len(held_out.held_out) == 0:
         parts = "" if results.fitted.score.whole else " in both its parts"
@@ -260,10 +260,10 @@ def score(
 def _evaluated(
     results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
 ) -> Evaluation:
-    """Return what the scorers of a run's chains found, the first chain's first."""
+    """Return the evaluation of a run's chains by their scorers, the first chain's first."""
     scorer, step = scorers[0], results.fitted.record.step
-    some = at_words(results.fitted.current, scorer.words)
-    point = scorer.point(Key(seed, results.chain, step), some)
+    topics = at_words(results.fitted.current, scorer.words)
+    point = scorer.point(Key(seed, results.chain, step), topics)
     counts = results.word_counts()
     parts, kind = scorer.held_out, results.fitted.score
     ids = parts.doc_ids

@@ -8,28 +8,28 @@ from pysgrld.errors import plural
 from pysgrld.reading.results import Results
 from pysgrld.reading.topics import Topic
 
-#: A topic of less than this share of the average weight is hardly used. Of 400 posts at K = 100, after
-#: training has settled, 42 topics weigh 0.05 to 0.13 of the average and have no theme; of six corpora
-#: whose topics all are used the least one weighs 0.2.
+#: A topic with less than this share of the average weight is inactive. With 400 posts at K = 100,
+# after training has converged, 42 topics weigh 0.05 to 0.13 of the average and have no theme. In
+# six corpora with active topics only, the least weighs 0.2.
 HARDLY = 0.15
 #: With fewer topics than these, or more cells, a run is not read for a remark when it has ended.
 FEWEST, MOST_CELLS = 20, 1 << 26
 
 
 def is_hardly_used(weight: float | None, topics: int) -> bool:
-    """Return True if a topic of such a share of the corpus is hardly used, among so many.
+    """Return True if a topic with this share of the corpus is inactive, of `topics` topics.
 
     Parameters
     ----------
     weight : float or None
-        None where it is not known.
+        Share of the topic, or None if unknown.
     topics : int
     """
     return weight is not None and weight * topics < HARDLY
 
 
 def remark(results: Results, topics: Sequence[Topic]) -> str | None:
-    """Return a line that says how many topics are hardly used and what to do, or None if none is.
+    """Return a line with the number of inactive topics and the advice, or None if all are active.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def remark(results: Results, topics: Sequence[Topic]) -> str | None:
 
 
 def remark_at_the_end(results: Results) -> str | None:
-    """Return the remark on a run that has just ended, or None if it is not worth reading the run for.
+    """Return the remark on a run that has just ended, or None if reading the run is not worth the time.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def line_of_use(results: Results, weights: Sequence[float | None]) -> str | None
         return None
     used = len(weights) - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
-    if better >= len(weights):  # rounded to what there are
+    if better >= len(weights):  # rounded to the present number
         better = used
     are = "is" if few == 1 else "are"
     return (
