@@ -70,21 +70,23 @@ def begin_exactly(
     sweeps: int,
     start: bool = True,
 ) -> ExactStage:
-    """Start the exact stage of a chain that has been trained, or make it to be restored.
+    """Start the Gibbs refinement of a trained chain, or create one to be restored.
 
     Parameters
     ----------
     posterior : Posterior
-        Of training.
+        Posterior averages of training.
     options : Resolved
     words, threads : int
     held_out : HeldOut, optional
     sweeps : int
-        Of each chain.
+        Sweeps of each chain.
     start : bool
-        False where it is to be restored.
+        False for a stage that is to be restored.
     """
     trained = posterior.chain
     chains = model_of(options.model).exact_chains(options, trained, threads, start=start)
-    own = averages(chains[0], options, words, threads, held_out, keep_mean=posterior.keeps_mean)
-    return ExactStage(chains, own, trained.step, sweeps, threads)
+    chain_averages = averages(
+        chains[0], options, words, threads, held_out, keep_mean=posterior.keeps_mean
+    )
+    return ExactStage(chains, chain_averages, trained.step, sweeps, threads)

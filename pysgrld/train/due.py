@@ -19,23 +19,24 @@ def soon(arrays: Iterable[Array]) -> float:
 
 
 class Every:
-    """Says when something is due: after so many iterations, or so many seconds of training.
+    """Schedule of an action: due after `interval` iterations, or seconds of training.
 
     Parameters
     ----------
     interval : int or str
         Iterations, or a duration such as ``15m``.
     step, seconds : int, float
-        Where training stands now.
+        Iterations and seconds of training done so far.
     least : int
-        Iterations that are between two of a clock at least.
+        Fewest iterations between two times if the interval is a duration.
     first : float
-        Seconds to the first time, by a clock; the distance then doubles up to the interval.
+        Seconds to the first time, if the interval is a duration; the distance then doubles up to
+        it.
 
     Attributes
     ----------
     last : tuple of int and float
-        Iteration and seconds of training at which it was done last.
+        Iteration and seconds of training of the last time.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The protocol of whoever tells a person of training."""
+"""The protocol of callbacks that report training progress."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pysgrld.run import RunDirectory
 
 
 class Position(NamedTuple):
-    """The state of a run, for whoever shows progress.
+    """The state of a run, for progress reports.
 
     Attributes
     ----------
     iteration, iterations : int
-        Done, and in all (0 where unknown).
+        Iterations done, and in all (0 if unknown).
     epoch : float
     tokens_per_second, step_size, score : float
-        The latter NaN before the first posterior sample.
+        The score is NaN before the first posterior sample.
     train_seconds : float
     kind : str
         Name of the score (`pysgrld.models.table.scores`).
     unit : str
-        What is counted: ``iteration``, ``exact sweep`` or ``replicate``.
+        Unit of the count: ``iteration``, ``exact sweep`` or ``replicate``.
     """
 
     iteration: int
@@ -38,10 +38,10 @@ class Position(NamedTuple):
 
 
 class Reporter(Listener, Protocol):
-    """Whoever tells a person of training; every method may do nothing."""
+    """Callbacks that report training progress; every method may do nothing."""
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Say where a run starts or goes on from."""
+        """Report the iteration at which a run starts or resumes."""
 
     def moved(self, position: Position) -> None:
         """Show an iteration; must be cheap."""
@@ -53,4 +53,4 @@ class Reporter(Listener, Protocol):
         """Show a line of ``metrics.jsonl``."""
 
     def finished(self, run: RunDirectory, line: str) -> None:
-        """Say how a run ended."""
+        """Report the end of a run."""

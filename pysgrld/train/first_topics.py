@@ -29,7 +29,7 @@ class RunStore(ChainStore):
     run : RunDirectory
         Locked.
     note : callable (str)
-        Told once if a chain cannot be stored: it is then trained again by a later start.
+        Called with a line, once, if a chain cannot be stored: a later start then trains it again.
     """
 
     def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
@@ -74,7 +74,7 @@ def first_topics(
     stop: StopFlag | None,
     note: Callable[[str], None],
 ) -> FirstTopics | None:
-    """Train the short chains of a run, or those that are missing, and return clusters of their topics.
+    """Train the missing short chains of a run, and return clusters of the topics of all.
 
     Parameters
     ----------
@@ -83,9 +83,10 @@ def first_topics(
     stream, options, corpus, run_on
         As for `clusters_of_topics`.
     stop : StopFlag or None
-        Has the time limit of which a tenth is for short chains, or None if all are trained in any case.
+        Has the time limit, a tenth of which is for short chains, or None if all are trained in any
+        case.
     note : callable (str)
-        Told how training begins.
+        Called with a line that reports the beginning of training.
 
     Raises
     ------
@@ -93,9 +94,11 @@ def first_topics(
         If there is a reason to stop; chains are then stored.
     """
     starts, ranks, store = options.starts or 1, run_on.comm.size, RunStore(run, note)
-    each = plural(short_chain_iterations(options.warm_up), "iteration")
+    iterations = plural(short_chain_iterations(options.warm_up), "iteration")
     on = f" on {ranks} ranks" if ranks > 1 else ""
-    note(f"{starts} short chains of {each}{on} first: it begins with clusters of their topics")
+    note(
+        f"{starts} short chains of {iterations}{on} first: it begins with clusters of their topics"
+    )
     limit = math.inf if stop is None else stop.share(PART_OF_LIMIT)
     was_chosen = store.chosen()
     topics = clusters_of_topics(stream, options, corpus, run_on, store, time_until(limit))

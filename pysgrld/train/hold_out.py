@@ -21,7 +21,7 @@ from pysgrld.types import Key, Others, Slicing
 
 
 class Division(NamedTuple):
-    """Documents to train on, and those held out.
+    """Training documents and held-out documents.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Reading(NamedTuple):
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
         """Read another corpus over the words of this one; rows stay in order."""
-        found = open_corpus(
+        matched_corpus = open_corpus(
             [path],
             self.options.keeping(self.slicing and self.slicing.field),
             store=self.scratch / name,
@@ -65,17 +65,17 @@ class Reading(NamedTuple):
             notify=self.listener.reading,
             log=self.listener.note,
         )
-        seen = contents(corpus.provenance) & contents(found.provenance)
-        if seen and name != "observed-corpus":  # of which more may be known
+        seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
+        if seen and name != "observed-corpus":  # its documents may be observed in part
             self.listener.note(
                 f"warning: --{name} {path}: is trained on too, so its scores are not those of "
                 "new documents"
             )
-        return found.slice_by(self.slicing)
+        return matched_corpus.slice_by(self.slicing)
 
 
 def divide(
-    corpus: Corpus, given: Mapping[str, Any], model: Model[Any], reading: Reading
+    corpus: Corpus, options: Mapping[str, Any], model: Model[Any], reading: Reading
 ) -> Division:
     """Hold documents out as the options want it, and as the model scores them.
 
@@ -87,39 +87,39 @@ def divide(
         If none would be left to train on, or none can be held out and nothing else ends the run.
     """
     everything = Others(corpus.documents, np.zeros(0, np.int64))
-    seed = given.get("seed", OPTIONS["seed"].default)
-    observed = given.get("observed", OPTIONS["observed"].default)
+    seed = options.get("seed", OPTIONS["seed"].default)
+    observed = options.get("observed", OPTIONS["observed"].default)
     train = everything
-    if "observed-corpus" in given:
+    if "observed-corpus" in options:
         parts = [
-            reading.matched(given[name], corpus, name)
+            reading.matched(options[name], corpus, name)
             for name in ("observed-corpus", "held-out-corpus")
         ]
         held_out = pair(*(part.take(np.arange(part.documents)) for part in parts))
-    elif "holdout-corpus" in given:
-        other = reading.matched(given["holdout-corpus"], corpus, "holdout-corpus")
+    elif "holdout-corpus" in options:
+        other = reading.matched(options["holdout-corpus"], corpus, "holdout-corpus")
         ids = np.arange(other.documents)
         held_out = model.hold_out(other.take(ids), ids, observed, seed)
     else:
-        wanted = hold_out_size(given.get("holdout"), corpus.documents)
-        if wanted == 0:
-            if not {"epochs", "iterations", "time-limit"} & set(given):
+        size = hold_out_size(options.get("holdout"), corpus.documents)
+        if size == 0:
+            if not {"epochs", "iterations", "time-limit"} & set(options):
                 raise UsageError(
                     f"{corpus.path.name}: too few documents to hold any out: give --epochs or "
                     "--iterations"
                 )
             return Division(everything, None)
-        ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
+        ids = choose_documents(corpus.documents, size, Key(seed, 0, 0))
         held_out = model.hold_out(corpus.take(ids), ids, observed, seed)
         train = Others(corpus.documents, ids)
     whole = model.score.whole
     if held_out.dropped:
-        why = "no known word" if whole else "too short to be split"
-        reading.listener.note(f"{plural(held_out.dropped, 'held-out document')} left out: {why}")
+        reason = "no known word" if whole else "too short to be split"
+        reading.listener.note(f"{plural(held_out.dropped, 'held-out document')} left out: {reason}")
     if len(held_out.observed) == 0:
         fewest = "a token" if whole else "two tokens"
         raise CorpusError(
             f"no held-out document has {fewest} of the vocabulary: give other ones, or --holdout 0"
         )
-    # keyed by their place among the held-out documents, so that a resumed run reads them alike
+    # keyed by their place among the held-out documents, so that a resumed run reads the same ones
     return Division(train, held_out._replace(doc_ids=np.arange(len(held_out.observed))))

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class Sharing(NamedTuple):
-    """The processes that train one chain together: all of them, and those of this machine."""
+    """Numbers of processes that train one chain together: of all, and of the ones on this machine."""
 
     all: int = 1
     here: int = 1
@@ -54,17 +54,17 @@ ALL_ALONE = Sharing()
 
 
 class Plan(NamedTuple):
-    """The plan of a training: a request's corpus, held-out documents and options, before there is a run.
+    """The plan of a training, made before the run exists: corpus, held-out documents and options.
 
     Attributes
     ----------
     request : Request
     candidate : Candidate
-        Where the run is to go, as it was before the corpus was read.
+        Place of the run, found before the corpus was read.
     options : Resolved
         Resolved options, of the model's own class.
     config : dict
-        As ``config.json`` will have it.
+        Content of the later ``config.json``.
     corpus : Corpus
     train : Others
         Positions of the training documents in it.
@@ -74,9 +74,9 @@ class Plan(NamedTuple):
     once : SinglePassCorpus or None
         The rest of a corpus that is read once; to be closed.
     scratch : Path
-        Folder for work in hand, which goes when `planned` ends.
+        Folder for work in hand, which is removed when `planned` ends.
     elsewhere : bool
-        Whether the corpus lies where somebody has put it, and stays there.
+        True if the user stored the corpus elsewhere; it stays there.
     """
 
     request: Request
@@ -96,20 +96,20 @@ class Plan(NamedTuple):
 def planned(
     request: Request, listener: Listener, chains: int = 0, ranks: Sharing = ALL_ALONE
 ) -> Iterator[Plan]:
-    """Find where a run is to go, read the corpus, hold documents out and resolve every option.
+    """Find the place of the run, read the corpus, hold documents out and resolve every option.
 
     Parameters
     ----------
     request : Request
     listener : Listener
     chains : int
-        Chains that are to train at the same time, in a folder of their own; 0: one run.
+        Chains to be trained at the same time, in a folder of their own; 0 for one run.
     ranks : Sharing
 
     Raises
     ------
     SgmcError
-        With the exit code of what is wrong; nothing half-made is left behind.
+        With the exit code of the error; no half-made files remain.
     """
     candidate = request.find(chains=chains > 0)
     parent = candidate.path.parent
@@ -137,23 +137,25 @@ def _plan(
     chains: int,
     ranks: Sharing,
 ) -> Plan:
-    """Read the corpus, or find it where it was stored before; then resolve everything else."""
-    given, number = request.given, request.threads
-    _, model = kind_of(given)
-    field, by = model.time(given) or (None, 0)
-    reading = CorpusOptions.of(given).keeping(field)
+    """Read the corpus, or open it if it was stored before; then resolve everything else."""
+    typed, number = request.typed, request.threads
+    _, model = kind_of(typed)
+    field, period = model.time(typed) or (None, 0)
+    reading = CorpusOptions.of(typed).keeping(field)
     try:
         corpus, once = _corpus(request, reading, candidate, scratch, listener)
     except NoFieldError as error:
-        if error.field == field:  # which nobody has called a column to be kept
+        if error.field == field:  # the user has not asked to keep this column
             raise NoFieldError(field, "--time") from None
         raise
-    slicing = None if field is None else slicing_of(field, by, corpus.column(field))
+    slicing = None if field is None else slicing_of(field, period, corpus.column(field))
     corpus.slice_by(slicing)
-    others = Reading(CorpusOptions.over(corpus.reading, given), scratch, number, listener, slicing)
-    train, held_out = divide(corpus, given, model, others)
+    held_out_reading = Reading(
+        CorpusOptions.over(corpus.reading, typed), scratch, number, listener, slicing
+    )
+    train, held_out = divide(corpus, typed, model, held_out_reading)
     totals, apart = corpus.totals, corpus.take(train.without)
-    documents = given.get("corpus-size", len(train))
+    documents = typed.get("corpus-size", len(train))
     tokens = (corpus.tokens - apart.tokens) * documents // len(train)
     seen = minibatch_words(corpus, train)
     facts = Facts(
@@ -167,8 +169,8 @@ def _plan(
         _tokens_by_slice(corpus),
         corpus.tokens / corpus.documents,
     )
-    options, defaults = resolve(given, facts)
-    if line := unknown_seeds(given.get("seed-words"), corpus.vocabulary):
+    options, defaults = resolve(typed, facts)
+    if line := unknown_seeds(typed.get("seed-words"), corpus.vocabulary):
         listener.note(f"warning: {line}")
     for line in _remarks(options, defaults, facts, len(train), held_out):
         listener.note(line)
@@ -180,7 +182,7 @@ def _plan(
     counts = totals.word_counts - count([apart], corpus.words).word_counts
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
-    chosen = not {"holdout-corpus", "observed-corpus"} & given.keys()  # by sgmc, not by others
+    chosen = not {"holdout-corpus", "observed-corpus"} & typed.keys()  # by sgmc, not by others
     config = config_of(options, defaults) | {
         "command": {
             "inputs": list(request.inputs),
@@ -218,9 +220,9 @@ def _plan(
 
 
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
-    """Return the part of ``config.json`` that does not depend on where documents come from.
+    """Return the part of ``config.json`` that does not depend on the source of the documents.
 
-    Options of other models are there, and null: every option is found in every run.
+    It lists options of other models with the value null: every run has every option.
     """
     return {
         "options": dict.fromkeys(OPTIONS) | options.plain(),
@@ -232,7 +234,7 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 
 
 def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
-    """Return the tokens of the documents in each slice of time; none where there are none."""
+    """Return the tokens of the documents in each slice of time; empty without slices."""
     total = np.zeros(0, np.int64)
     for block in corpus.blocks() if corpus.slices is not None else ():
         assert block.slices is not None
@@ -273,12 +275,16 @@ def _corpus(
     for place in places:
         if is_file(place / "meta.json"):
             corpus = Corpus.open(place)
-            had = corpus.provenance
-            alike = ("grown" in had, had.get("grown"), had.get("forget")) == grown_by
+            provenance = corpus.provenance
+            alike = (
+                "grown" in provenance,
+                provenance.get("grown"),
+                provenance.get("forget"),
+            ) == grown_by
             if request.as_stored or (
                 alike
                 and corpus.about.numbers_records
-                and stands_for(had, request.inputs, reading, listener.reading)
+                and stands_for(provenance, request.inputs, reading, listener.reading)
             ):
                 break
     else:
@@ -293,19 +299,19 @@ def _corpus(
                 log=listener.note,
             )
         else:
-            of = parent.results()
-            old = None if parent.only_new else of.training_corpus()
-            given = (request.inputs, reading, store, threads, listener, parent.forget)
-            corpus = grown(of.vocabulary, old, *given)
+            parent_results = parent.results()
+            old = None if parent.only_new else parent_results.training_corpus()
+            arguments = (request.inputs, reading, store, threads, listener, parent.forget)
+            corpus = grown(parent_results.vocabulary, old, *arguments)
     if corpus.documents < 1 or corpus.tokens < 1:
         raise CorpusError("there is no document with a known word", request.inputs[0])
     return corpus, None
 
 
-#: Tokens for each topic below which what is found is not what is there, and from which it may be:
-#: docs/evaluation.md, "How much is enough?", as the others.
+#: Tokens for each topic below which topics found are unreliable, and from which they may be
+# reliable: docs/evaluation.md, "How much is enough?", as the next numbers.
 TOKENS, BETTER = 300, 1000
-#: Held-out documents, and held-out tokens of those that are split, below which figures compare little.
+#: Fewest held-out documents, and held-out tokens of split ones, for a useful comparison of scores.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
@@ -316,17 +322,17 @@ def _remarks(
     documents: int,
     held_out: HeldOut | None,
 ) -> Iterator[str]:
-    """Return what there is to say of the options, and warn of a corpus that is too small for them.
+    """Return the remarks on the options, and warn of a corpus that is too small for them.
 
     How rows of the topics are stepped is logged.
     """
     model: Model[Any] = model_of(options.model)
-    if own := options.settings.plain():
+    if settings := options.settings.plain():
         seen = facts.minibatch_words(options.minibatch, options.seed)
         about = round(seen, 2 - len(str(seen)))
         logger.info(
             "%s; a minibatch holds about %s of %s",
-            ", ".join(f"--{name} {value}" for name, value in own.items()),
+            ", ".join(f"--{name} {value}" for name, value in settings.items()),
             f"{min(about, facts.words):,}",
             plural(facts.words, "word"),
         )
@@ -337,7 +343,7 @@ def _remarks(
             "it, too"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
-    k = max(options.widths, default=0)  # a mixture finds its own number
+    k = max(options.widths, default=0)  # a mixture determines its number itself
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
         yield (
             f"{plural(k, 'topic')}, by default, for {plural(facts.tokens, 'token')}: -k N for another "
@@ -355,9 +361,9 @@ def _remarks(
         return
     number, tokens, whole = len(held_out.held_out), held_out.held_out.tokens, model.score.whole
     if number < HELD_OUT_DOCUMENTS or not (whole or tokens >= HELD_OUT_TOKENS):
-        of = plural(tokens, "token" if whole else "held-out token")
+        size = plural(tokens, "token" if whole else "held-out token")
         yield (
-            f"warning: {plural(number, 'held-out document')} with {of}: too few to compare models by; "
+            f"warning: {plural(number, 'held-out document')} with {size}: too few to compare models by; "
             "hold more out with --holdout, or give others with --holdout-corpus"
         )
 
@@ -384,18 +390,18 @@ def check_memory(
     Raises
     ------
     MemoryLimitError
-        Naming the parts, and what makes them smaller.
+        Naming the parts, and the options that make them smaller.
     """
     model = model_of(options.model)
     need = model.memory(options, facts, extent) | {"program and libraries": PROGRAM}
     total = sum(need.values())
     allowed = options.max_memory or allowed_memory()
-    number, what = max((chains, "runs at a time"), (ranks, "ranks of this machine"))
-    who = f"{number} {what} need" if number > 1 else "needs"
+    number, unit = max((chains, "runs at a time"), (ranks, "ranks of this machine"))
+    who = f"{number} {unit} need" if number > 1 else "needs"
     logger.info("%s about %s of memory", who, _megabytes(number * total))
     if allowed is not None and number * total > allowed:
         parts = ", ".join(f"{name} {_megabytes(n)}" for name, n in need.items() if n)
-        who = f"each of {number} {what}" if number > 1 else "the run"
+        who = f"each of {number} {unit}" if number > 1 else "the run"
         fewer = "fewer --chains or --jobs, " if chains > 1 else "fewer ranks, " if ranks > 1 else ""
         fewer += "fewer --starts, " if need.get("short chains", 0) > total // 4 else ""
         raise MemoryLimitError(

@@ -34,7 +34,7 @@ class Prepared(NamedTuple):
     run : RunDirectory
     options : Resolved
     words, tokens : int
-        Vocabulary V, and training tokens as far as is known.
+        Vocabulary V, and number of training tokens, if known.
     stream : Epochs or OnePass
         Minibatches of the training documents.
     once : SinglePassCorpus or None
@@ -43,13 +43,13 @@ class Prepared(NamedTuple):
     word_counts : (V,) int64
         Occurrences of each word in the training documents.
     typed : frozenset of str
-        Options that this start was given.
+        Options that the user typed for this start.
     action : str
         "new", "continue" or "finished".
     checkpoint_required : bool
-        Whether it may not begin from the beginning.
+        True if the run must resume from a checkpoint.
     parent : Parent or None
-        The run whose topics it begins with.
+        The run that provides the first topics.
     """
 
     run: RunDirectory
@@ -69,7 +69,7 @@ class Prepared(NamedTuple):
 def prepare(
     request: Request, listener: Listener, locks: contextlib.ExitStack, ranks: Sharing = ALL_ALONE
 ) -> Prepared:
-    """Find or make the run that a request means, and store in it what it is trained on.
+    """Find or make the run that a request means, and store its training corpus in it.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def prepare(
     Raises
     ------
     SgmcError
-        With the exit code of what is wrong; nothing half-made is left behind.
+        With the exit code of the error; no half-made files remain.
     """
     with planned(request, listener, ranks=ranks) as plan:
         decision, run = claim(
@@ -127,11 +127,11 @@ def prepare(
 
 
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
-    """Give a folder its corpus, where every later start finds it, whatever becomes of other runs.
+    """Store the corpus in a folder in which every later start finds it, independent of other runs.
 
-    One that was read just now is moved there, and one that lies in another run is linked, or copied. A
-    corpus that somebody has put elsewhere stays where it is. The same documents, read just now with other
-    names or texts, take the place of those that are there.
+    A corpus that was just read is moved there. A corpus in another run is linked, or copied. A
+    corpus that the user stored elsewhere stays there. The same documents, read again with other
+    names or texts, replace the stored ones.
     """
     place, source = folder / "corpus", plan.corpus.path
     if plan.elsewhere or source == place:
@@ -161,9 +161,9 @@ def _check_replaceable(folder: Path, place: Path) -> None:
     OutputError
     """
     owned = is_run(folder) or chains_of(folder) or is_file(folder / "search.json")
-    others = sorted({path.name for path in place.iterdir()} - FILES)
-    if others or not owned:
-        raise foreign(place / others[0] if others else place)
+    foreign_names = sorted({path.name for path in place.iterdir()} - FILES)
+    if foreign_names or not owned:
+        raise foreign(place / foreign_names[0] if foreign_names else place)
 
 
 def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
@@ -184,7 +184,7 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
 
 
 def _take_former_topics(parent: Parent, folder: Path) -> None:
-    """Store the topics of a run, and their names, in the run that goes on with them."""
+    """Store the topics of the former run, and their names, in the run that continues with them."""
     results = parent.results()
     with writing(folder / FORMER):
         write_former_topics(folder, results.phi())

@@ -1,7 +1,7 @@
-"""Runs that train at the same time: a process for each, started, heard, stopped and ended from one place.
+"""Runs that train at the same time, each in a process: start, report, stop and end from one place.
 
-A run that fails does not end the others. What asks the parent to stop asks all of them, by a pipe: its
-other end also tells them when the parent has died, and then they stop in order too.
+A run that fails does not end the others. A request to stop the parent stops all of them, by a pipe.
+The other end of the pipe also shows them when the parent has died; then they stop in order too.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ GRACE = 10.0
 
 
 class Watcher(Listener, Protocol):
-    """Whoever tells a person of several runs."""
+    """Callbacks that report the progress of several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Say an event of a run: one of `pysgrld.train.events.Reporter`, or "failed" and why."""
+        """Report an event of a run: one of `pysgrld.train.events.Reporter`, or "failed"."""
 
 
 class RunsError(SgmcError):
@@ -50,10 +50,10 @@ class RunsError(SgmcError):
 
 @dataclass
 class Ended:
-    """The process of a run, and what it ended with: exit code, and why if it was stopped.
+    """The process of a run and its end: exit code, and the reason if it was stopped.
 
-    ``silent`` are the seconds for which a process that was asked to stop has done nothing, and
-    ``life`` is what the system said of it when that was last looked at.
+    ``silent`` is the number of seconds in which a process that was asked to stop has done nothing,
+    and ``life`` is its last state, as the system reported it.
     """
 
     number: int
@@ -84,17 +84,17 @@ def run_all(
     Returns
     -------
     list of Ended
-        Those that were started, by number.
+        The processes that were started, by number.
     """
     stop.take_checkpoint_request()  # a time limit asks for one: the runs have their own
     waiting = list(enumerate(tasks, 1))
     runs: list[Ended] = []
-    asked, looked = False, time.monotonic()
+    is_stopping, looked = False, time.monotonic()
     try:
         while True:
             running = {run.events: run for run in runs if run.code is None}
             free = (at_a_time or len(tasks)) - len(running)
-            if waiting and free > 0 and not asked:
+            if waiting and free > 0 and not is_stopping:
                 _start(waiting[:free], runs, stop)
                 del waiting[:free]
                 continue
@@ -104,24 +104,24 @@ def run_all(
                 run = next(r for events, r in running.items() if events is ready)
                 _hear(run, watcher, stop)
             # Runs keep the time limit themselves, unless they are suspended.
-            if stop.should_stop(0.0) and not asked:
-                asked = True
+            if stop.should_stop(0.0) and not is_stopping:
+                is_stopping = True
                 _tell(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
-            if asked:
+            if is_stopping:
                 _urge(runs, min(seconds, 1.0))  # this process may have been suspended, too
             if stop.take_checkpoint_request():
                 _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
-    except BaseException:  # a second Ctrl-C, or a bug: nobody is left behind
+    except BaseException:  # a second Ctrl-C, or a bug: leave no process behind
         _end(runs)
         raise
 
 
 def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag) -> None:
-    """Spawn a process for each numbered task, and add it to those that run.
+    """Spawn a process for each numbered task, and add it to `runs`.
 
-    None is a fork, which may hang in the presence of OpenMP's threads. Signals are held back meanwhile,
-    and the processes begin with them held back too, until they know what to do with them.
+    The start method is spawn, as a fork may hang in the presence of OpenMP's threads. Signals are
+    blocked meanwhile, and the processes begin with blocked signals, until their handlers are set.
     """
     context = mp.get_context("spawn")
     held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
@@ -129,13 +129,13 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         for number, task in tasks:
-            events, told = context.Pipe(duplex=False)
+            events, sender = context.Pipe(duplex=False)
             obeys, orders = context.Pipe(duplex=False)
             process = context.Process(
-                target=in_process, args=(task, told, obeys), name=f"run-{number}"
+                target=in_process, args=(task, sender, obeys), name=f"run-{number}"
             )
             process.start()
-            told.close()  # the other ends are the child's alone: each side sees when the other is gone
+            sender.close()  # the other ends are the child's alone: each side sees when the other is gone
             obeys.close()
             runs.append(Ended(number, process, events, orders))
     finally:
@@ -160,32 +160,33 @@ def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Say what ended a process that has not said it."""
+    """Report the end of a process that has not reported it."""
     run.process.join()
     run.events.close()
     code: int = run.process.exitcode
     run.code = SgmcError.exit_code
     if code >= 0:
-        run.code = code or run.code  # it would have said that all is well
-        why = f"its process ended with exit code {code}"
+        run.code = code or run.code  # a success would have been reported
+        reason = f"its process ended with exit code {code}"
     elif run.silent >= GRACE:
-        why = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
+        reason = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
     elif stop.reason and -code in STOP_SIGNALS:  # after its last word: it was leaving
         run.code, run.stopped = Interrupted.exit_code, stop.reason
         return
     elif code == -signal.SIGKILL:
         run.code = MemoryLimitError.exit_code
-        why = "was killed by SIGKILL, most often because memory ran out"
+        reason = "was killed by SIGKILL, most often because memory ran out"
     else:
         names = (number.name for number in signal.Signals if number == -code)
-        why = f"was ended by {next(names, f'signal {-code}')}"
-    watcher.of_run(run.number, "failed", why)
+        reason = f"was ended by {next(names, f'signal {-code}')}"
+    watcher.of_run(run.number, "failed", reason)
 
 
 def _urge(runs: Iterable[Ended], seconds: float) -> None:
     """Wake runs that were asked to stop, and kill those that show no sign of life.
 
-    Whoever works, or waits for a disk, is given all the time that it takes to write a checkpoint.
+    A process that works, or waits for a disk, gets all the time that it needs to write a
+    checkpoint.
     """
     for run in runs:
         if run.code is not None:
@@ -200,11 +201,11 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
                 os.kill(run.process.pid, signal.SIGCONT)  # it may have been suspended
 
 
-def _tell(runs: Iterable[Ended], what: Callable[[Ended], None]) -> None:
+def _tell(runs: Iterable[Ended], report: Callable[[Ended], None]) -> None:
     for run in runs:
         if run.code is None:
             with contextlib.suppress(OSError):  # it has just ended
-                what(run)
+                report(run)
 
 
 def _end(runs: Sequence[Ended]) -> None:
@@ -220,16 +221,16 @@ def _end(runs: Sequence[Ended]) -> None:
 
 
 def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folder: Path) -> None:
-    """Raise the error that the ends of all runs add up to, if any.
+    """Raise the error that sums up the ends of all runs, if any.
 
     Parameters
     ----------
     runs : sequence of Ended
         Of `run_all`.
     named : callable
-        How runs of some numbers are called in a sentence.
+        Returns the name of some runs in a sentence, by their numbers.
     folder : Path
-        Where they lie.
+        Folder of the runs.
 
     Raises
     ------
@@ -240,12 +241,12 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
     """
     stopped = [run for run in runs if run.stopped]
     failed = [run for run in runs if run.code and not run.stopped]
-    early, failing = (named([run.number for run in some]) for some in (stopped, failed))
+    early, failing = (named([run.number for run in group]) for group in (stopped, failed))
     if stopped:
-        others = f"; {failing} failed, see above" if failed else ""
+        failures = f"; {failing} failed, see above" if failed else ""
         raise Interrupted(
             f"{stopped[0].stopped}: {early} stopped, a checkpoint of each written to "
-            f"{folder}{others}; run the same command again to continue"
+            f"{folder}{failures}; run the same command again to continue"
         )
     if failed:
         first = failed[0]
@@ -256,7 +257,7 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
         )
 
 
-#: Seconds between two tellings of where the chain stands.
+#: Seconds between two progress reports of a chain.
 TELL = 0.2
 
 
@@ -267,9 +268,9 @@ class Task(NamedTuple):
     ----------
     request : Request
     started : float
-        When the command began, by the clock of processes: the time limit counts from there.
+        Start of the command, by the clock of processes: the time limit counts from there.
     explain : callable
-        Exit code of an error, and the line that says it.
+        Returns the exit code of an error, and its line.
     limit : float, "auto" or None
         Time limit of the command; the run's own budget is in the request.
     """
@@ -280,12 +281,12 @@ class Task(NamedTuple):
     limit: float | Literal["auto"] | None
 
 
-def in_process(task: Task, told: Connection, orders: Connection) -> None:
-    """Train one run, and say how it ended."""
-    relay, logger = _Relay(told), logging.getLogger("pysgrld")
+def in_process(task: Task, sender: Connection, orders: Connection) -> None:
+    """Train one run, and report its end."""
+    relay, logger = _Relay(sender), logging.getLogger("pysgrld")
     logger.setLevel(logging.INFO)
-    given = task.request.given
-    stop = StopFlag(task.limit, stop_signal=given.get("stop-signal"), start=task.started)
+    options = task.request.given
+    stop = StopFlag(task.limit, stop_signal=options.get("stop-signal"), start=task.started)
     code, stopped, text = 0, False, ""
     try:
         with stop, contextlib.ExitStack() as ending:
@@ -301,7 +302,7 @@ def in_process(task: Task, told: Connection, orders: Connection) -> None:
 
 
 def _obey(orders: Connection, stop: StopFlag) -> None:
-    """Stop when the parent says so, or when it is gone."""
+    """Stop on the parent's order, or at its end."""
     try:
         stop.stop(orders.recv())
     except (EOFError, OSError):
@@ -311,9 +312,9 @@ def _obey(orders: Connection, stop: StopFlag) -> None:
 class _Relay(logging.Handler):
     """Sends events and the library's log to the parent. A `pysgrld.train.events.Reporter`."""
 
-    def __init__(self, told: Connection) -> None:
+    def __init__(self, sender: Connection) -> None:
         super().__init__()
-        self.told, self.last = told, 0.0
+        self.told, self.last = sender, 0.0
 
     def send(self, event: str, *values: Any) -> None:
         """Send an event to the parent; nothing is sent if it is gone."""

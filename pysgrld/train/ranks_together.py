@@ -36,16 +36,16 @@ from pysgrld.train.short_chains import (
 )
 from pysgrld.types import Positions
 
-#: Bytes of an array of the state up to which it is compared before each iteration (sums of topics): it
-#: tells soon where ranks have different ones.
+#: Largest array of the state, in bytes, that is compared before each iteration (sums of topics): a
+# difference between ranks is detected soon.
 _SMALL = 1 << 16
 
 
 @dataclass
 class Rounds:
-    """The iterations of a chain until somebody gives the order to leave.
+    """The iterations of a chain until a rank gives the order to leave.
 
-    Iterating gives a `Visit` after each, and None where a checkpoint is to be written.
+    The iterator yields a `Visit` after each, and None if a checkpoint must be written.
 
     Parameters
     ----------
@@ -54,18 +54,18 @@ class Rounds:
         Processes that train it together.
     stop : StopFlag
     wants : callable
-        Gives the orders of this process, before an iteration.
+        Returns the orders of this process, before an iteration.
     clock : callable
-        Gives seconds.
+        Returns seconds.
 
     Attributes
     ----------
     waited : float
         Seconds for which the last iteration has waited for its documents.
     exhausted : bool
-        Whether the stream had no more.
+        True if the stream had no more documents.
     reason : str or None
-        Why it was stopped early, if it was.
+        Reason of an early stop, if any.
     """
 
     chain: Chain
@@ -115,7 +115,7 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return the reason of the first rank that has one, and its number, where there are several ranks."""
+    """Return the reason of the first rank that has one, with its number if there are several ranks."""
     reasons = comm.gather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Let the chains of all ranks begin as that of the first one does, who says how.
+    """Let the chains of all ranks begin like the chain of the first rank, which decides the method.
 
     Parameters
     ----------
@@ -139,9 +139,9 @@ def begin_together(
         Of this rank.
     comm : Communicator
     first : FirstTopics, optional
-        Topics that all begin with.
+        Topics with which all begin.
     restored : bool
-        Whether the chain of the first rank goes on from a checkpoint.
+        True if the chain of the first rank resumes from a checkpoint.
     """
     step, restored, begins = comm.share((chain.step, restored, first is not None))
     if restored:
@@ -162,13 +162,14 @@ def raise_if_stopped(stop: StopFlag) -> None:
 
 #: Iterations of a start that are looked at, after the first one, which is slower than the others.
 LOOKED_AT = 5
-#: Share of the time in work that ranks share up to which a line says so: below a half, to be rare.
+#: Share of working time spent in shared work below which a line is logged: below a half, to be
+# rare.
 WASTED = 1 / 3
 
 
 @dataclass
 class Waiting:
-    """Looks at the first iterations of a start, and says once if fewer ranks would do.
+    """Monitor of the first iterations of a start, which reports once if fewer ranks would do.
 
     Parameters
     ----------
@@ -213,45 +214,45 @@ class Waiting:
             f"{plural(cost.busy(), 'rank')} busy; more wait: with {ranks}, {share:.0f} % of the time is "
             "work that they share; give fewer ranks"
         )
-        wanted = cost.larger(ranks) * self.minibatch
-        if wanted < self.documents:
-            line += f", or a new run --minibatch {float(f'{wanted:.2g}'):.0f} or more"
+        size = cost.larger(ranks) * self.minibatch
+        if size < self.documents:
+            line += f", or a new run --minibatch {float(f'{size:.2g}'):.0f} or more"
         return line
 
 
-def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sharing:
-    """Compare versions of the ranks, take the instruction set that all have, and say how many they are.
+def make_alike(comm: Communicator, requested_threads: int | None, listener: Listener) -> Sharing:
+    """Compare versions of the ranks, choose the instruction set that all have, and count the ranks.
 
     Parameters
     ----------
     comm : Communicator
-    asked : int or None
-        Threads that this rank was given.
+    requested_threads : int or None
+        Threads that this rank was given, or None for the default.
     listener : Listener
 
     Returns
     -------
     Sharing
-        How many there are.
+        Number of ranks.
 
     Raises
     ------
     LaunchError
-        If they are of other versions.
+        If their versions differ.
     """
-    count = threads(asked)
+    count = threads(requested_threads)
     members = comm.gather(
         (version(), core.isa(), comm.host, count.number, processors(), os.getpid())
     )
     versions, isas, hosts, numbers, _, processes = zip(*members, strict=True)
-    for rank, found in enumerate(versions):
-        if found != versions[0]:
+    for rank, rank_version in enumerate(versions):
+        if rank_version != versions[0]:
             raise LaunchError(
-                f"--mpi: rank {rank} on {hosts[rank]} has sgmc {found}, rank 0 has {versions[0]}: "
+                f"--mpi: rank {rank} on {hosts[rank]} has sgmc {rank_version}, rank 0 has {versions[0]}: "
                 "install the same version everywhere"
             )
     if len(set(isas)) > 1:
-        order = core.available_isas()  # each has all that come before its own
+        order = core.available_isas()  # each instruction set includes the ones before it
         least = min(isas, key=lambda isa: order.index(isa) if isa in order else len(order))
         core.use_isa(least)
         if comm.rank == 0:
@@ -259,22 +260,22 @@ def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sha
     sharing = Sharing(comm.size, hosts.count(comm.host))
     if comm.rank:
         return sharing
-    each = plural(count.number, "thread")
+    threads_per_rank = plural(count.number, "thread")
     if len(set(numbers)) > 1:
-        each = f"{min(numbers)} to {max(numbers)} threads"
+        threads_per_rank = f"{min(numbers)} to {max(numbers)} threads"
     listener.note(
-        f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {each} each "
+        f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {threads_per_rank} each "
         f"({count.source}); {comm.library}"
     )
     for host in dict.fromkeys(hosts):  # by which the system's log names one that was killed
-        own = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
-        listener.note(f"processes of the ranks on {host}: {', '.join(own)}")
+        pids = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
+        listener.note(f"processes of the ranks on {host}: {', '.join(pids)}")
     for host in dict.fromkeys(hosts):
-        here = [m for m in members if m[2] == host]
-        used, there = sum(m[3] for m in here), len({cpu for m in here for cpu in m[4]})
-        if used > there > 0:
+        on_host = [m for m in members if m[2] == host]
+        used, cpus = sum(m[3] for m in on_host), len({cpu for m in on_host for cpu in m[4]})
+        if used > cpus > 0:
             listener.note(
-                f"warning: {plural(len(here), 'rank')} on {host} use {used} threads on {there} CPUs, "
+                f"warning: {plural(len(on_host), 'rank')} on {host} use {used} threads on {cpus} CPUs, "
                 "and wait for each other: give --threads, or start fewer"
             )
             break
@@ -282,7 +283,7 @@ def make_alike(comm: Communicator, asked: int | None, listener: Listener) -> Sha
 
 
 class Brief(NamedTuple):
-    """The facts of a run that is ready, as the first rank tells them to the others.
+    """Facts about a prepared run that the first rank broadcasts to the others.
 
     Attributes
     ----------
@@ -290,7 +291,7 @@ class Brief(NamedTuple):
     options : dict
         Resolved options, as JSON has them.
     corpus, fingerprint : str
-        Where the stored corpus lies, and what it must be.
+        Path of the stored corpus, and the fingerprint that it must have.
     train : (D,) int64, or Others
         Positions of the training documents in it.
     words, tokens : int
@@ -306,7 +307,7 @@ class Brief(NamedTuple):
 
 
 def brief_of(prepared: Prepared) -> Brief:
-    """Tell what the other ranks need to know of a run."""
+    """Return the facts about a run that the other ranks need."""
     stream, options = prepared.stream, prepared.options
     assert isinstance(stream, Epochs)
     assert isinstance(stream.source, Corpus)
@@ -323,14 +324,14 @@ def brief_of(prepared: Prepared) -> Brief:
 
 
 def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
-    """Train as one of a communicator whose first member has prepared the run, and writes it.
+    """Train as a rank other than the first, which has prepared the run and writes it.
 
     Parameters
     ----------
     number : int
         Threads of this rank.
     stop : StopFlag
-        Says when to stop; entered.
+        The flag to stop; entered.
     comm : Communicator
 
     Raises
@@ -338,7 +339,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     Interrupted
         If it was stopped early, after a checkpoint.
     SgmcError
-        For everything else that is wrong, here or with another member.
+        For every other error, on this rank or another.
     """
     brief: Brief | None = comm.share()
     if brief is None:  # finished already
@@ -359,9 +360,9 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         comm.meet()  # all have a chain
         by_short_chains, is_limited = comm.share()
         if by_short_chains:
-            left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)
+            seconds_left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)
             try:
-                clusters_of_topics(stream, options, facts, run_on, seconds_left=left)
+                clusters_of_topics(stream, options, facts, run_on, seconds_left=seconds_left)
             except Stopped:
                 raise stopped_before_all(why_all_stop(comm, stop)) from None
         begin_together(chain, comm)
@@ -375,7 +376,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
         rounds = Rounds(chain, comm, stop, wants, time.monotonic)
         for visit in rounds:  # the first member writes
             save = visit is not None and stop.take_checkpoint_request()
-        while comm.share():  # the first member draws exactly, and asks whether anybody is to stop
+        while comm.share():  # the first rank refines, and asks if any rank must stop
             comm.gather(stop.reason if stop.should_stop(0.0) else None)
         stopped = comm.share()
         comm.leave()

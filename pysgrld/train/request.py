@@ -1,4 +1,4 @@
-"""A request of training: a corpus, options, and where runs lie."""
+"""A request of training: a corpus, options, and the folder of runs."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from pysgrld.run import RunDirectory, chain_number, chains_of
 from pysgrld.run.choose import ROOT, Candidate, find_run
 from pysgrld.run.machine import threads
 
-#: For options whose values do not matter yet.
+#: For options with values that do not matter yet.
 _ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)
 
 
 class Parent(NamedTuple):
-    """A run whose topics another one goes on with, as ``config.json`` records it.
+    """A run with topics that another one continues with, as ``config.json`` records it.
 
     Attributes
     ----------
     run : str
         Its folder.
     digest : str
-        Of its mean topics.
+        Digest of its mean topics.
     corpus : str
         Fingerprint of its corpus.
     only_new : bool
-        Whether its documents are left out.
+        True if its documents are left out.
     forget : int or None
-        New documents after which half of its documents are left out.
+        Number of new documents after which half of its documents are left out.
     """
 
     run: str
@@ -59,23 +59,23 @@ class Parent(NamedTuple):
         SgmcError
             If it cannot be read.
         """
-        found = open_run(self.run, 1)
-        if digest_of_topics(found.phi()) != self.digest:
+        results = open_run(self.run, 1)
+        if digest_of_topics(results.phi()) != self.digest:
             raise MismatchError(
                 f"{self.run}: has other topics than those that were gone on with; begin a new run with "
                 "--from, in another folder (--out)"
             )
-        return found
+        return results
 
 
-def refuse_streams(inputs: Sequence[str], given: Mapping[str, Any], who: str) -> None:
+def refuse_streams(inputs: Sequence[str], options: Mapping[str, Any], who: str) -> None:
     """Refuse standard input, pipes and devices if several processes read the files of a request.
 
     Parameters
     ----------
     inputs : sequence of str
-    given : mapping
-        Options that were given, parsed.
+    options : mapping
+        Options that the user typed, parsed.
     who : str
         What reads them more than once, for the message.
 
@@ -88,10 +88,10 @@ def refuse_streams(inputs: Sequence[str], given: Mapping[str, Any], who: str) ->
             f"{who} reads the corpus more than once, which standard input and pipes do not allow: "
             "store it first, with 'sgmc corpus build CORPUS -o DIR', and name DIR"
         )
-    named = [(name, str(given[name])) for name in given if OPTIONS[name].names_file]
+    named = [(name, str(options[name])) for name in options if OPTIONS[name].names_file]
     named += [
         ("stop-words", name)
-        for name in str(given.get("stop-words", "none")).split(",")
+        for name in str(options.get("stop-words", "none")).split(",")
         if name not in (*NAMED, "none")
     ]
     for name, path in named:
@@ -110,17 +110,17 @@ class Request(NamedTuple):
     inputs : sequence of str
         Files or folders that make up the corpus.
     given : mapping
-        Options that were given, parsed (`pysgrld.models.options.OPTIONS`).
+        Options that the user typed, parsed (`pysgrld.models.options.OPTIONS`).
     root : Path
         Folder of runs that have no ``out``.
     break_lock : bool
         Take over a run that a process of another host has left locked.
     corpus : Path, optional
-        Where somebody has stored the inputs already.
+        The folder in which the inputs are stored already.
     as_stored : bool
-        Whether the corpus is taken as it was stored, whatever has become of the inputs since.
+        True to take the corpus as it was stored, even if the inputs have changed since.
     parent : Parent, optional
-        The run whose topics it goes on with, over its documents and the inputs.
+        The run that provides the topics and, with the inputs, the documents.
     """
 
     inputs: Sequence[str]
@@ -147,7 +147,7 @@ class Request(NamedTuple):
         return threads(self.given.get("threads")).number
 
     def find(self, *, chains: bool = False) -> Candidate:
-        """Look where the run, or the folder of chains, is to go; nothing is read or made.
+        """Return the place of the run, or of the folder of chains; nothing is read or made.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Request(NamedTuple):
         )
 
 
-#: How far a start goes: what a person says of it replaces all that was said before.
+#: Length of a start: a value that the user types replaces all earlier ones.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
 #: Of one start alone.
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
@@ -174,23 +174,23 @@ _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 def going_on(
     given: Mapping[str, Any], root: Path = ROOT, *, break_lock: bool = False
 ) -> tuple[Request, int]:
-    """Make the request that goes on with the run, or the chains, that ``given`` names to resume.
+    """Make the request that resumes the run, or the chains, that ``given`` names.
 
-    Its options are the run's, beside those that are given now. Its corpus is the one that the run has
-    stored; an option of reading has the inputs compared, or read again, as if they were given.
+    Its options are the run's and the options typed now. Its corpus is the stored one of the run.
+    With an option of reading, the inputs are compared, or read again, as if they were given.
 
     Returns
     -------
     request : Request
     chains : int
-        The greatest number of a chain in the folder; 0: it is one run.
+        The greatest number of a chain in the folder; 0 for one run.
 
     Raises
     ------
     UsageError
-        If no run is named, or the one that is was trained on what cannot be read again.
+        If no run is named, or the named one was trained on input that cannot be read again.
     MissingInputError
-        If there is no such run, or its corpus is gone.
+        If the run is missing, or its corpus is gone.
     CheckpointError
         If its record is damaged.
     """
@@ -206,13 +206,13 @@ def going_on(
     _, options = model_and_options(run)
     command = run.config.get("command", {})
     if not command.get("inputs") or options.corpus_size is not None:
-        why = (
+        reason = (
             "it was read once, as a stream" if command.get("inputs") else "the run does not name it"
         )
-        raise UsageError(f"--resume {name}: CORPUS must be given again: {why}")
-    kept = _chosen(run, options, _OF_A_START | {"chain-id"} if chains else _OF_A_START)
+        raise UsageError(f"--resume {name}: CORPUS must be given again: {reason}")
+    options_of_run = _chosen(run, options, _OF_A_START | {"chain-id"} if chains else _OF_A_START)
     if _BUDGET & {*given}:
-        kept = {n: v for n, v in kept.items() if n not in _BUDGET}
+        options_of_run = {n: v for n, v in options_of_run.items() if n not in _BUDGET}
     parent = run.config.get("parent")
     stored = training_corpus(run)
     if stored is None and not all(map(is_there, command["inputs"])):
@@ -222,7 +222,7 @@ def going_on(
         )
     request = Request(
         command["inputs"],
-        {**kept, **given},
+        {**options_of_run, **given},
         root,
         break_lock,
         stored.path if stored else None,
@@ -233,16 +233,20 @@ def going_on(
 
 
 def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> dict[str, Any]:
-    """Return the options that a run was given, not those that it took by default."""
-    had = {
+    """Return the options that the user typed for a run, without its defaults."""
+    options_of_run = {
         n: value
         for n, value in options.plain().items()
         if n in OPTIONS and n not in without and value is not None
     }
     defaults = {*run.config.get("defaults", ())} - _BUDGET
-    kept = {n: tuple(v) if isinstance(v, list) else v for n, v in had.items() if n not in defaults}
-    preset = preset_of(kept)
-    return {n: v for n, v in kept.items() if n == "algo" or preset.get(n) != v}
+    typed = {
+        n: tuple(v) if isinstance(v, list) else v
+        for n, v in options_of_run.items()
+        if n not in defaults
+    }
+    preset = preset_of(typed)
+    return {n: v for n, v in typed.items() if n == "algo" or preset.get(n) != v}
 
 
 def growing(
@@ -253,51 +257,51 @@ def growing(
     forget: int | None = None,
     root: Path = ROOT,
 ) -> Request:
-    """Make the request of a new run that goes on with the topics of another one.
+    """Make the request of a new run that continues with the topics of another one.
 
-    Its options are those of the other run, beside those that are given now; its corpus is the other
-    run's, or its words alone, with the inputs.
+    Its options are those of the other run and the options typed now; its corpus is the other run's,
+    or its words alone, with the inputs.
 
     Parameters
     ----------
     name : str
-        Of the other run.
+        Name of the other run.
     request : Request
-        The inputs and options that were given.
+        The inputs and options that the user typed.
     only_new : bool
         Leave the documents of the other run out.
     forget : int, optional
-        Leave half of them out after so many new ones.
+        Leave half of them out after this number of new ones.
     root : Path
 
     Raises
     ------
     UsageError
-        If topics of that run cannot go on, or another number of them is asked for.
+        If topics of that run cannot continue, or another number of them is asked for.
     MissingInputError
-        If there is no such run, or its corpus is gone.
+        If the run is missing, or its corpus is gone.
     CheckpointError
         If it cannot be read.
     """
-    given = request.given
+    typed = request.given
     folder = find_folder(name, root, chains=True)
     if chains := chains_of(folder):
         raise UsageError(f"--from {name}: is a folder of chains; name one of them, as {chains[0]}")
     if not request.inputs:
         raise UsageError(f"--from {name}: give the new documents, files or folders")
-    if any(map(is_stream, request.inputs)) or "corpus-size" in given:
+    if any(map(is_stream, request.inputs)) or "corpus-size" in typed:
         raise UsageError("--from reads new documents twice: give files or folders")
     results = open_run(folder, request.threads)
     options, fitted = results.options, results.fitted
     if fitted.depth > 1 or fitted.signed or fitted.no_mean:
         raise UsageError(f"--from {name}: topics of {fitted.kind} cannot go on; train anew")
-    kept = _chosen(results.run, options, _OF_A_START | _BUDGET | {"chain-id", "vocab"})
-    kept["topics"] = fitted.layers[0]
-    both = {**kept, **given}
-    if both["topics"] != kept["topics"]:
+    options_of_run = _chosen(results.run, options, _OF_A_START | _BUDGET | {"chain-id", "vocab"})
+    options_of_run["topics"] = fitted.layers[0]
+    merged = {**options_of_run, **typed}
+    if merged["topics"] != options_of_run["topics"]:
         raise UsageError(
-            f"-k {both['topics']}: the topics of {name} go on, and these are {kept['topics']}: leave "
-            "-k out"
+            f"-k {merged['topics']}: the topics of {name} go on, and these are "
+            f"{options_of_run['topics']}: leave -k out"
         )
     if not only_new and results.training_corpus() is None:
         raise MissingInputError(
@@ -306,4 +310,4 @@ def growing(
     corpus = results.run.config["corpus"].get("fingerprint") or ""
     digest = digest_of_topics(results.phi())
     parent = Parent(str(resolve_path(folder)), digest, corpus, only_new, forget)
-    return request._replace(given=both, parent=parent)
+    return request._replace(given=merged, parent=parent)

@@ -1,4 +1,4 @@
-"""The record of a training: metrics, posterior samples and checkpoints, written while it goes on."""
+"""The record of a training: metrics, posterior samples and checkpoints, written while it runs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RunWriter:
         With the run, locked by this process.
     posterior : Posterior
     model : Model
-        Model of the chain: says how documents are scored, and what must hold of arrays.
+        Model of the chain: scores documents, and has the invariants of arrays.
     tally : RunTotals
     reporter : Reporter
     comm : Communicator
@@ -123,14 +123,15 @@ class RunWriter:
         self._keep(step, self.chain, due)
 
     def draw(self, chain: ExactChain) -> Mapping[str, Array] | None:
-        """Keep the last exact draw on disk, if it is its turn; the first replaces training's samples.
+        """Keep the last draw of the Gibbs refinement on disk, if due.
 
-        Returns the draw in the form of a sample if it is kept, else None.
+        The first kept draw replaces the samples of training. Returns the draw in the form of a sample if
+        it is kept, else None.
 
         Parameters
         ----------
         chain : ExactChain
-            That it is of.
+            The chain of the draw.
         """
         stage, samples = self.stage, self.backlog.run.samples
         assert stage is not None
@@ -142,14 +143,16 @@ class RunWriter:
         return self._keep(stage.step, chain, due)
 
     def said_exactly(self) -> str:
-        """Say how many independent draws the exact ones are worth."""
+        """Return a line with the effective sample sizes of the Gibbs refinement."""
         assert self.stage is not None
         stage, line = self.stage, plural(self.stage.draws, "exact draw")
-        if worth := list(worth_in(stage.arrays()).items()):
-            first, *more = (f"for {of}" for of, _ in worth)
-            told = [f"{worth[0][1]:.0f} independent ones {first}"]
-            told += [f"{n:.0f} {of}" for (_, n), of in zip(worth[1:], more, strict=True)]
-            line += f", worth {', '.join(told)}"
+        if sizes := list(worth_in(stage.arrays()).items()):
+            first, *further = (f"for {quantity}" for quantity, _ in sizes)
+            parts = [f"{sizes[0][1]:.0f} independent ones {first}"]
+            parts += [
+                f"{n:.0f} {quantity}" for (_, n), quantity in zip(sizes[1:], further, strict=True)
+            ]
+            line += f", worth {', '.join(parts)}"
         average = stage.posterior.average()
         if math.isfinite(average):
             line = f"{self.score.title} {self.score.show(average, average.error)} of {line}"
@@ -201,7 +204,7 @@ class RunWriter:
         self.reporter.evaluated(record)
 
     def save(self, *, keep: int, last: bool) -> bool:
-        """Write a checkpoint, and say whether that went well.
+        """Write a checkpoint; return True if that succeeded.
 
         Raises
         ------

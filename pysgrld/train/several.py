@@ -1,7 +1,7 @@
-"""Several chains at a time: a process for each (`pysgrld.train.processes`), all told of from one place.
+"""Several chains at a time, each in a process (`pysgrld.train.processes`), reported from one place.
 
-The parent reads the corpus, stores it once and finds the folder; every chain is a run of its own in
-it, started as `train` starts any.
+The parent reads the corpus, stores it once and chooses the folder. Every chain is a run of its own
+in that folder, and starts like any other, by `train`.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ def train_chains(
     watcher: Watcher,
     explain: Callable[[BaseException], tuple[int, str]],
 ) -> Path:
-    """Train independent chains of one model at the same time; continue those that are not done.
+    """Train independent chains of one model at the same time; continue the unfinished ones.
 
     Parameters
     ----------
     request : Request
-        Threads and memory in it are those of all chains together.
+        Threads and memory in it are shared by all chains together.
     number : int
-        Chains wanted.
+        Number of chains.
     watcher : Watcher
     explain : callable
-        Exit code of an error, and the line that says it; of a module, for other processes.
+        Returns the exit code of an error, and its line; a function of a module, for other
+        processes.
 
     Returns
     -------
@@ -60,32 +61,36 @@ def train_chains(
     RunsError
         If some failed, when the others have ended.
     SgmcError
-        For everything that is wrong before the chains begin.
+        For every error before the chains begin.
     """
     request.check()
-    given, inputs = request.given, request.inputs
-    if "chain-id" in given:
+    options, inputs = request.given, request.inputs
+    if "chain-id" in options:
         raise UsageError("--chains numbers the chains itself: leave --chain-id out")
-    refuse_streams(inputs, given, "--chains")
+    refuse_streams(inputs, options, "--chains")
     started = process_start()
-    each = request._replace(
-        inputs=tuple(inputs), given={**given, "threads": max(1, request.threads // number)}
+    chain_request = request._replace(
+        inputs=tuple(inputs), given={**options, "threads": max(1, request.threads // number)}
     )
-    watch = StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"), start=started)
-    with watch as stop, ending_with(given.get("requeue-exit-code")):
-        with planned(each, Stoppable(watcher, stop), number) as plan:
+    watch = StopFlag(
+        options.get("time-limit"), stop_signal=options.get("stop-signal"), start=started
+    )
+    with watch as stop, ending_with(options.get("requeue-exit-code")):
+        with planned(chain_request, Stoppable(watcher, stop), number) as plan:
             if plan.once:
                 plan.once.close()
             folder = choose_folder(plan.candidate, plan.config, number, free=FREE)
             make_folder(folder, "chains")
             stored = None if plan.once else move_corpus(plan, folder).path
         set_latest(folder, request.root)
-        each = each._replace(corpus=None if str(stored) in each.inputs else stored)
+        chain_request = chain_request._replace(
+            corpus=None if str(stored) in chain_request.inputs else stored
+        )
         tasks = []
         for i in range(1, number + 1):
-            own = {"chain-id": i, "out": str(chain_path(folder, i)), "resume": "auto"}
-            chain = each._replace(given={**each.given, **own})
-            tasks.append(Task(chain, started, explain, given.get("time-limit")))
+            chain_options = {"chain-id": i, "out": str(chain_path(folder, i)), "resume": "auto"}
+            chain = chain_request._replace(given={**chain_request.given, **chain_options})
+            tasks.append(Task(chain, started, explain, options.get("time-limit")))
         conclude(run_all(tasks, watcher, stop), _named, folder)
     return folder
 
@@ -93,16 +98,16 @@ def train_chains(
 def choose_folder(
     candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
 ) -> Path:
-    """Choose where chains go: a folder of the same configuration where some is left to do, or anew.
+    """Choose a folder for the chains: an unfinished one of the same configuration, or a new one.
 
     Parameters
     ----------
     candidate : Candidate
-        Of `find_run`, with folders of chains.
+        From `find_run`, with folders of chains.
     config : mapping
-        As ``config.json`` of one of the chains would hold it.
+        Content of the ``config.json`` of one of the chains.
     number : int
-        Chains wanted.
+        Number of chains.
     free : iterable of str
         Options that may differ.
 
@@ -116,17 +121,17 @@ def choose_folder(
         fields = []
         for run in runs:
             fields.append((run.path, *identities(run.config, config, {*free, "chain-id"})))
-        other = next(((path, had, new) for path, had, new in fields if had != new), None)
+        other = next(((path, stored, new) for path, stored, new in fields if stored != new), None)
         if other is not None and candidate.named:
-            path, had, new = other
+            path, stored, new = other
             summary = (
                 f"{path}: is a chain of another configuration or corpus; train anew in another "
                 "folder (--out, no --resume), or give the same options:"
             )
-            raise MismatchError(mismatch(summary, had, new))
-        asked = {chain_path(folder, i) for i in range(1, number + 1)}
+            raise MismatchError(mismatch(summary, stored, new))
+        chain_paths = {chain_path(folder, i) for i in range(1, number + 1)}
         done = {run.path for run in runs if run.status.get("state") == "finished"}
-        if other is None and (candidate.named or not asked <= done):
+        if other is None and (candidate.named or not chain_paths <= done):
             return folder
     return candidate.path
 

@@ -67,7 +67,7 @@ class _OutOfTimeError(Exception):
 
 
 class ChainStore:
-    """The place where short chains are stored; this one stores none."""
+    """Storage of short chains; this class stores none."""
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
         """Return iteration and arrays of each chain that is stored, by its number."""
@@ -85,7 +85,7 @@ class ChainStore:
 
 
 def time_until(limit: float) -> Callable[[], float]:
-    """Return a function that returns the seconds that are left of so many seconds from now on."""
+    """Return a function that returns the seconds left of `limit` seconds from now on."""
     end = time.monotonic() + limit
     return lambda: end - time.monotonic()
 
@@ -115,9 +115,9 @@ def clusters_of_topics(
     Returns
     -------
     FirstTopics or None
-        None if topics are to be random: without short chains, if none fits into the time, and if one is
-        no longer finite (the chain itself then reports that, and keeps its state). None too of all ranks
-        but the first.
+        None if topics must start at random: without short chains, if none fits into the time, or if
+        a value is no longer finite (the chain itself then reports that, and keeps its state). Also
+        None on all ranks but the first.
 
     Raises
     ------
@@ -149,8 +149,8 @@ def clusters_of_topics(
                 number = round_[comm.rank]
                 chain = ShortChain(number, stream, options, corpus, run_on, store)
                 ending = cluster_seconds((n_stored + first + len(round_)) * k, corpus.words)
-                left = seconds_left() - ending if is_limited else math.inf
-                mean = chain.train(stored.pop(number, None), time_until(left))[None]
+                remaining = seconds_left() - ending if is_limited else math.inf
+                mean = chain.train(stored.pop(number, None), time_until(remaining))[None]
         except Stopped:
             outcome = "stopped"
         except _OutOfTimeError:
@@ -178,7 +178,7 @@ def clusters_of_topics(
 def _clustered(
     topics: dict[int, Floats], used: Sequence[int], k: int, corpus: CorpusFacts, run_on: RunOn
 ) -> FirstTopics | None:
-    """Return the means of clusters of the topics of some chains; None of all ranks but the first."""
+    """Return the means of clusters of the topics of some chains, or None on all ranks but the first."""
     comm, first, is_stopped = run_on.comm, None, False
     if comm.rank == 0 and used:
         together = np.empty((len(used) * k, corpus.words), np.float32)
@@ -210,14 +210,14 @@ class ShortChain:
     Parameters
     ----------
     number : int
-        Of the chain, from 0: it has a seed of its own.
+        Number of the chain, from 0; each number has a seed of its own.
     stream : Epochs
     options : Resolved
-        Of the chain that is to begin.
+        Options of the chain that is to begin.
     corpus : CorpusFacts
     run_on : RunOn
     store : ChainStore
-        Place where it is stored now and then, and when it is stopped.
+        Storage for the chain now and then, and at a stop.
     """
 
     def __init__(
@@ -299,8 +299,8 @@ class ShortChain:
             if t == first + 1:
                 slow = seconds  # what an iteration takes at first is no measure of the others
             elif t - first > _PREDICTED_AFTER:
-                each = (seconds - slow) / (t - first - 1)
-                if each * (self.iterations - t) > seconds_left():
+                seconds_each = (seconds - slow) / (t - first - 1)
+                if seconds_each * (self.iterations - t) > seconds_left():
                     raise _OutOfTimeError
             if t < self.iterations and saves.due(t, seconds):
                 self._store(chain)

@@ -21,37 +21,37 @@ from pysgrld.train.request import Request
 def train(
     request: Request, reporter: Reporter, watch: StopFlag | None = None, comm: Communicator = ALONE
 ) -> RunDirectory | None:
-    """Train a model on a corpus; continue where an earlier start of the same run left off.
+    """Train a model on a corpus; resume an unfinished run of the same configuration.
 
     Parameters
     ----------
     request : Request
     reporter : Reporter
     watch : StopFlag, optional
-        Says when to stop, and is entered already; by default signals and the time limit do.
+        The flag to stop, already entered; by default signals and the time limit set one.
     comm : Communicator
         Processes that train the chain together, and call this together.
 
     Returns
     -------
     RunDirectory or None
-        None for all ranks but the first, which writes it.
+        None on all ranks but the first, which writes the run.
 
     Raises
     ------
     Interrupted
         If a signal or the time limit ended it, after a checkpoint.
     SgmcError
-        For everything else that is wrong, with its exit code.
+        For every other error, with its exit code.
     """
     request.check()
-    given, ranks = request.given, ALL_ALONE
+    options, ranks = request.given, ALL_ALONE
     if comm is not ALONE:
-        check_shared(given)
-        ranks = make_alike(comm, given.get("threads"), reporter)
-    own = watch or StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"))
-    entered = contextlib.nullcontext(own) if watch else own
-    ending = ending_with(given.get("requeue-exit-code"))
+        check_shared(options)
+        ranks = make_alike(comm, options.get("threads"), reporter)
+    flag = watch or StopFlag(options.get("time-limit"), stop_signal=options.get("stop-signal"))
+    entered = contextlib.nullcontext(flag) if watch else flag
+    ending = ending_with(options.get("requeue-exit-code"))
     with entered as stop, contextlib.ExitStack() as locks, ending:
         if comm.rank:
             follow(request.threads, stop, comm)
@@ -74,7 +74,7 @@ def train(
 
 @contextlib.contextmanager
 def ending_with(exit_code: int | None) -> Iterator[None]:
-    """End an early stop with the exit code that this batch system requeues on, where it has one."""
+    """End an early stop with the exit code that makes this batch system requeue, if it has one."""
     try:
         yield
     except Interrupted as stopped:
@@ -89,7 +89,7 @@ class Stoppable:
         self.note, self.listener, self.stop = listener.note, listener, stop
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Show how far the reading of a corpus is, unless it is to stop."""
+        """Show the progress of reading the corpus, unless the run must stop."""
         self.listener.reading(progress)
         if self.stop.should_stop(0.0):
             raise Interrupted(
