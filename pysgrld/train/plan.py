@@ -138,7 +138,7 @@ def _plan(
     ranks: Sharing,
 ) -> Plan:
     """Read the corpus, or open it if it was stored before; then resolve everything else."""
-    typed, number = request.typed, request.threads
+    typed, number = request.given, request.threads
     _, model = kind_of(typed)
     field, period = model.time(typed) or (None, 0)
     reading = CorpusOptions.of(typed).keeping(field)
