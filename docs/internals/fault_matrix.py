@@ -36,8 +36,7 @@ def line(number: int, tests: list[dict]) -> str:
         if skipped := len(tests) - len(run):
             result += f" ({skipped} skipped)"
     trials = sum(test["trials"] for test in run)
-    seconds = sum(test["seconds"] for test in run)
-    figures = [f"{trials:,}", f"{len(run)}", f"{seconds:.0f}"] if run else ["", "", ""]
+    figures = [f"{trials:,}", f"{len(run)}"] if run else ["", ""]
     return "| " + " | ".join([str(number), row.fault, row.expected, *figures, result]) + " |"
 
 
@@ -52,8 +51,8 @@ def table(records: list[dict]) -> str:
             f"Of {dates}: {len(tests)} tests, {sum(t['trials'] for t in tests):,} trials; "
             f"{held} of {len(ROWS)} rows hold.",
             "",
-            "| # | fault | what must hold | trials | tests | s | result |",
-            "|---:|---|---|---:|---:|---:|---|",
+            "| # | fault | required outcome | trials | tests | result |",
+            "|---:|---|---|---:|---:|---|",
             *(line(number, by_row[number]) for number in ROWS),
         ]
     )

@@ -29,7 +29,7 @@ ROWS: dict[int, Row] = {
     ),
     3: Row("SIGKILL while old checkpoints are deleted", "a good checkpoint remains"),
     4: Row(
-        "SIGKILL while a run goes back to its checkpoint",
+        "SIGKILL while a run returns to its checkpoint",
         "the next start does it again; no line twice, none missing",
     ),
     5: Row("SIGKILL of one rank", "all ranks end; intact"),
@@ -49,22 +49,22 @@ ROWS: dict[int, Row] = {
     13: Row("--time-limit", "exit 85 before it has passed"),
     14: Row("SLURM's time limit, requeue, job array", "finished after requeues, the same bits"),
     15: Row(
-        "started again and again without progress", "the third start ends with 70 and says why"
+        "started again and again without progress", "the third start ends with 88 and states why"
     ),
     16: Row("suspended for ten seconds", "the time limit holds; the gap is logged and not counted"),
     17: Row(
         "disk full at a byte of a checkpoint",
-        "nothing of it is left, the run goes on; 74 after three in a row; intact",
+        "nothing of it is left, the run continues; 74 after three in a row; intact",
     ),
     18: Row(
         "disk full for metrics, log, status or samples",
-        "training goes on; all is written later, or exit 74 at the end",
+        "training continues; all is written later, or exit 74 at the end",
     ),
     19: Row(
         "any system call fails, once or for ever",
         "as for a full disk; a file whose fsync failed is never flushed again",
     ),
-    20: Row("short writes, interrupted calls", "nobody notices"),
+    20: Row("short writes, interrupted calls", "no visible effect"),
     21: Row("quota exceeded, stale file handle", "as for a full disk"),
     22: Row("read-only folder, or another user's", "73 before the corpus is read"),
     23: Row("the run is removed, or replaced, while it is trained", "74; nothing is made again"),
@@ -72,9 +72,7 @@ ROWS: dict[int, Row] = {
         "many starts of one run at the same moment",
         "one trains; the others end with 75 and name host, pid and job",
     ),
-    25: Row(
-        "a lock that somebody has left", "of this host: taken over; of another: 75, --break-lock"
-    ),
+    25: Row("a lock left behind", "of this host: taken over; of another: 75, --break-lock"),
     26: Row("an MPI launcher that does not match the library", "exit 64, no file written"),
     27: Row("a reader while checkpoints are written", "never sees a part of one"),
     28: Row("checkpoint cut short", "refused, with the file's name; the one before is used"),
@@ -82,11 +80,11 @@ ROWS: dict[int, Row] = {
     30: Row("headers changed by a grammar", "refused, in bounded time and memory"),
     31: Row("sizes and shapes that overflow or overlap", "refused"),
     32: Row("names that lead elsewhere, links, pipes, devices", "refused, and nothing blocks"),
-    33: Row("a pickle instead of a checkpoint", "refused; none of its code runs"),
+    33: Row("a pickle instead of a checkpoint", "refused; its code never runs"),
     34: Row("files of a checkpoint missing, exchanged or too many", "refused, or ignored aloud"),
     35: Row("NaN, infinity or negative weights under a valid digest", "76, naming array and index"),
     36: Row("written by a newer sgmc", "76, naming its version"),
-    37: Row("checkpoints of earlier releases", "go on, or say why not"),
+    37: Row("checkpoints of earlier releases", "resume, or state why not"),
     38: Row("all checkpoints damaged", "76; never begun again in silence"),
     39: Row("another configuration", "78 with the differences"),
     40: Row("another corpus", "78; a new date alone is no difference"),
@@ -110,7 +108,7 @@ ROWS: dict[int, Row] = {
     56: Row("a corpus file shrinks while it is read", "65 or 74, no SIGBUS; intact"),
     57: Row("the plan needs more than --max-memory", "87 before training, with the sum"),
     58: Row("allocation fails", "87 or 70; intact, no lock left"),
-    59: Row("ended by the system for want of memory", "as SIGKILL; the next start says so"),
+    59: Row("ended by the system for want of memory", "as SIGKILL; the next start reports it"),
     60: Row("few descriptors, processes, little stack", "works, or names the limit"),
     61: Row("odd locale, no HOME, closed or broken output", "works; nothing is lost"),
     62: Row("NaN in the state", "86; the last good checkpoint is kept"),
@@ -131,11 +129,11 @@ ROWS: dict[int, Row] = {
         "66 with the missing ones; the same array again gives the corpus of one process",
     ),
     70: Row(
-        "somebody's folder, file or link where a corpus is put together", "73; nothing is touched"
+        "a foreign folder, file or link at the place of a new corpus", "73; nothing is touched"
     ),
     71: Row(
         "a copy to the name of a build, stopped or at work",
-        "the build goes on; the copy is made, or refused with 75",
+        "the build continues; the copy is made, or refused with 75",
     ),
     72: Row("an edited list of words, a text changed anywhere", "another run, or 78 with --out"),
     73: Row("a stored corpus changed on disk", "65, naming the file; --verify sees any byte"),
@@ -144,7 +142,7 @@ ROWS: dict[int, Row] = {
         "one of several chains is suspended, or does nothing",
         "a signal and --time-limit end all: it is woken, and killed if it stays silent",
     ),
-    76: Row("one of several chains is killed", "the others go on; a line names the signal"),
+    76: Row("one of several chains is killed", "the others continue; a line names the signal"),
     77: Row("priors below single precision", "2, or ValueError, before anything is read"),
     78: Row("a record or samples of another form", "76, naming the file"),
     79: Row(
@@ -156,7 +154,7 @@ ROWS: dict[int, Row] = {
     ),
     81: Row("a stored corpus is cut while training starts on it", "65 or 74, no SIGBUS"),
     82: Row(
-        "SIGKILL while a stored corpus is made of what was read",
-        "the next start goes on after the reading, to the same corpus",
+        "SIGKILL while a stored corpus is written after reading",
+        "the next start continues after the reading, to the same corpus",
     ),
 }
