@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_SETTLED = "left out, training ends when held-out perplexity has settled"
+_SETTLED = "left out, training ends when held-out perplexity has converged"
 _RUN = "the run's folder is the model"
 _COUNTED = "words are counted, and nothing is embedded"
 
@@ -69,8 +69,8 @@ PEERS = (
     Peer("passes", "gensim", "--epochs", _SETTLED),
     Peer("max_iter", "scikit-learn", "--epochs", _SETTLED),
     Peer("max.em.its", "stm", "--epochs", _SETTLED),
-    Peer("emtol", "stm", "", "training ends when held-out perplexity has settled"),
-    Peer("perp_tol", "scikit-learn", "", "training ends when held-out perplexity has settled"),
+    Peer("emtol", "stm", "", "training ends when held-out perplexity has converged"),
+    Peer("perp_tol", "scikit-learn", "", "training ends when held-out perplexity has converged"),
     Peer("chunksize", "gensim", "--minibatch"),
     Peer("batch_size", "scikit-learn", "--minibatch"),
     Peer("update_every", "gensim", "--minibatch"),
@@ -103,7 +103,7 @@ PEERS = (
     Peer("vocabulary", "scikit-learn", "--vocab"),
     Peer("no_below", "gensim", "--min-df"),
     Peer("min_cf", "tomotopy", "--min-df", "documents are counted, not occurrences"),
-    Peer("lower.thresh", "stm", "--min-df", "one more: words in so many documents stay"),
+    Peer("lower.thresh", "stm", "--min-df", "one more: words in this number of documents stay"),
     Peer("no_above", "gensim", "--max-df"),
     Peer("upper.thresh", "stm", "--max-df"),
     Peer("rm_top", "tomotopy", "--max-df", "or --stop-words with a list of the words"),
@@ -123,7 +123,7 @@ PEERS = (
     Peer("gram-sizes", "MALLET", "sgmc corpus phrases", "train --phrases takes its list"),
     Peer("ngrams", "others", "sgmc corpus phrases", "train --phrases takes its list"),
     Peer("bigrams", "others", "sgmc corpus phrases", "train --phrases takes its list"),
-    Peer("keep-sequence", "MALLET", "", "the order of words is known where it matters"),
+    Peer("keep-sequence", "MALLET", "", "phrases keep the order of words"),
     Peer("preserve-case", "MALLET", "", "text is always read in lower case"),
     Peer("lowercase", "scikit-learn, stm", "", "text is always read in lower case"),
     Peer("stem", "stm", "--segment", "as in --segment english: dictionary forms, not stems"),
