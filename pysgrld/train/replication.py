@@ -18,8 +18,9 @@ import numpy as np
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import MissingInputError, UsageError
-from pysgrld.models.fitted import evenly_spaced, top_words
+from pysgrld.models.fitted import evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
+from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
 from pysgrld.reading.results import Results
 from pysgrld.train.begin import begin
