@@ -160,7 +160,10 @@ class Condition(Enum):
 
     FINITE = "neither NaN nor infinite"
     NOT_NEGATIVE = "finite and at least 0"
-    ROWS_SUM_TO_1 = "the sum of each row is 1"
+    COUNT = "from 0 to 2^53"
+    SHARE = "from 0 to 1"
+    LOGARITHM = "from -10^6 to 10^6"
+    ROWS_SUM_TO_1 = "not negative, and the sum of each row is 1"
     ROWS_UNIT_NORM = "the Euclidean norm of each row is 1"
 
 

@@ -42,6 +42,16 @@ KEEP_LINKS = "keep-links"
 OF_TABLES = ("text-field", "id-field", "header-line", "no-header", "quote", "sheet")
 #: What other documents of text are read by as those of a corpus were, by its record.
 _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, *OF_TABLES)
+#: Types of the options by which a corpus was read, as its record and those of runs have them.
+READING: dict[str, Any] = {
+    **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
+    **dict.fromkeys(("text-field", "id-field", "quote", "sheet", OF_WORDS), str | None),
+    **dict.fromkeys(("min-df", "max-df"), int | float | None),
+    **dict.fromkeys(("max-vocab", "chunk", "header-line"), int | None),
+    **dict.fromkeys((KEEP_LINKS, "no-header"), bool | None),
+    "stop-words": list[dict[str, Any]] | None,
+    "phrases": list[str] | None,
+}
 
 
 @dataclass(frozen=True)

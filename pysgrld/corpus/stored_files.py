@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus.reading import READING
 from pysgrld.corpus.vectors import stamp_of
 from pysgrld.errors import CorpusError, SgmcError
 from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of
@@ -51,6 +52,13 @@ _HEADER = {
     "provenance": dict[str, Any],
     "parts": dict[str, Any] | None,
     "files": dict[str, dict[str, Any]] | None,
+}
+_PROVENANCE = {
+    **dict.fromkeys(("documents_read", "empty", "unknown_tokens"), int | None),
+    **dict.fromkeys(("options", "lists", "of"), dict[str, Any] | None),
+    "skipped": dict[str, int] | None,
+    "slices": list[int] | None,
+    "reading": READING,
 }
 
 #: Bytes hashed between two looks at whether to stop.
@@ -121,7 +129,10 @@ def read_header(path: Path) -> dict[str, Any]:
             "use the sgmc that wrote it, or build it again",
             path,
         )
-    if problem := misfit(meta, _HEADER):
+    problem, origin = misfit(meta, _HEADER), meta.get("provenance")
+    while problem is None and origin is not None:  # of a sample: of what it is a sample
+        problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
+    if problem:
         raise damaged(path, f"in meta.json {problem}")
     return meta
 

@@ -38,7 +38,7 @@ from pysgrld.types import Key
 #: each further time after so many times as many.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 #: Seconds of training where a person wants to see it work.
-QUICK_SECONDS = 2.0
+QUICK_SECONDS = 0.5
 #: Columns of the table; those of `WHOLE` where documents are scored whole.
 HEAD = (
     "row",

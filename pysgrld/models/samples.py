@@ -13,19 +13,35 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.types import Array, Condition, Floats, Invariant
 
 _TOPICS = Invariant(Condition.ROWS_SUM_TO_1, row="topic")
+_NOT_NEGATIVE, _COUNT = Invariant(Condition.NOT_NEGATIVE), Invariant(Condition.COUNT)
+_SHARE = Invariant(Condition.SHARE)
+_PRIORS = ("r", ALPHA_BLOCK, ETA_BLOCK)
 #: Invariants of a kept sample: each row of ``phi``, ``phi2``, ... is a distribution; ``phi`` is required.
-SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS}
-#: Invariants of a checkpoint: unnormalised topics are not negative.
-STATE = {"g": Invariant(Condition.NOT_NEGATIVE), "*.g": Invariant(Condition.NOT_NEGATIVE)}
+SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS} | {f"{name}*": _NOT_NEGATIVE for name in _PRIORS}
+#: Invariants of a checkpoint of any model: numbers of samples, sweeps and steps, and what replicates and
+#: traces of the Gibbs refinement hold.
+COMMON = {
+    **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "plan", "spread.draws")},
+    "*spread.words": _COUNT,
+    "*spread.sums": _NOT_NEGATIVE,
+    "*spread.replicates": _SHARE,
+    "*trace.*": _SHARE,
+    "*completion.mean": _NOT_NEGATIVE,
+}
+#: Invariants of a checkpoint: unnormalised topics, their sums and priors are not negative.
+STATE = COMMON | dict.fromkeys(
+    ("g", "*.g", "*posterior.sum.*", "*.r", "*.c0", "*.gamma0", "*.m"), _NOT_NEGATIVE
+)
 
 #: Words that a top-word sample has of each topic.
 WORDS = 256
 #: Invariants of its arrays: ``words`` are the ids, ``phi`` their probabilities, the most probable
 #: first.
-TOP_WORDS = {"words": Invariant(Condition.FINITE), "phi": Invariant(Condition.FINITE)}
+TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
 #: The next topic's words are looked for above this share of the last topic's least value.
 _ABOVE = 0.5

@@ -6,8 +6,11 @@ No NumPy here: help must be instant.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+from pysgrld.errors import UsageError
 
 if TYPE_CHECKING:
     from pysgrld.types import Slicing
@@ -66,6 +69,20 @@ class Option(NamedTuple):
     def names_file(self) -> bool:
         """Whether the value is the path of a file that a run reads."""
         return self.metavar == "FILE" and self.read is None
+
+    def takes(self, value: Any) -> bool:
+        """Return whether a number, or several, could have been typed; True for values of other types."""
+        numbers = value if isinstance(value, list | tuple) else [value]
+        if not numbers or not all(type(number) in (int, float) for number in numbers):
+            return True
+        texts = [",".join(map(repr, numbers))]
+        if len(numbers) == 1:
+            texts.append(f"{numbers[0]:.9f}s")  # a duration
+        for text in texts:
+            with suppress(UsageError):
+                self.parse(text)
+                return True
+        return False
 
 
 class Facts(NamedTuple):

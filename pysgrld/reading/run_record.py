@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import numpy as np
 
 from pysgrld.chain.exact import plan_in
+from pysgrld.corpus.reading import READING
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
+from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
 from pysgrld.models.resolve import restored
 from pysgrld.models.table import MODELS, model_of
@@ -26,16 +28,6 @@ if TYPE_CHECKING:
 
 #: Numbers of the corpus that reading needs from the record, each with its default.
 _NUMBERS = {"training_documents": None, "training_tokens": None, "held_out": 0}
-#: The types of the options by which a corpus was read, as they are recorded with it.
-_READING = {
-    **dict.fromkeys(
-        ("document-is", "encoding", "numbers", "text-field", "token-pattern", "segment"), str | None
-    ),
-    **dict.fromkeys(("min-df", "max-df"), int | float | None),
-    **dict.fromkeys(("max-vocab", "chunk"), int | None),
-    "stop-words": list[dict[str, Any]] | None,
-    "phrases": list[str] | None,
-}
 
 logger = logging.getLogger(__name__)
 
@@ -74,11 +66,16 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
                 checked[f"option {option_name(field)}"] = getattr(record, field), hint
     for number, unsaid in _NUMBERS.items():
         checked[f"{number} of its corpus"] = corpus.get(number, unsaid), int
-    if problem := misfit(corpus.get("reading") or {}, _READING):
+    if problem := misfit(corpus.get("reading") or {}, READING):
         raise CheckpointError(f"{place}: is damaged: of its corpus, {problem}; restore it")
     for part, (value, hint) in checked.items():
         if not fits(value, hint):
             raise CheckpointError(f"{place}: is damaged: {part} is {shortened(value)}; restore it")
+    for name, value in resolved.plain().items():
+        if name in OPTIONS and not OPTIONS[name].takes(value):
+            raise CheckpointError(
+                f"{place}: is damaged: option {name} is {shortened(value)}; restore it"
+            )
     return model, resolved
 
 

@@ -33,7 +33,7 @@ from pysgrld.run.files import (
     temporary_name,
     write_new,
 )
-from pysgrld.run.tensors import NONE, DamagedError, check_finite, encode, required, view, violation
+from pysgrld.run.tensors import NONE, DamagedError, check_values, encode, required, view, violation
 from pysgrld.types import Array, Invariant
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class Samples:
         # Digests of files that this process wrote or verified: they never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._finite: set[str] = set()  # files of which all values were looked at
+        self._checked: set[str] = set()  # files of which all values were looked at
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the file of the sample of an iteration."""
@@ -147,8 +147,8 @@ class Samples:
         ----------
         step : int
         invariants : mapping
-            Arrays that it names without a wildcard must be there. All values must be finite; what else
-            holds of them is not looked at.
+            What holds of them, by shell pattern of their names. Arrays that it names without a wildcard
+            must be there.
         top_words : bool
             Whether the top-word sample is wanted.
 
@@ -169,9 +169,9 @@ class Samples:
             ):
                 among = f", {' and '.join(names)} among them" if names else ""
                 raise DamagedError(f"{path}: not float32 matrices{among}")
-            if path.name not in self._finite:
-                check_finite(path)
-                self._finite.add(path.name)
+            if path.name not in self._checked:
+                check_values(path, invariants)
+                self._checked.add(path.name)
         except FileNotFoundError:
             raise MissingInputError(f"{path}: there is no sample of step {step}") from None
         except DamagedError as error:

@@ -367,13 +367,13 @@ def view(path: Path) -> dict[str, Array]:
     return arrays
 
 
-def check_finite(path: Path) -> None:
-    """Check that all floats of a file are finite, by reading it in pieces.
+def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
+    """Check that all floats of a file are finite and what else holds of its matrices, in pieces of rows.
 
     Raises
     ------
     DamagedError
-        Naming the first array that has another value; or if the file is no such file.
+        Naming the first array or row that breaks an invariant; or if the file is no such file.
     OSError
         If it cannot be opened or read.
     """
@@ -381,12 +381,15 @@ def check_finite(path: Path) -> None:
         try:
             header, _ = _read_header(path, fd, size)
             for tensor in header.tensors:
-                dtype, count = _DTYPES[tensor.dtype], tensor.stop - tensor.start
-                for start in range(0, count if dtype.kind == "f" else 0, PIECE):
-                    piece = memoryview(bytearray(min(PIECE, count - start)))
-                    read_into(fd, piece, header.offset + tensor.start + start)
-                    if not np.isfinite(np.frombuffer(piece, dtype)).all():
-                        raise DamagedError(f"{path}: array {tensor.name!r} has NaN or infinity")
+                dtype, (rows, columns) = _DTYPES[tensor.dtype], tensor.shape
+                width = columns * dtype.itemsize
+                block = max(1, PIECE // max(1, width))
+                for row in range(0, rows, block):
+                    piece = memoryview(bytearray(min(block, rows - row) * width))
+                    read_into(fd, piece, header.offset + tensor.start + row * width)
+                    part = np.frombuffer(piece, dtype).reshape(-1, columns)
+                    if problem := violation(tensor.name, part, invariants, finite=True, first=row):
+                        raise DamagedError(f"{path}: {problem}")
         except EOFError as error:
             raise DamagedError(f"{path}: {error}") from None
 
@@ -399,11 +402,28 @@ NONE: Mapping[str, Invariant] = MappingProxyType({})
 #: How far the sum or the norm of a row may be from 1, by rounding to single precision.
 TOLERANCE = 1e-3
 
+#: Range of the values of an array by what holds of it; floats of a checkpoint are at least `FINITE`.
+#: Squares and sums of finite values stay finite.
+_RANGES = {
+    Condition.FINITE: (-1e100, 1e100),
+    Condition.NOT_NEGATIVE: (0.0, 1e100),
+    Condition.COUNT: (0.0, 2.0**53),
+    Condition.SHARE: (0.0, 1.0 + TOLERANCE),
+    Condition.LOGARITHM: (-1e6, 1e6),
+    Condition.ROWS_SUM_TO_1: (0.0, 1.0 + TOLERANCE),
+    Condition.ROWS_UNIT_NORM: (-1.0 - TOLERANCE, 1.0 + TOLERANCE),
+}
+
 _WILDCARDS = frozenset("*?[")
 
 
 def violation(
-    name: str, array: Array, invariants: Mapping[str, Invariant], *, finite: bool = False
+    name: str,
+    array: Array,
+    invariants: Mapping[str, Invariant],
+    *,
+    finite: bool = False,
+    first: int = 0,
 ) -> str | None:
     """Return the first invariant that an array breaks, with its row, or None if it breaks none.
 
@@ -416,24 +436,17 @@ def violation(
         Invariants of arrays, by shell pattern of their names; all that match count.
     finite : bool
         Whether every float must be finite, whatever the name of its array.
+    first : int
+        Number of the first row in messages on rows.
     """
     matches = [invariant for pattern, invariant in invariants.items() if fnmatchcase(name, pattern)]
     conditions = {invariant.condition for invariant in matches}
-    not_negative = Condition.NOT_NEGATIVE in conditions
-    if array.dtype.kind == "f" and (finite or not_negative or Condition.FINITE in conditions):
-        flat = array.reshape(-1)
-        for start in range(0, flat.size, PIECE):
-            piece = flat[start : start + PIECE]
-            bad = ~np.isfinite(piece)
-            if not_negative:
-                bad |= piece < 0
-            if bad.any():
-                index = np.unravel_index(start + int(bad.argmax()), array.shape)
-                where = ", ".join(str(int(i)) for i in index)
-                return f"array {name!r} has {array[index]} at [{where}]"
+    if finite and array.dtype.kind == "f":
+        conditions.add(Condition.FINITE)
     for condition, row in dict.fromkeys(matches):
         if condition is Condition.ROWS_SUM_TO_1:
-            values, wrong = array.sum(axis=1, dtype=np.float64), "sums to {:g} and not to 1"
+            with np.errstate(invalid="ignore"):
+                values, wrong = array.sum(axis=1, dtype=np.float64), "sums to {:g} and not to 1"
         elif condition is Condition.ROWS_UNIT_NORM:
             values = np.sqrt(np.square(array, dtype=np.float64).sum(axis=1))
             wrong = "has the norm {:g} and not 1"
@@ -442,7 +455,21 @@ def violation(
         off = ~(np.abs(values - 1) < TOLERANCE)  # true of NaN, too
         if off.any():
             k = int(off.argmax())
-            return f"{row} {k} {wrong.format(values[k])}"
+            return f"{row} {first + k} {wrong.format(values[k])}"
+    if conditions:
+        low = max(_RANGES[condition][0] for condition in conditions)
+        high = min(_RANGES[condition][1] for condition in conditions)
+        if array.dtype.kind == "f":  # a bound must be a number of the array's type
+            most = float(np.finfo(array.dtype).max)
+            low, high = max(low, -most), min(high, most)
+        flat = array.reshape(-1)
+        for start in range(0, flat.size, PIECE):
+            piece = flat[start : start + PIECE]
+            good = (piece >= low) & (piece <= high)  # false of NaN
+            if not good.all():
+                index = np.unravel_index(start + int(good.argmin()), array.shape)
+                where = ", ".join(str(int(i)) for i in index)
+                return f"array {name!r} has {array[index]} at [{where}]"
     return None
 
 

@@ -35,7 +35,6 @@ def forge_state(folder, change):
         ("phi.g", lambda a: a.astype(np.float64)),
         ("phi.sums", lambda a: np.resize(a, 32)),
         ("posterior.samples", lambda a: a[:0].copy()),
-        ("posterior.samples", lambda a: a - 100),
         ("posterior.sum.phi", lambda a: a[:1].copy()),
         ("posterior.sum.phi", lambda a: a.reshape(-1)),
     ],
@@ -74,10 +73,19 @@ def forge_config(folder, change):
         (lambda c: c["options"].pop("counts"), "option counts is None"),
         (lambda c: c["corpus"]["reading"].update(encoding=1), "encoding is 1"),
         (lambda c: c["corpus"].update(fingerprint={}), "corpus.fingerprint is {}"),
+        (lambda c: c["options"].update({"sweeps": -(2**63)}), "option sweeps is -92233720368547"),
+        (lambda c: c["options"].update({"seed": -1}), "option seed is -1"),
+        (
+            lambda c: c["options"].update({"step-size": [0.1, 0, 0.5]}),
+            "option step-size is [0.1, 0",
+        ),
     ],
 )
 def test_a_value_of_another_type_in_the_record_is_named(copied, change, message, trials):
-    """Red with: values that are looked at where they are used (70, a bug in sgmc)."""
+    """Red with: values that are looked at where they are used (70, a bug in sgmc).
+
+    Of numbers outside the range of their option: red without `Option.takes` in `model_and_options`.
+    """
     forge_config(copied, change)
     for command in (["topics", "run"], ["train", "--resume", "run"]):
         line = sgmc(copied, *command, code=76).stderr.splitlines()[-1]
@@ -100,16 +108,57 @@ def test_a_file_that_the_record_of_a_corpus_does_not_describe_is_named(copied, v
 
 
 @pytest.mark.row(78)
-def test_a_sample_with_infinity_is_named(copied, trials):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("completion.samples", -1),
+        ("completion.samples", 2**62),
+        ("posterior.samples", -100),
+        ("completion.mean", -1.0),
+        ("phi.sums", 1e300),
+        ("posterior.sum.phi", -1.0),
+    ],
+)
+def test_a_value_outside_the_range_of_its_array_is_named(copied, name, value, trials):
+    """Red with: invariants of floats of the topics alone (70, or warnings of NumPy)."""
+
+    def put(arrays):
+        arrays[name].reshape(-1)[0] = value
+
+    forge_state(copied, put)
+    done = sgmc(copied, "checkpoint", "verify", "run", code=76)
+    assert f"array '{name}' has " in done.stdout + done.stderr
+    trials()
+
+
+@pytest.mark.row(78)
+def test_a_record_of_reading_of_another_type_is_named(copied, trials):
+    """Red with: a header that is checked without its provenance (70, a bug in sgmc)."""
+    path = copied / "run/corpus/meta.json"
+    meta = json.loads(path.read_text())
+    meta.pop("digest", None)
+    meta["provenance"]["reading"]["chunk"] = ""
+    path.write_text(json.dumps(meta))
+    message = sgmc(copied, "train", "--resume", "run", "--iterations", "70", code=65).stderr
+    assert "in meta.json provenance.reading.chunk is ''" in message
+    trials()
+
+
+@pytest.mark.row(78)
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [(np.inf, "topic 1 sums to inf and not to 1"), (-1e30, "topic 1 sums to -1e+30 and not to 1")],
+)
+def test_a_sample_that_is_no_distribution_is_named(copied, value, problem, trials):
     """Red with: values of kept samples not looked at (a hang of `diagnose`, warnings of NumPy)."""
     place = sorted((copied / "run/samples").glob("step-*"))[0]
     parts = load_file(place)
-    parts["phi"][1, 2] = np.inf
+    parts["phi"][1, 2] = value
     save_file(parts, place)
     written = {place.name: digest_of(place)._asdict()}
     sign_again(checkpoints(copied)[0], change=lambda content: content["samples"].update(written))
     message = sgmc(copied, "topics", "run", "--intervals", code=76).stderr
-    assert "array 'phi' has NaN or infinity" in message
+    assert problem in message
     trials()
 
 

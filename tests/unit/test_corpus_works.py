@@ -275,3 +275,12 @@ def test_columns_by_tabs_without_names_are_noticed(read):
     said: list[str] = []
     read("d1\ten\tmice sleep\nd2\ten\tfish swim\nd3\tde\tBirds fly\n", said=said)
     assert any("each line has 3 fields with tabs between them" in line for line in said)
+
+
+def test_a_subject_is_the_title_of_mail_alone(read, tmp_path):
+    """Red with: a field `subject` of any record that is the title (a participant, a school subject)."""
+    table = tmp_path / "marks.csv"
+    table.write_text("text,subject\nmice and cats,biology\ncats and numbers,mathematics\n")
+    about = read(table, meta_field="subject").about
+    assert about.titles([0, 1]) == ["1", "2"]  # the numbers of the records
+    assert about.values("subject", [0, 1]) == ["biology", "mathematics"]

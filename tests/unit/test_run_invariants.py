@@ -35,7 +35,7 @@ def test_the_first_bad_value_is_found_with_its_index(value: float) -> None:
 
 def test_logarithms_and_whole_numbers_may_be_negative() -> None:
     assert violation("log_g", np.array([-3.0]), STATE, finite=True) is None
-    assert violation("g", np.array([-3]), STATE, finite=True) is None
+    assert violation("z", np.array([-3]), STATE, finite=True) is None
 
 
 @pytest.mark.parametrize("row", [[0.5, 0.4], [np.nan, 0.5], [1.0, 1.0]])

@@ -29,7 +29,7 @@ _TEXT = "TEXT"
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an element; fields are its attributes and the elements in it."""
-    yield from texts_of(_documents(context, source), source, context, "document")
+    yield from texts_of(_documents(context, source), source, context, "document", title="headline")
 
 
 def _documents(context: Context, source: Lines) -> Iterator[Numbered]:

@@ -19,6 +19,7 @@ from typing import Any
 from pysgrld.corpus.formats.extract import check_tags, shown
 from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
+from pysgrld.corpus.formats.text_fields import MAIL_TITLE
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
 
@@ -51,7 +52,7 @@ def message(data: bytes, options: CorpusOptions) -> dict[str, Any]:
 
 def mbox(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document a message of an mbox."""
-    yield from texts_of(_messages(context, source), source, context, "message")
+    yield from texts_of(_messages(context, source), source, context, "message", title=MAIL_TITLE)
 
 
 def _messages(context: Context, source: Lines) -> Iterator[Numbered]:

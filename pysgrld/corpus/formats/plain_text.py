@@ -9,7 +9,7 @@ from typing import Any
 from pysgrld.corpus.about.details import FieldError, FieldReader
 from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts, field_names
 from pysgrld.corpus.formats.table_head import columns_without_names
-from pysgrld.corpus.formats.text_fields import chosen, joined
+from pysgrld.corpus.formats.text_fields import MAIL_TITLE, chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, MissingInputError
@@ -163,7 +163,8 @@ def _document(
             raise MissingInputError(f"{source.label}: {error}") from None
         if isinstance(found, dict):
             title = reader.wanted.title
-            wanted = chosen(context, label or source.label, list(found), [found]).wanted
+            fields = list(found)
+            wanted = chosen(context, label or source.label, fields, [found], MAIL_TITLE).wanted
             values = (_named(found, name, source.label) for name in wanted.text or ())
             text = joined(value.encode("utf-8", "replace") for value in values)
             record = {n: v for n, v in found.items() if n not in (wanted.text or ())}

@@ -22,6 +22,7 @@ def texts_of(
     noun: str,
     known: Sequence[str] = (),
     header: int | None = None,
+    title: str = "title",
 ) -> Iterator[Texts]:
     """Yield one document a record; a record without the fields of the text has no words.
 
@@ -37,6 +38,8 @@ def texts_of(
         Fields that the format has whether or not the first records have them.
     header : int, optional
         As `Batch` has it.
+    title : str
+        Name of the title in this format.
 
     Raises
     ------
@@ -47,7 +50,7 @@ def texts_of(
     first = list(islice(records, SAMPLED))
     sample = [record for _, record in first if not isinstance(record, BadDocument)]
     names = list(dict.fromkeys(chain(known, *sample)))
-    context = chosen(context, source.label, names, map(plain, sample))
+    context = chosen(context, source.label, names, map(plain, sample), title)
     for name in context.wanted.text or ():
         if name not in names:
             raise CorpusError(

@@ -23,7 +23,9 @@ NAMES = (
     "abstractinvertedindex",  # of OpenAlex
 )
 #: Names of fields that are a document's id and title, where a person has named none.
-_IDS, _TITLES = ("id", "key"), ("title", "ti", "subject", "headline")
+_IDS, _TITLES = ("id", "key"), ("title", "ti")
+#: Name of the title in mail. In a table a subject may be anything: a person, a school subject.
+MAIL_TITLE = "subject"
 #: Names that are an id where each of the first records has one of its own.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
 #: Columns of a table of counts, at least, and the names of the last one if it holds them.
@@ -42,7 +44,11 @@ _NUMBER = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*")
 
 
 def chosen(
-    context: Context, label: str, names: Sequence[str], records: Iterable[Mapping[str, Any]]
+    context: Context,
+    label: str,
+    names: Sequence[str],
+    records: Iterable[Mapping[str, Any]],
+    title: str = "title",
 ) -> Context:
     """Return the context with the fields of a file's records settled: the text, the id and the title.
 
@@ -56,6 +62,8 @@ def chosen(
         Fields that its records have.
     records : iterable of mapping
         The first of them.
+    title : str
+        Name of the title in this format.
 
     Raises
     ------
@@ -91,7 +99,7 @@ def chosen(
     keys = [*_IDS, *(name for name in _NUMBERS_OF_WORKS if _is_key(usual(names, [name]), rows))]
     own = [
         name if name in wanted.named or name in names else usual(names, known) or name
-        for name, known in ((wanted.id, keys), (wanted.title, _TITLES))
+        for name, known in ((wanted.id, keys), (wanted.title, (*_TITLES, title)))
     ]
     return context._replace(wanted=wanted._replace(text=text, id=own[0], title=own[1]))
 

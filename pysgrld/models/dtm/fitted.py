@@ -12,6 +12,7 @@ from pysgrld.models.admixture import AdmixtureFitted
 from pysgrld.models.dtm.blocks import blocks
 from pysgrld.models.dtm.resolved import DynamicOptions
 from pysgrld.models.fitted import Record
+from pysgrld.models.samples import STATE
 from pysgrld.models.token_reader import gibbs_readers
 from pysgrld.types import Array, Condition, Doubles, Floats, Invariant
 
@@ -28,6 +29,9 @@ class DynamicFitted(AdmixtureFitted):
     """
 
     sample_invariants: Mapping[str, Invariant] = {"phi": Invariant(Condition.NOT_NEGATIVE)}
+    state_invariants: Mapping[str, Invariant] = STATE | dict.fromkeys(
+        ("*.b", "*.log_sums"), Invariant(Condition.LOGARITHM)
+    )
     remedy = "--exact-sweeps 1000"
 
     def __init__(self, record: Record, threads: int) -> None:

@@ -19,6 +19,7 @@ from pysgrld.models.sam.documents import blocks
 from pysgrld.models.sam.proportions import Walk, directions, products_of_draw, start, walk
 from pysgrld.models.sam.score import LOG_PERPLEXITY, LogPerplexity
 from pysgrld.models.sam.variational import expected_proportions
+from pysgrld.models.samples import COMMON
 from pysgrld.types import (
     Array,
     Condition,
@@ -66,7 +67,7 @@ class SphericalFitted(BlockFitted):
     sample_invariants: Mapping[str, Invariant] = {
         "phi": Invariant(Condition.ROWS_UNIT_NORM, row="topic")
     }
-    state_invariants: Mapping[str, Invariant] = dict.fromkeys(
+    state_invariants: Mapping[str, Invariant] = COMMON | dict.fromkeys(
         ("idf", "phi.squares"), Invariant(Condition.NOT_NEGATIVE)
     )
     signed = True
