@@ -36,8 +36,8 @@ from pysgrld.types import (
     wider,
 )
 
-#: Iterations after which the prior of a block moves where the block moves by minibatches: all of its rows
-#: are brought up to date for it.
+#: Iterations between moves of a block's prior if the block moves by minibatches: all rows of the
+#: block are brought up to date for it.
 PRIORS_EVERY = 20
 
 
@@ -56,12 +56,12 @@ class BlockChain(Chain):
         Training tokens.
     threads : int
     waiting : callable, optional
-        Called now and then while there is no minibatch yet; may raise, to stop.
+        Called at intervals while no minibatch is ready; may raise, to stop.
     comm : Communicator
         Processes that train the chain together.
     keep : bool
-        Whether documents go on from where their last visit ended, the whole corpus in each
-        iteration; samplers that know no minibatches always do.
+        Whether documents continue from the end of their last visit, with the whole corpus in each
+        iteration; samplers without minibatches always do.
     priors : mapping of str to str
         Blocks that are the prior of another one, and move given that block, by name.
 
@@ -107,7 +107,7 @@ class BlockChain(Chain):
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
     def remarks(self) -> Iterator[str]:
-        """Say by how much minibatches widen the posterior, and whether steps or sweeps are wrong."""
+        """Report how much minibatches widen the posterior, and whether steps or sweeps are unsuitable."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
             yield (
@@ -136,8 +136,8 @@ class BlockChain(Chain):
     def noise_inflation(self) -> float:
         """Variance of the sampled topics over the posterior's, by minibatch noise alone.
 
-        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 where
-        documents go on. The natural rate is that of an average topic.
+        At the first sampling step; exact for ``scir``, the right order for ``sgrld``; 1 with
+        persistent assignments. The natural rate is that of an average topic.
         """
         if self._keeps:
             return 1.0
@@ -150,7 +150,7 @@ class BlockChain(Chain):
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch`, unless somebody brings their own.
+            `next_batch` by default.
 
         Raises
         ------
@@ -179,11 +179,11 @@ class BlockChain(Chain):
             for b in self.blocks:
                 if b.name in self.priors:
                     continue
-                found, state = statistics[b.name], self.states[b.name]
-                if b.seeds is not None and isinstance(found, Counts):
+                counts, state = statistics[b.name], self.states[b.name]
+                if b.seeds is not None and isinstance(counts, Counts):
                     seeds = of_peer(b.seeds, state.peers)
-                    found = with_seeds(found, seeds, whole_tokens=self._whole_tokens)
-                state.step(key, found, state.pace(pace, found))
+                    counts = with_seeds(counts, seeds, whole_tokens=self._whole_tokens)
+                state.step(key, counts, state.pace(pace, counts))
         except NumericalError as error:  # of a kernel, which knows no iterations
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
@@ -200,7 +200,7 @@ class BlockChain(Chain):
         return Visit(len(batch.doc_ids), batch.tokens, h)
 
     def _visit(self, key: Key, batch: Minibatch) -> Mapping[str, Counts | Potential]:
-        """Sample the topics of documents, and return what blocks are to be stepped by."""
+        """Sample the topics of documents, and return the statistics that step the blocks."""
         draw, batch = self._asked(key, batch)
         statistics = self.documents.visit(key, draw, batch, self.comm)
         name = self.topics.name
@@ -208,11 +208,11 @@ class BlockChain(Chain):
             return statistics
         return {**statistics, name: self._whole_counts(statistics[name])}
 
-    def _whole_counts(self, found: Counts | Potential) -> Counts:
-        """Return the counts of all words, where those of others are with other processes."""
-        assert isinstance(found, Counts)
-        rows, counts = self.comm.everywhere(found.rows, found.counts)
-        return found._replace(rows=rows, counts=counts)
+    def _whole_counts(self, part: Counts | Potential) -> Counts:
+        """Return the counts of all words, gathered from the processes that own other words."""
+        assert isinstance(part, Counts)
+        rows, counts = self.comm.everywhere(part.rows, part.counts)
+        return part._replace(rows=rows, counts=counts)
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
         """Begin with the topics of another chain, not random ones: as if counts had been these.
@@ -232,19 +232,19 @@ class BlockChain(Chain):
             self.documents.begin_from(self.key, draw, batch)
 
     def _move_priors(self, key: Key, statistics: Mapping[str, Counts | Potential]) -> None:
-        """Draw priors of blocks: given counts of the whole corpus, or the block where there are none."""
-        for name, of in self.priors.items():
-            found: Counts | Potential | Floats | None = statistics.get(of)
-            below = self.states[of]
+        """Draw priors of blocks: given counts of the whole corpus, or else given the block."""
+        for name, moved in self.priors.items():
+            counts: Counts | Potential | Floats | None = statistics.get(moved)
+            below = self.states[moved]
             alone = below.peers is None
             words = below.held_here(np.arange(below.block.shape[0], dtype=np.int32))
-            if isinstance(found, Counts) and not alone:
-                found = self._whole_counts(found)
-            if found is None:
+            if isinstance(counts, Counts) and not alone:
+                counts = self._whole_counts(counts)
+            if counts is None:
                 below.catch_up(key, words)
                 rows = below.rows(None if alone else words)
-                found = self.comm.everywhere(words, rows)[1]
-            self.states[name].step(key, found, 0.0)
+                counts = self.comm.everywhere(words, rows)[1]
+            self.states[name].step(key, counts, 0.0)
         take_priors(self.priors, self.states)
 
     def _end_warm_up(self) -> None:
@@ -256,7 +256,7 @@ class BlockChain(Chain):
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
         """Return the draw of a minibatch's words, and the minibatch over them in the draw's order.
 
-        That is by the processes that hold their topics, where there are several.
+        With several processes, the owners of the topics answer.
         """
         batch, words = self.comm.ask(batch)
         topics = self.states[self.topics.name]
@@ -273,13 +273,13 @@ class BlockChain(Chain):
         return self._of_words(words) | self._of_upper()
 
     def _of_words(self, words: Int32s) -> Draw:
-        """Return what documents read of the topics, which are up to date, at some words."""
+        """Return the rows that documents read of the topics, up to date, at some words."""
         topics = self.states[self.topics.name]
         weights = topics.weights(words)
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _of_held(self, words: Int32s) -> RowsHere:
-        """Return what documents of this iteration read of the topics of words that this process holds."""
+        """Return the rows that documents of this iteration read, for words that this process owns."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(weights_of(self._of_words(words)))
@@ -289,7 +289,7 @@ class BlockChain(Chain):
         return {b.name: self.states[b.name].rows() for b in self.upper}
 
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: phi of some words, of all where None, and the other blocks."""
+        """Return the current draw: phi of some words, or all if None, and the other blocks."""
         topics = self.states[self.topics.name]
         draw = {self.topics.name: topics.look(self.key, words)}
         weights = topics.weights(words)
@@ -305,7 +305,7 @@ class BlockChain(Chain):
         )
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros that `add_to` adds to; none where states are no draws to be averaged."""
+        """Return zeros that `add_to` adds to; empty if states are no draws to be averaged."""
         if not self.draws:
             return {}
         shapes = {name: part.shape for name, part in self.draw(np.zeros(0, np.int32)).items()}
@@ -315,8 +315,8 @@ class BlockChain(Chain):
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
-        Of rows that were left behind it adds what is expected of them given the values last drawn:
-        the same mean as `draw` has, for less work and with less noise.
+        A lazy row adds its expected value given the values last drawn: the same mean as `draw`'s,
+        for less work and with less noise.
         """
         for name, state in self.states.items():
             state.add_to(totals[name])
@@ -326,16 +326,19 @@ class BlockChain(Chain):
         return self._of_blocks() | self.documents.arrays() | self._gathered
 
     def common(self) -> dict[str, Array]:
-        """Return the arrays of all blocks, and those of documents that are not of each.
+        """Return the arrays of all blocks, and the arrays of documents that have no row for each.
 
-        Without the topics' rows, where others hold some of them.
+        Without the topics' rows, if other processes own some of them.
         """
-        own, apart = self.documents.arrays(), self.documents.by_document | self._held().keys()
-        everything = self._of_blocks() | own
+        document_arrays, apart = (
+            self.documents.arrays(),
+            self.documents.by_document | self._held().keys(),
+        )
+        everything = self._of_blocks() | document_arrays
         return {name: a for name, a in everything.items() if name not in apart}
 
     def _held(self) -> dict[str, Array]:
-        """Return the arrays of which other processes hold some rows, by name."""
+        """Return the arrays with rows that other processes own, by name."""
         name, state = self.topics.name, self.states[self.topics.name]
         if state.peers is None:
             return {}
@@ -354,17 +357,17 @@ class BlockChain(Chain):
 
     def _by_document(self) -> dict[str, Array]:
         """Return the arrays that have rows for each document of this process, by name."""
-        own, apart = self.documents.arrays(), self.documents.by_document
-        return {name: own[name] for name in sorted(apart & own.keys())}
+        document_arrays, apart = self.documents.arrays(), self.documents.by_document
+        return {name: document_arrays[name] for name in sorted(apart & document_arrays.keys())}
 
     def gather(self) -> None:
         """Let the first process have what others keep of their documents."""
         if self.comm.size > 1:
-            found = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
-            self._gathered = {} if self.comm.rank else found
+            gathered = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
+            self._gathered = {} if self.comm.rank else gathered
 
     def scatter(self) -> dict[str, Array]:
-        """Return what this process is to keep of its documents, of what the first one has restored.
+        """Return this process's part of the documents' arrays that the first process has restored.
 
         Raises
         ------
@@ -375,14 +378,15 @@ class BlockChain(Chain):
         for array in held.values():
             comm.deal(array)
         return held | {
-            name: comm.scatter_rows(whole.get(name), own)
-            for name, own in self._by_document().items()
+            name: comm.scatter_rows(whole.get(name), part)
+            for name, part in self._by_document().items()
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays` as they were after ``step`` iterations.
+        """Continue from `arrays` as they were after ``step`` iterations.
 
-        The first of several processes goes on from those of all documents, and keeps its part.
+        The first of several processes continues from the arrays of all documents, and keeps its
+        part.
 
         Raises
         ------
@@ -399,17 +403,17 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
         if self.comm.size > 1:
             arrays = {name: arrays[name] for name in self.documents.arrays() if name in arrays}
-            own = {n: a for n, a in self._by_document().items() if n in arrays}
-            self._gathered = {} if self.comm.rank else {name: arrays[name] for name in own}
-            arrays |= {name: arrays[name][: len(a)] for name, a in own.items()}
+            part = {n: a for n, a in self._by_document().items() if n in arrays}
+            self._gathered = {} if self.comm.rank else {name: arrays[name] for name in part}
+            arrays |= {name: arrays[name][: len(a)] for name, a in part.items()}
         self.documents.restore(arrays)
         self.step = step
 
 
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
-    """Tell blocks the priors that are blocks themselves."""
-    for name, of in priors.items():
-        below = states[of]  # whose rows that wait have been brought up to date
+    """Pass to blocks the priors that are blocks themselves."""
+    for name, moved in priors.items():
+        below = states[moved]  # with its lazy rows brought up to date
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 

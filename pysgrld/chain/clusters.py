@@ -27,8 +27,8 @@ def _nothing() -> None:
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:
     """Return the means of clusters of topics, (k, V) float32.
 
-    Clusters are Ward's, of square roots of probabilities (Hellinger distance): the two whose union adds
-    least to the sum of squares are united until there are k.
+    Clusters are Ward's, of square roots of probabilities (Hellinger distance): the two clusters
+    with the union that adds least to the sum of squares are united until k remain.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles
     rows = max(1, _BLOCK // max(1, words))
     result = np.empty((n, n))
     for i in range(0, n, rows):
-        left = _roots(topics[i : i + rows])
-        length = np.einsum("ij,ij->i", left, left)
+        block = _roots(topics[i : i + rows])
+        length = np.einsum("ij,ij->i", block, block)
         for j in range(i, n, rows):
             waiting()
             right = _roots(topics[j : j + rows])
             squares = length[:, None] + np.einsum("ij,ij->i", right, right)
-            squares -= 2.0 * (left @ right.T)
+            squares -= 2.0 * (block @ right.T)
             np.maximum(squares, 0.0, out=squares)
             result[i : i + rows, j : j + rows] = squares
             result[j : j + rows, i : i + rows] = squares.T

@@ -1,4 +1,4 @@
-"""The processes that train one chain, what they tell each other, and how many a launcher has started.
+"""The processes that train one chain, their messages, and the number that a launcher has started.
 
 No NumPy here: help must be instant.
 """
@@ -57,10 +57,10 @@ class Collected(NamedTuple):
     sums : tuple of int64 array
         What else adds up over documents: integers, so that order cannot matter.
     values : (n,) float64 or None
-        A value of each document, in their order; None where documents have none.
+        A value for each document, in their order; None if documents have none.
     words : (R,) int32 or None
-        Sorted ids of the words that the rows of ``by_word`` are of; a sampler, whose rows are those of
-        the minibatch, leaves it out.
+        Sorted ids of the words of the rows of ``by_word``; left out by a sampler with the rows of
+        the minibatch.
     """
 
     by_word: tuple[Int64s, ...]
@@ -77,9 +77,9 @@ class RowsHere(NamedTuple):
     phi : (n, Kp) float32
         Rows numbered first.
     theirs : (m, Kp) float32 or None
-        Rows numbered after those.
+        Rows numbered after the rows of ``phi``.
     order : (R,) int64 or None
-        The number of each word's row; None where they are those of ``phi``, one after the other.
+        The number of each word's row; None for the rows of ``phi`` in order.
     """
 
     phi: Floats
@@ -90,22 +90,23 @@ class RowsHere(NamedTuple):
 class Communicator:
     """The processes that train one chain, its ranks, as one of them sees them; here a single process.
 
-    The rows of the topics over words are dealt to the ranks: each holds those of some words, moves them,
-    and sends others what their documents read. The first rank gets all of them where it looks at them.
-    What ranks do together, every one calls in the same order. `pysgrld.chain.mpi.Ranks` are those of an
-    MPI launch.
+    The rows of the topics over words are divided among the ranks. Each rank owns the rows of some
+    words, moves them, and sends the other ranks the rows that their documents read. The first rank
+    receives all of them when it reads them. Every rank makes the collective calls in the same
+    order. `pysgrld.chain.mpi.Ranks` implements the communicator for an MPI launch.
 
     Attributes
     ----------
     rank, size : int
         Number of this process, from 0, and how many there are. The first one alone writes.
     read : callable
-        Returns the rows of words whose topics this rank holds, as documents of this iteration read them.
-        Set by the chain, where there are others.
+        Returns the rows of words that this rank owns, as documents of this iteration read them. The
+        chain sets it if other ranks exist.
     fetched : RowsHere
-        What `fetch` has read here last, of words that this rank holds. Set by it, where there are others.
+        The last rows that `fetch` has read of words that this rank owns. `fetch` sets it if other
+        ranks exist.
     host, library : str
-        Where this process runs, and what carries the messages.
+        Host of this process, and the library that carries the messages.
     """
 
     rank: int = 0
@@ -121,12 +122,12 @@ class Communicator:
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Tell the others the orders of this rank, and how much it has to do, and return those of all.
+        """Send the orders of this rank and its amount of work to all ranks, and return everyone's.
 
         Parameters
         ----------
         batch : Minibatch, optional
-            Documents of this rank; none where nothing is to be sampled.
+            Documents of this rank; empty if it has nothing to sample.
         orders : Orders
         same : callable
             Returns arrays of the state, which must be the same everywhere.
@@ -136,24 +137,24 @@ class Communicator:
         DisagreementError
             If they are not.
         SgmcError
-            What is wrong with the first rank that has failed.
+            The error of the first failed rank.
         """
         del same
         if batch is None:
             return Meeting(orders)
         return Meeting(orders, len(batch.doc_ids), batch.tokens)
 
-    # ---- rows of topics, each of which a rank holds
+    # ---- rows of topics, each owned by one rank
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
-        """Ask the ranks for the topics of a minibatch's words: of each those that it holds.
+        """Ask the ranks for the topics of a minibatch's words, each for the words that it owns.
 
         Returns
         -------
         batch : Minibatch
-            The same documents, their words in the order of those who hold them.
+            The same documents, with their words in the order of the owners.
         words : (R,) int32
-            Sorted ids of the words that documents of any rank have, and whose topics this rank holds.
+            Sorted ids of the words that documents of any rank have, and that this rank owns.
         """
         return batch, batch.words
 
@@ -163,7 +164,7 @@ class Communicator:
         Parameters
         ----------
         words : (R,) int32
-            Those of the minibatch that `ask` has returned.
+            The words of the minibatch that `ask` has returned.
         read : callable (words, out)
             Returns the rows of words that this rank holds, in memory that is given or in its own.
         """
@@ -172,14 +173,14 @@ class Communicator:
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
         """Sample the documents of this rank, and add up what all ranks have found, in their order.
 
-        What is found by word goes to the rank that holds the word's topics, the rest to all.
+        Statistics by word go to the rank that owns the word, the rest to all ranks.
 
         Parameters
         ----------
         sample : callable
             Samples some documents.
         batch : Minibatch
-            Those of this rank, as `ask` has returned them.
+            The documents of this rank, as `ask` has returned them.
         """
         return sample(batch)._replace(words=batch.words)
 
@@ -189,13 +190,13 @@ class Communicator:
         Parameters
         ----------
         words : (R,) int32
-            Words whose topics this rank holds.
+            Words that this rank owns.
         rows : (R, ...) array
         """
         return words, rows
 
     def holds(self, words: Int32s) -> Array:
-        """Say of words whether this rank holds their topics."""
+        """Return for each word whether this rank owns its topics."""
         return words >= 0
 
     def move(self, step: Callable[[], None]) -> None:
@@ -223,7 +224,7 @@ class Communicator:
         Raises
         ------
         SgmcError
-            What is wrong with the first rank that has failed.
+            The error of the first failed rank.
         """
         return [value]
 
@@ -233,7 +234,7 @@ class Communicator:
         Raises
         ------
         SgmcError
-            What is wrong with the first rank that has failed.
+            The error of the first failed rank.
         """
         return value
 
@@ -243,7 +244,7 @@ class Communicator:
         Raises
         ------
         SgmcError
-            What is wrong with the first rank that has failed.
+            The error of the first failed rank.
         """
         return dict(arrays or {})
 
@@ -251,14 +252,14 @@ class Communicator:
         """Return the rows of all ranks to the first, in their order; to the others their own."""
         return rows
 
-    def scatter_rows(self, rows: Array | None, own: Array) -> Array:
+    def scatter_rows(self, rows: Array | None, part: Array) -> Array:
         """Return each rank's part of rows that the first has, in the order of the ranks.
 
         Parameters
         ----------
         rows : array or None
-            Those of all ranks; of the first one alone.
-        own : array
+            The rows of all ranks; on the first rank only.
+        part : array
             Of the length and the type of this rank's part.
 
         Raises
@@ -266,7 +267,7 @@ class Communicator:
         CheckpointError
             If there are more or fewer rows than the ranks have room for.
         """
-        return own if rows is None else rows
+        return part if rows is None else rows
 
     def figures(self) -> dict[str, float]:
         """Return figures of the exchange for a line of metrics, by name."""
@@ -276,7 +277,7 @@ class Communicator:
         """End the work of all ranks together."""
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Tell the others that something is wrong here, and raise what all ranks raise.
+        """Send the other ranks an error of this one, and raise the error that all ranks raise.
 
         Raises
         ------
@@ -312,32 +313,32 @@ def launch(environment: Mapping[str, str] | None = None) -> Launch:
     """Return the place of this process in an MPI launch, as the launcher has it; alone without one."""
     environment = os.environ if environment is None else environment
     for rank, size in _VARIABLES:
-        if (found := environment.get(size, "")).isdigit() and int(found):
+        if (n_started := environment.get(size, "")).isdigit() and int(n_started):
             number = environment.get(rank, "")
-            return Launch(int(number) if number.isdigit() else 0, int(found))
+            return Launch(int(number) if number.isdigit() else 0, int(n_started))
     return Launch(0, 1)
 
 
-def refuse_launch(found: Launch) -> None:
+def refuse_launch(started: Launch) -> None:
     """Refuse to be one of several processes that know nothing of each other.
 
     Raises
     ------
     UsageError
     """
-    if found.size > 1:
+    if started.size > 1:
         raise UsageError(
-            f"this is process {found.rank + 1} of {found.size} of an MPI launch: give --mpi to train "
+            f"this is process {started.rank + 1} of {started.size} of an MPI launch: give --mpi to train "
             "one chain over all of them, or --chain-id and --out to each for chains of their own"
         )
 
 
-def check_launch(found: Launch, size: int, library: str) -> None:
+def check_launch(started: Launch, size: int, library: str) -> None:
     """Refuse a launcher of another library: each process would think that it is alone.
 
     Parameters
     ----------
-    found : Launch
+    started : Launch
         As the launcher has it.
     size : int
         Processes that the library sees.
@@ -348,8 +349,8 @@ def check_launch(found: Launch, size: int, library: str) -> None:
     ------
     LaunchError
     """
-    if found.size != size:
+    if started.size != size:
         raise LaunchError(
-            f"--mpi: the launcher started {found.size} processes, the library ({library}) sees {size}: "
+            f"--mpi: the launcher started {started.size} processes, the library ({library}) sees {size}: "
             "use the mpiexec of that library, or 'srun --mpi=pmi2' or '--mpi=pmix', as it was built"
         )

@@ -45,12 +45,12 @@ STRIP = 1 << 24
 
 
 class Asked(NamedTuple):
-    """Words of a minibatch, by who holds their topics, and those that others have asked for here.
+    """Words of a minibatch, by owner, and the words that other members have requested from this one.
 
     Attributes
     ----------
     batch, ordered : Minibatch
-        As it came, and with its words in the order of those who hold them.
+        The batch as it came, and with its words in the order of the owners.
     sent, taken : (P,) int64
         Words that each member is asked for, and that each asks of this one.
     found : (n,) int32
@@ -58,9 +58,9 @@ class Asked(NamedTuple):
     held : (R,) int32
         The distinct ones, sorted.
     order : (n,) int64
-        Rows of ``found`` word by word, those of this member numbered first.
+        Rows of ``found`` word by word; the rows of this member have the first numbers.
     begins : (R + 1,) int64
-        Where the rows of each distinct word begin in ``order``.
+        Position of each distinct word's first row in ``order``.
     """
 
     batch: Minibatch
@@ -79,7 +79,7 @@ class Ranks(Communicator):
     Parameters
     ----------
     timeout : float, optional
-        Seconds after which a process whose others do not come ends.
+        Seconds after which a process ends if it waits for others in vain.
     threads : int
         That add up counts.
 
@@ -117,7 +117,7 @@ class Ranks(Communicator):
         orders: Orders = Orders.NONE,
         same: Callable[[], Iterable[Array]] = tuple,
     ) -> Meeting:
-        """Tell the others the orders of this member, and how much it has to do, and give those of all.
+        """Send the orders of this member and its amount of work to all members, and return everyone's.
 
         Raises
         ------
@@ -142,10 +142,10 @@ class Ranks(Communicator):
     def _exchange(
         self, batch: Minibatch | None, orders: Orders, digest: int
     ) -> tuple[Meeting, bool]:
-        """Return the orders of all members and what they have to do, and whether their digests differ.
+        """Return the orders and the work of all members, and whether their digests differ.
 
-        One message, of bits that are OR-ed: documents and tokens, each member at a place of its own;
-        orders; digest and its complement, which have a bit in common exactly where two members differ.
+        One message of bits that are OR-ed: documents and tokens, each member at a place of its own;
+        orders; digest and its complement, which have a bit in common exactly if two members differ.
         """
         sizes = np.zeros((self.size, 2), np.uint64)
         if batch is not None:
@@ -157,18 +157,18 @@ class Ranks(Communicator):
         met = Meeting(Orders(int(bits[-3])), documents, tokens)
         return met, bool(bits[-2] & bits[-1])
 
-    # ---- rows of topics, each of which a member holds
+    # ---- rows of topics, each owned by one member
 
     def holds(self, words: Int32s) -> Array:
-        """Say of words whether this member holds their topics."""
+        """Return for each word whether this member owns its topics."""
         return np.equal(self._holders(words), self.rank)
 
     def _holders(self, words: Array) -> Array:
-        """Return who holds the topics of words: units of rows are dealt in turn."""
+        """Return the owner of each word's topics: units of rows are divided in turn."""
         return words // core.ROW_UNIT % self.size
 
     def ask(self, batch: Minibatch) -> tuple[Minibatch, Int32s]:
-        """Ask for the topics of a minibatch's words: of each member those that it holds."""
+        """Ask for the topics of a minibatch's words, each member for the words that it owns."""
         if self._last is None or self._last.batch is not batch:
             self._last = self._ask(batch)
         return self._last.ordered, self._last.held
@@ -184,13 +184,13 @@ class Ranks(Communicator):
         taken = np.empty_like(sent)
         with self.watch.waiting():
             self.comm.Alltoall(sent, taken)
-        found = self._swap(words, sent, np.empty(int(taken.sum()), np.int32), taken)
-        own = np.repeat(np.arange(self.size) == self.rank, taken)
-        numbers = np.where(own, np.cumsum(own), own.sum() + np.cumsum(~own)) - 1
-        order = np.argsort(found, kind="stable")
-        held, begins = np.unique(found[order], return_index=True)
-        begins = np.append(begins, len(found))
-        return Asked(batch, ordered, sent, taken, found, held, numbers[order], begins)
+        requested = self._swap(words, sent, np.empty(int(taken.sum()), np.int32), taken)
+        is_own = np.repeat(np.arange(self.size) == self.rank, taken)
+        numbers = np.where(is_own, np.cumsum(is_own), is_own.sum() + np.cumsum(~is_own)) - 1
+        order = np.argsort(requested, kind="stable")
+        held, begins = np.unique(requested[order], return_index=True)
+        begins = np.append(begins, len(requested))
+        return Asked(batch, ordered, sent, taken, requested, held, numbers[order], begins)
 
     @property
     def _asked(self) -> Asked:
@@ -199,12 +199,14 @@ class Ranks(Communicator):
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
         """Return the rows of the words that were asked for last, each as its member reads it."""
-        asked, own, others = self._asked, self._own, self._others
-        theirs = read(np.delete(asked.found, self._part(asked.taken)))
+        request, own_words, is_other = self._asked, self._own, self._others
+        theirs = read(np.delete(request.found, self._part(request.taken)))
         out = self._place("fetched", len(words), theirs)
-        read(words[own], out[own])
-        self.fetched = RowsHere(out[own], theirs, asked.order[asked.begins[:-1]])
-        return self._swap(theirs, asked.taken * others, out, asked.sent * others, None, asked.sent)
+        read(words[own_words], out[own_words])
+        self.fetched = RowsHere(out[own_words], theirs, request.order[request.begins[:-1]])
+        return self._swap(
+            theirs, request.taken * is_other, out, request.sent * is_other, None, request.sent
+        )
 
     def collect(self, sample: Callable[[Minibatch], Collected], batch: Minibatch) -> Collected:
         """Sample the documents of this member, and add up what all have found, in their order.
@@ -215,10 +217,10 @@ class Ranks(Communicator):
             If a member could not sample its documents.
         """
         wrong: SgmcError | None = None
-        found = Collected(())
+        collected = Collected(())
         began = time.monotonic()
         try:
-            found = sample(batch)
+            collected = sample(batch)
         except SgmcError as error:
             wrong = error
         self.sampling += time.monotonic() - began
@@ -226,51 +228,51 @@ class Ranks(Communicator):
         self._add_up(failed)
         if failed[0]:
             self._raise_first(wrong)
-        by_word = tuple(self._to_holders(i, a) for i, a in enumerate(found.by_word))
-        self._add_up_all(found.sums)
-        values = found.values
+        by_word = tuple(self._to_holders(i, a) for i, a in enumerate(collected.by_word))
+        self._add_up_all(collected.sums)
+        values = collected.values
         if values is not None:
             with self.watch.waiting():
                 values = np.concatenate(self.comm.allgather(values))
-        return Collected(by_word, found.sums, values, self._asked.held)
+        return Collected(by_word, collected.sums, values, self._asked.held)
 
     def _to_holders(self, number: int, counts: Int64s) -> Int64s:
-        """Send counts by word to those who hold the words, and return the sums of those held here."""
-        asked = self._asked
+        """Send counts by word to the owners of the words, and return the sums for this member's words."""
+        request = self._asked
         flat = counts.reshape(len(counts), *(counts.shape[1:] or (1,)))
-        taken = asked.taken * self._others
+        taken = request.taken * self._others
         theirs = self._place(f"taken {number}", int(taken.sum()), flat)
-        self._swap(flat, asked.sent * self._others, theirs, taken, asked.sent)
-        out = self._place(f"added {number}", len(asked.held), flat)
+        self._swap(flat, request.sent * self._others, theirs, taken, request.sent)
+        out = self._place(f"added {number}", len(request.held), flat)
         core.add_rows(
             own=flat[self._own],
             theirs=theirs,
-            order=asked.order,
-            begin=asked.begins,
+            order=request.order,
+            begin=request.begins,
             out=out,
             threads=self.threads,
         )
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return memory of so many rows, as those of an array, that the next iteration takes over."""
-        across, there = like.shape[1], self._room.get(name)
-        if there is None or len(there) < rows or there.shape[1] != across:
-            there = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
-        return there[:rows]
+        """Return memory for ``rows`` rows like an array's, which the next iteration takes over."""
+        across, memory = like.shape[1], self._room.get(name)
+        if memory is None or len(memory) < rows or memory.shape[1] != across:
+            memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
+        return memory[:rows]
 
     @property
     def _others(self) -> Array:
-        """Say of each member whether it is another one."""
+        """Return for each member whether it is another one."""
         return np.not_equal(np.arange(self.size), self.rank)
 
     @property
     def _own(self) -> slice:
-        """The words of the minibatch, in the order of those who hold them, that this member holds."""
+        """The words of the minibatch, in the order of the owners, that this member owns."""
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
-        """Return where the rows of this member are among those of all, so many of each."""
+        """Return the slice of this member's rows among all rows, given each member's number of rows."""
         begin = int(sizes[: self.rank].sum())
         return slice(begin, begin + int(sizes[self.rank]))
 
@@ -283,15 +285,15 @@ class Ranks(Communicator):
         apart: Int64s | None = None,
         to: Int64s | None = None,
     ) -> Array:
-        """Send rows to all members and take rows from them, so many of each, in their order.
+        """Send rows to all members and take rows from them, in their order, by the given numbers.
 
         Parameters
         ----------
         rows, out : array
         sent, taken : (P,) int64
         apart, to : (P,) int64, optional
-            Rows from where one member's begin to where the next one's do, in ``rows`` and in ``out``; by
-            default as many as are sent and taken.
+            Position of each member's first row in ``rows`` and in ``out``; by default the
+            cumulative sums of ``sent`` and ``taken``.
         """
         whole = int(np.prod(rows.shape[1:], dtype=np.int64)) * rows.itemsize
         kind = MPI.BYTE.Create_contiguous(whole).Commit()
@@ -312,20 +314,20 @@ class Ranks(Communicator):
         return of_all[order], self._joined(rows, sizes)[order]
 
     def _joined(self, rows: Array, sizes: Int64s) -> Array:
-        """Return the rows of all members, so many of each, in their order."""
-        found = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
-        found[self._part(sizes)] = rows
-        self._give_rows(found, sizes)
-        return found
+        """Return the rows of all members, in their order, given each member's number of rows."""
+        joined = np.empty((int(sizes.sum()), *rows.shape[1:]), rows.dtype)
+        joined[self._part(sizes)] = rows
+        self._give_rows(joined, sizes)
+        return joined
 
     def _give_rows(self, array: Array, sizes: Int64s) -> None:
-        """Fill what others have of an array in which so many rows are each member's, in their order."""
+        """Fill in the other members' rows of an array, given each member's number of rows."""
         across = int(np.prod(array.shape[1:], dtype=np.int64))
         flat = array.reshape(-1)
         begins = np.concatenate(([0], np.cumsum(sizes))) * across
-        for at in range(0, len(flat), MOST):
-            piece = flat[at : at + MOST]
-            self._give(piece, np.clip(begins - at, 0, len(piece)))
+        for begin in range(0, len(flat), MOST):
+            piece = flat[begin : begin + MOST]
+            self._give(piece, np.clip(begins - begin, 0, len(piece)))
 
     def complete(self, units: Array) -> None:
         """Fill what others have of an array that has a row for each unit of topics' rows."""
@@ -337,9 +339,9 @@ class Ranks(Communicator):
 
     def total(self, counts: Int64s) -> Int64s:
         """Return the sum of a few integers over the members."""
-        found = counts.copy()
-        self._add_up(found)
-        return found
+        totals = counts.copy()
+        self._add_up(totals)
+        return totals
 
     def move(self, step: Callable[[], None]) -> None:
         """Step this member's part of a state."""
@@ -366,11 +368,11 @@ class Ranks(Communicator):
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
         """Return the rows that each member but the first holds of an array, not too many at a time."""
         holders = self._holders(np.arange(len(array)))
-        each = max(1, STRIP * len(array) // max(1, array.nbytes))
+        size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
             held = np.flatnonzero(holders == rank)
-            for at in range(0, len(held), each):
-                yield rank, held[at : at + each]
+            for begin in range(0, len(held), size):
+                yield rank, held[begin : begin + size]
 
     # ---- sums of all
 
@@ -379,14 +381,14 @@ class Ranks(Communicator):
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
-            for at in range(0, flat.size, MOST):
-                self._add_up(flat[at : at + MOST])
+            for begin in range(0, flat.size, MOST):
+                self._add_up(flat[begin : begin + MOST])
         if small:
             together = np.concatenate([counts.reshape(-1) for counts in small])
             self._add_up(together)
             ends = np.cumsum([counts.size for counts in small])
-            for counts, found in zip(small, np.split(together, ends[:-1]), strict=True):
-                counts[:] = found.reshape(counts.shape)
+            for counts, piece in zip(small, np.split(together, ends[:-1]), strict=True):
+                counts[:] = piece.reshape(counts.shape)
 
     def _add_up(self, flat: Int64s) -> None:
         """Add up counts in place: the library few of them, else each member a share, which all get."""
@@ -406,14 +408,14 @@ class Ranks(Communicator):
         """Add up this member's share of counts in place; its other counts stay as they are."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        others = np.arange(self.size) != self.rank  # of its own share each member has its part
+        is_other = np.arange(self.size) != self.rank  # of its own share each member has its part
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
-        theirs = others * (end - begin)
-        self.sent += flat.itemsize * int((counts * others).sum())
+        theirs = is_other * (end - begin)
+        self.sent += flat.itemsize * int((counts * is_other).sum())
         with self.watch.waiting():
             self.comm.Alltoallv(
-                [flat, counts * others, places, MPI.INT64_T],
+                [flat, counts * is_other, places, MPI.INT64_T],
                 [parts, theirs, np.cumsum(theirs) - theirs, MPI.INT64_T],
             )
         core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
@@ -423,20 +425,20 @@ class Ranks(Communicator):
 
         Allgatherv does that, too, in many times as long.
         """
-        others = np.arange(self.size) != self.rank
-        counts, places = np.diff(begins) * others, begins[:-1]
-        own = others * int(begins[self.rank + 1] - begins[self.rank])
-        self.sent += flat.itemsize * int(own.sum())
+        is_other = np.arange(self.size) != self.rank
+        counts, places = np.diff(begins) * is_other, begins[:-1]
+        sent = is_other * int(begins[self.rank + 1] - begins[self.rank])
+        self.sent += flat.itemsize * int(sent.sum())
         with self.watch.waiting():
             self.comm.Alltoallv(
-                [flat, (own, np.full(self.size, places[self.rank]))], [flat, (counts, places)]
+                [flat, (sent, np.full(self.size, places[self.rank]))], [flat, (counts, places)]
             )
 
     def figures(self) -> dict[str, float]:
         """Return the number of members, seconds of messages, sampling and moving topics, and bytes sent.
 
-        Those of messages include waiting; those of topics are of this member's part. Bytes are those of
-        counts, words and topics that this member has sent to others.
+        Seconds of messages include waiting; seconds of topics cover this member's part. Bytes count
+        the counts, words and topics that this member has sent to others.
         """
         return {
             "ranks": self.size,
@@ -454,13 +456,13 @@ class Ranks(Communicator):
         Raises
         ------
         SgmcError
-            What is wrong with the first member that has failed.
+            The error of the first failed member.
         """
         self.meet()
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Return a plain value of each member, of which none can have failed since they met."""
+        """Return a plain value of each member; no member can have failed since the last meeting."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
@@ -470,7 +472,7 @@ class Ranks(Communicator):
         Raises
         ------
         SgmcError
-            What is wrong with the first member that has failed.
+            The error of the first failed member.
         """
         self.meet()
         with self.watch.waiting():
@@ -482,17 +484,17 @@ class Ranks(Communicator):
         Raises
         ------
         SgmcError
-            What is wrong with the first member that has failed.
+            The error of the first failed member.
         """
-        own = {name: np.ascontiguousarray(a) for name, a in (arrays or {}).items()}
-        shapes = self.share({name: (a.shape, a.dtype.str) for name, a in own.items()})
+        source = {name: np.ascontiguousarray(a) for name, a in (arrays or {}).items()}
+        shapes = self.share({name: (a.shape, a.dtype.str) for name, a in source.items()})
         for name, (shape, dtype) in shapes.items():
-            array = own.setdefault(name, np.empty(shape, dtype))
+            array = source.setdefault(name, np.empty(shape, dtype))
             flat = array.reshape(-1).view(np.uint8)
-            for at in range(0, flat.size, MOST):
+            for begin in range(0, flat.size, MOST):
                 with self.watch.waiting():
-                    self.comm.Bcast(flat[at : at + MOST])
-        return own
+                    self.comm.Bcast(flat[begin : begin + MOST])
+        return source
 
     def gather_rows(self, rows: Array) -> Array:
         """Return the rows of all members to the first, in their order; to the others their own."""
@@ -500,14 +502,14 @@ class Ranks(Communicator):
         if self.rank:
             self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
             return rows
-        found = np.empty((sum(sizes), *rows.shape[1:]), rows.dtype)
+        gathered = np.empty((sum(sizes), *rows.shape[1:]), rows.dtype)
         begins = np.cumsum([0, *sizes])
-        found[: begins[1]] = rows
+        gathered[: begins[1]] = rows
         for rank in range(1, self.size):
-            self._pass_on(found[begins[rank] : begins[rank + 1]], self.comm.Recv, rank)
-        return found
+            self._pass_on(gathered[begins[rank] : begins[rank + 1]], self.comm.Recv, rank)
+        return gathered
 
-    def scatter_rows(self, rows: Array | None, own: Array) -> Array:
+    def scatter_rows(self, rows: Array | None, part: Array) -> Array:
         """Return each member's part of rows that the first has, in the order of the members.
 
         Raises
@@ -515,18 +517,18 @@ class Ranks(Communicator):
         CheckpointError
             If there are more or fewer rows than the members have room for.
         """
-        sizes = self._gather(len(own))
+        sizes = self._gather(len(part))
         if rows is not None and len(rows) != sum(sizes):
             raise CheckpointError(
                 f"the checkpoint has {len(rows):,} rows of documents, not {sum(sizes):,}"
             )
         self.meet()
         if rows is None:
-            found = np.empty_like(own)
-            self._pass_on(found, self.comm.Recv, 0)
-            return found
+            received = np.empty_like(part)
+            self._pass_on(received, self.comm.Recv, 0)
+            return received
         begins = np.cumsum([0, *sizes])
-        whole = np.ascontiguousarray(rows, own.dtype)
+        whole = np.ascontiguousarray(rows, part.dtype)
         for rank in range(1, self.size):
             self._pass_on(whole[begins[rank] : begins[rank + 1]], self.comm.Send, rank)
         return whole[: begins[1]]
@@ -534,9 +536,9 @@ class Ranks(Communicator):
     def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
         """Send an array to another member, or take it from there, in pieces; return it."""
         flat = rows.reshape(-1).view(np.uint8)
-        for at in range(0, flat.size, MOST):
+        for begin in range(0, flat.size, MOST):
             with self.watch.waiting():
-                message(flat[at : at + MOST], other)
+                message(flat[begin : begin + MOST], other)
         return rows
 
     def leave(self) -> None:
@@ -545,13 +547,13 @@ class Ranks(Communicator):
         Raises
         ------
         SgmcError
-            What is wrong with the first member that has failed.
+            The error of the first failed member.
         """
         self.meet()
         self._over = True
 
     def fail(self, error: SgmcError) -> NoReturn:
-        """Tell the others that something is wrong here, and raise what all members raise.
+        """Send the other members an error of this one, and raise the error that all members raise.
 
         Raises
         ------
@@ -563,13 +565,13 @@ class Ranks(Communicator):
         self._raise_first(error)
 
     def _raise_first(self, mine: SgmcError | None) -> NoReturn:
-        """Raise what is wrong with the first member that has failed; all know by now that one has."""
-        told = self._gather(None if mine is None else (str(mine), mine.exit_code))
+        """Raise the error of the first failed member on every member; all know that one has failed."""
+        errors = self._gather(None if mine is None else (str(mine), mine.exit_code))
         self._over = True
-        rank = next(r for r in range(self.size) if told[r] is not None)
+        rank = next(r for r in range(self.size) if errors[r] is not None)
         if mine is not None and rank == self.rank == 0:
             raise mine
-        text, code = told[rank]
+        text, code = errors[rank]
         raise RankError(f"{self.names[rank]}: {text}", code)
 
     def abort(self, code: int) -> NoReturn:
@@ -578,9 +580,10 @@ class Ranks(Communicator):
         raise SystemExit(code)
 
     def _give_up(self, code: int) -> None:
-        """End the processes of all members, or this one alone where the library does not come to it.
+        """End the processes of all members, or this one alone if the library does not respond.
 
-        A launcher that only sees a process end may say the code of another that it has killed (9).
+        A launcher that only sees a process end may report the code of another that it has killed
+        (9).
         """
         aborts = threading.Thread(target=self.comm.Abort, args=(code,), daemon=True)
         aborts.start()
@@ -593,13 +596,13 @@ def _like(array: Array, rows: Int64s) -> Array:
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 
-#: The digest of which every bit is set.
+#: The digest with every bit set.
 _ALL = (1 << 64) - 1
 
 
 def _digest(arrays: Iterable[Array]) -> int:
-    """Return 64 bits that are others where the arrays are."""
-    found = hashlib.blake2b(digest_size=8)
+    """Return 64 bits that differ if the arrays do."""
+    digest = hashlib.blake2b(digest_size=8)
     for array in arrays:
-        found.update(np.ascontiguousarray(array).data)
-    return int.from_bytes(found.digest(), "little")
+        digest.update(np.ascontiguousarray(array).data)
+    return int.from_bytes(digest.digest(), "little")

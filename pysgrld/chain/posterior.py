@@ -110,7 +110,7 @@ class Posterior:
     keep_mean : bool
         Whether the mean of the topics is kept.
     least : float
-        Share that doubling the sampling time must buy, or the score has settled.
+        Share that doubling the sampling time must gain; below it the score has converged.
 
     Attributes
     ----------
@@ -157,8 +157,8 @@ class Posterior:
     def take_sample(self, chain: Chain | None = None) -> None:
         """Take the current topics of a chain as a sample; of an approximation, only their score.
 
-        The mean takes what is expected of rows that were left behind: no need to draw them, and
-        less noise for the same mean. Held-out documents are scored by a draw of their words.
+        The mean takes the expected value of lazy rows: they need no draw, and the same mean has
+        less noise. Held-out documents are scored by a draw of their words.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class Posterior:
             self.samples += 1
 
     def average(self) -> Estimate:
-        """Compute the averaged score, with its standard error; NaN where there is none."""
+        """Compute the averaged score, with its standard error; NaN without samples."""
         return Estimate(math.nan) if self.scorer is None else self.scorer.average()
 
     def point(self) -> Estimate:
@@ -187,7 +187,7 @@ class Posterior:
         return self.scorer.point(self.chain.key, self.chain.draw(self.scorer.words))
 
     def settled(self) -> Settled | None:
-        """Say whether doubling the sampling time has bought less than the least share.
+        """Return True if doubling the sampling time has gained less than the least share.
 
         Looks only at posterior samples, so that the same seed ends at the same iteration.
         """
@@ -206,7 +206,7 @@ class Posterior:
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which all averages and the scorer go on exactly.
+        """Return the arrays from which all averages and the scorer continue exactly.
 
         Sums of no samples, which may be larger than all else, are not among them.
         """
@@ -221,7 +221,7 @@ class Posterior:
         return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`.
+        """Continue from `arrays`.
 
         Raises
         ------
@@ -229,16 +229,16 @@ class Posterior:
             If they are not what `arrays` gives of this run.
         """
         history = _HISTORY.take(arrays, HISTORY)
-        own: dict[str, Array] = {_SAMPLES: np.zeros(1, int), HISTORY: np.empty(len(history))}
-        put_back(own, arrays)
-        self.samples = int(own[_SAMPLES][0])
+        state: dict[str, Array] = {_SAMPLES: np.zeros(1, int), HISTORY: np.empty(len(history))}
+        put_back(state, arrays)
+        self.samples = int(state[_SAMPLES][0])
         if self.samples > 0:
             put_back({SUMS + name: total for name, total in self._sums.items()}, arrays)
         if self.samples < 0 or (self.draws and len(history) not in (0, self.samples)):
             raise CheckpointError(
                 f"the checkpoint has {self.samples} samples and a history of {len(history)}"
             )
-        self._history = array("d", own[HISTORY].tolist())
+        self._history = array("d", state[HISTORY].tolist())
         self.score = self._history[-1] if self._history else math.nan
         if self.scorer is not None:
             prefix = self.scorer.prefix

@@ -52,7 +52,7 @@ class Chain(ABC):
     tokens : int
         Training tokens.
     waiting : callable
-        Called now and then while there is no minibatch yet; may raise, to stop.
+        Called at intervals while no minibatch is ready; may raise, to stop.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Chain(ABC):
         self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
         self.step = 0
         self._batches = Ahead(stream, waiting)
-        self._whole: Minibatch | None = None  # where every iteration sees all documents
+        self._whole: Minibatch | None = None  # every iteration visits all documents
 
     @property
     def key(self) -> Key:
@@ -96,10 +96,10 @@ class Chain(ABC):
 
     @abstractmethod
     def remarks(self) -> Iterator[str]:
-        """Return remarks on the settings; those that begin with "warning: " everybody is to read."""
+        """Return remarks on the settings; every user sees a remark that begins with "warning: "."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
-        """Begin with the topics of another chain, whose words are the first of this one's.
+        """Begin with the topics of another chain; its words are the first words of this one.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Chain(ABC):
         raise UsageError("topics of this model cannot go on over a corpus that has grown")
 
     def next_batch(self) -> Minibatch | None:
-        """Return the documents of the next iteration; None where the stream has no more."""
+        """Return the documents of the next iteration; None at the end of the stream."""
         return self._whole or self._batches.minibatch(self.step)
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Chain(ABC):
         Parameters
         ----------
         batch : Minibatch, optional
-            `next_batch`, unless somebody brings their own.
+            `next_batch` by default.
 
         Raises
         ------
@@ -138,20 +138,20 @@ class Chain(ABC):
 
     @abstractmethod
     def draw(self, words: Int32s | None = None) -> Draw:
-        """Return the current draw: rows of these words, of all where None, and the other blocks."""
+        """Return the current draw: rows of these words, or all if None, and the other blocks."""
 
     @abstractmethod
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: a row for each topic (see `pysgrld.core.draws`)."""
 
     def totals(self) -> dict[str, Doubles]:
-        """Return zeros that `add_to` adds draws to, by name; none where draws cannot be averaged."""
+        """Return zeros that `add_to` adds draws to, by name; empty if draws cannot be averaged."""
         return {}
 
     def add_to(self, totals: dict[str, Doubles]) -> None:
         """Add the current draw of all words to ``totals``, in place.
 
-        Of rows that wait to be drawn it may add what is expected of them: the mean is the same.
+        A lazy row may add its expected value: the mean is the same.
         """
         del totals
 
@@ -163,11 +163,11 @@ class Chain(ABC):
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that the next iteration needs, by name: a checkpoint keeps these.
 
-        Where several processes train the chain, after `gather`, and of the first one alone.
+        With several processes, call it after `gather`, on the first one only.
         """
 
     def common(self) -> dict[str, Array]:
-        """Return those of `arrays` that every process of the communicator has alike."""
+        """Return the members of `arrays` that are equal in every process of the communicator."""
         return self.arrays()
 
     def bring(self) -> None:
@@ -175,7 +175,7 @@ class Chain(ABC):
 
         All of them call it; until the next iteration it can be looked at there.
         """
-        return  # most chains are of one process
+        return  # most chains have one process
 
     def gather(self) -> None:
         """Let the first process of the communicator have what others keep of their documents.
@@ -185,9 +185,9 @@ class Chain(ABC):
         return  # most chains keep nothing
 
     def scatter(self) -> dict[str, Array]:
-        """Return what this process is to keep or to hold of what the first one has restored.
+        """Return this process's part of the arrays that the first process has restored.
 
-        All of them call it; the others restore it, and what is common, afterwards.
+        All processes call it; the others then restore it, and the common arrays.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Chain(ABC):
 
     @abstractmethod
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays` as they were after ``step`` iterations.
+        """Continue from `arrays` as they were after ``step`` iterations.
 
         Raises
         ------
@@ -207,20 +207,20 @@ class Chain(ABC):
         """
 
     def close(self) -> None:
-        """End the thread that prepares minibatches ahead; there are no more iterations."""
+        """End the thread that prepares minibatches ahead; no iteration may follow."""
         self._batches.close()
 
 
 class DocumentSampler(ABC):
     """A sampler, or a fit, of the documents of a minibatch given a draw of the topics.
 
-    It owns its scratch memory: one is used by one thread at a time. Unless it says otherwise it keeps
-    nothing between visits.
+    It owns its scratch memory: one is used by one thread at a time. By default it stores nothing
+    between visits.
 
     Attributes
     ----------
     by_document : frozenset of str
-        Those of `arrays` that have rows for each document, one document after the other.
+        Names of the `arrays` that have a row for each document, in order.
     """
 
     by_document: ClassVar[frozenset[str]] = frozenset()
@@ -230,7 +230,7 @@ class DocumentSampler(ABC):
         del documents
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
-        """Begin with variables that go with these topics, where some are kept and topics are not.
+        """Begin with variables that fit these topics, if the documents store variables other than topics.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class DocumentSampler(ABC):
     ) -> Mapping[str, Counts | Potential]:
         """Sample the minibatch's documents, and give the statistics on each block, by its name.
 
-        A `Potential` samples them where it is asked instead.
+        A `Potential` samples them on demand instead.
 
         Parameters
         ----------

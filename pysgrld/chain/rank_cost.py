@@ -1,8 +1,8 @@
 """The time of an iteration, by the number of processes that share its documents and its topics.
 
-Documents are divided, and so are the rows of topics: each rank holds and moves some, and asks others for
-those of the words that its documents have, fewer the more ranks there are. It sends back what its
-documents say of each of these words. Messages have a latency. So with P ranks
+Documents are divided, and so are the rows of topics: each rank owns and moves some rows, and asks
+other ranks for the rows of the words in its documents. It asks for fewer rows as the number of
+ranks grows. It sends back the counts of these words. Messages have a latency. So with P ranks
 
     (sampling + moving) / P + (read + (P - 1)/P sent) P^-HEAPS + messages(P) latency.
 """
@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 #: A rank that samples documents or moves topics for at least this share of its time is called busy.
 BUSY = 0.5
-#: The words of so many documents grow as their number to this power (Heaps' law).
+#: The number of distinct words in documents grows as the number of documents to this power (Heaps'
+#: law).
 HEAPS = 0.5
 #: Ranks at most that are counted.
 MOST = 100_000
@@ -45,15 +46,15 @@ class Cost(NamedTuple):
     def measured(
         cls, ranks: int, whole: float, shared: float, exchange: float, latency: float = 0.0
     ) -> Cost:
-        """Make the parts of what one of several ranks has measured.
+        """Build the parts from the measurements of one of several ranks.
 
         Parameters
         ----------
         ranks : int
             At least 2.
         whole, shared, exchange : float
-            Seconds of its iteration, and of it those with its own documents and its part of the topics,
-            and with messages.
+            Seconds of its iteration, and the parts of it with its own documents and its part of the
+            topics, and with messages.
         latency : float
             Seconds of a message that has no length.
         """
@@ -64,7 +65,7 @@ class Cost(NamedTuple):
 
     @staticmethod
     def messages(ranks: int) -> int:
-        """Return the messages of an iteration that wait for each other; none with one rank."""
+        """Return the number of messages of an iteration that wait for each other; 0 with one rank."""
         if ranks == 1:
             return 0
         # three reductions, and six messages to each of the others: how many words, which ones, topics,
@@ -72,21 +73,21 @@ class Cost(NamedTuple):
         return 3 * math.ceil(math.log2(ranks)) + 6 * (ranks - 1)
 
     def exchange(self, ranks: int) -> float:
-        """Return the seconds of messages and additions with so many ranks; none with one."""
+        """Return the seconds of messages and additions with ``ranks`` ranks; 0 with one."""
         sent = (ranks - 1) / ranks * self.sent / self.words(ranks)
         return sent + self.messages(ranks) * self.latency
 
     @staticmethod
     def words(ranks: int) -> float:
-        """Return how many times the words of a rank's documents all documents of the minibatch have."""
+        """Return the ratio of the words in the minibatch to the words in one rank's documents."""
         return float(ranks**HEAPS)
 
     def seconds(self, ranks: int) -> float:
-        """Return the seconds of an iteration with so many ranks."""
+        """Return the seconds of an iteration with ``ranks`` ranks."""
         return self.shared / ranks + self.read / self.words(ranks) + self.exchange(ranks)
 
     def share(self, ranks: int) -> float:
-        """Return the share of its time for which each of so many ranks does what they share."""
+        """Return the share of its time that each of ``ranks`` ranks spends on divided work."""
         whole = self.seconds(ranks)
         return self.shared / ranks / whole if whole else 0.0
 
@@ -96,6 +97,6 @@ class Cost(NamedTuple):
         return 1 + bisect.bisect_left(ranks, True, key=lambda n: self.share(n) < BUSY)
 
     def larger(self, ranks: int) -> float:
-        """Return how many times the minibatch keeps so many ranks busy, if its words were the same."""
+        """Return the factor by which the minibatch may grow for ``ranks`` ranks, given the same words."""
         waits = self.read / self.words(ranks) + self.exchange(ranks)
         return BUSY / (1.0 - BUSY) * waits * ranks / self.shared if self.shared else math.inf

@@ -1,4 +1,4 @@
-"""A watch over a process that waits for others: it says so, and ends it when that has taken too long."""
+"""A watch over a process that waits for others: it reports a long wait, and ends the process."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-#: Seconds after which one who waits says so, once.
+#: Seconds after which a waiting process reports it, once.
 SAY = 60.0
 #: Seconds between two looks.
 LOOK = 1.0
-#: Exit code of a process whose others do not come.
+#: Exit code of a process that waited for others in vain.
 GIVEN_UP = 70
 
 
@@ -25,9 +25,9 @@ class Watch:
     who : str
         This process, as others know it.
     timeout : float or None
-        Seconds that it waits for others; None: for ever.
+        Maximum seconds that it waits for others; None for no limit.
     say : callable, optional
-        Tells a person; by default on standard error.
+        Reports to the user; by default on standard error.
     end : callable, optional
         Ends the process, with an exit code.
     """

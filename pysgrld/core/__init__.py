@@ -44,16 +44,18 @@ def padded(k: int) -> int:
     return -(-k // core.ROW_PAD) * core.ROW_PAD
 
 
-def check_lengths(lengths: Int64s, kept: int, what: str, ids: Int64s | None = None) -> None:
+def check_lengths(
+    lengths: Int64s, kept_sweeps: int, subject: str, ids: Int64s | None = None
+) -> None:
     """Refuse documents that are too long to be counted exactly.
 
     Parameters
     ----------
     lengths : (n,) int64
         Tokens of each document.
-    kept : int
+    kept_sweeps : int
         Number of sweeps with counted topics.
-    what : str
+    subject : str
         "document" or "held-out document".
     ids : (n,) int64, optional
         Positions of the documents, from 0, unless all of them are listed.
@@ -63,11 +65,11 @@ def check_lengths(lengths: Int64s, kept: int, what: str, ids: Int64s | None = No
     CorpusError
         Naming the longest.
     """
-    most = core.MAX_COLLECTED // kept
-    at = int(np.argmax(lengths)) if len(lengths) else 0
-    if len(lengths) and lengths[at] > most:
-        number = (at if ids is None else int(ids[at])) + 1
+    most = core.MAX_COLLECTED // kept_sweeps
+    longest = int(np.argmax(lengths)) if len(lengths) else 0
+    if len(lengths) and lengths[longest] > most:
+        number = (longest if ids is None else int(ids[longest])) + 1
         raise CorpusError(
-            f"{what} {number} has {lengths[at]:,} tokens: in {kept} kept sweeps at most {most:,} can "
-            "be counted; split it into several documents"
+            f"{subject} {number} has {lengths[longest]:,} tokens: in {kept_sweeps} kept sweeps at most "
+            f"{most:,} can be counted; split it into several documents"
         )

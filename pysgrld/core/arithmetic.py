@@ -21,8 +21,8 @@ def log(x: npt.ArrayLike) -> Array:
     Of single precision it is single precision, rounded once.
     """
     values = np.asarray(x)
-    found = core.log(_doubles(values))
-    return found.astype(np.float32) if values.dtype == np.float32 else found
+    logs = core.log(_doubles(values))
+    return logs.astype(np.float32) if values.dtype == np.float32 else logs
 
 
 def exp(x: npt.ArrayLike) -> Doubles:

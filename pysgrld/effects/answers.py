@@ -112,24 +112,29 @@ class Effects:
         self.draws = fit.draws
         self.shares: Doubles = fit.of(design.matrix.mean(axis=0)).drawn.mean(axis=0)
         comparisons = design.comparisons(contrasts)
-        differences = [fit.of(each.second.mean - each.first.mean) for each in comparisons]
-        z = np.array([each.in_errors() for each in differences])
+        differences = [
+            fit.of(comparison.second.mean - comparison.first.mean) for comparison in comparisons
+        ]
+        z = np.array([comparison.in_errors() for comparison in differences])
         signs = np.zeros(z.shape, np.int64)
-        for column in dict.fromkeys(each.column for each in comparisons):
-            own = [i for i, each in enumerate(comparisons) if each.column == column]
-            signs[own] = sure_signs(z[own])
+        for column in dict.fromkeys(comparison.column for comparison in comparisons):
+            rows = [i for i, comparison in enumerate(comparisons) if comparison.column == column]
+            signs[rows] = sure_signs(z[rows])
         self.compared = [
-            self._compared(*each) for each in zip(comparisons, differences, signs, strict=True)
+            self._compared(*comparison)
+            for comparison in zip(comparisons, differences, signs, strict=True)
         ]
 
     def curve(self, column: str) -> list[PredictedShares]:
         """Return predicted shares along a column of numbers, or at each value of another."""
-        found = []
-        for each in self.design.curve(column):
-            sampled = self._fit.of(each.mean)
+        points = []
+        for predicted in self.design.curve(column):
+            sampled = self._fit.of(predicted.mean)
             mean = np.clip(sampled.drawn.mean(axis=0), 0.0, 1.0)
-            found.append(PredictedShares(each.value, each.number, mean, *sampled.interval(0.0)))
-        return found
+            points.append(
+                PredictedShares(predicted.value, predicted.number, mean, *sampled.interval(0.0))
+            )
+        return points
 
     def rows(self, order: Sequence[int], names: Mapping[int, str]) -> dict[str, list[Any]]:
         """Return a table, column by column, of some topics in all comparisons: shares, not percent."""
@@ -144,16 +149,22 @@ class Effects:
             "first_high",
         )
         heads += ("second", "second_low", "second_high", "difference", "low", "high", "surely")
-        found: dict[str, list[Any]] = {head: [] for head in heads}
-        for each in self.compared:
-            of = {topic.topic: topic for topic in each.topics}
-            for topic in map(of.__getitem__, order):
-                told = topic.first, topic.second, topic.difference
-                row = (each.column, each.first, each.second, topic.topic, names[topic.topic])
-                cells = (*row, *(x for between in told for x in between), topic.surely)
+        columns: dict[str, list[Any]] = {head: [] for head in heads}
+        for comparison in self.compared:
+            by_number = {topic.topic: topic for topic in comparison.topics}
+            for topic in map(by_number.__getitem__, order):
+                estimates = topic.first, topic.second, topic.difference
+                row = (
+                    comparison.column,
+                    comparison.first,
+                    comparison.second,
+                    topic.topic,
+                    names[topic.topic],
+                )
+                cells = (*row, *(x for between in estimates for x in between), topic.surely)
                 for head, cell in zip(heads, cells, strict=True):
-                    found[head].append(np.nan if cell is None else cell)
-        return found
+                    columns[head].append(np.nan if cell is None else cell)
+        return columns
 
     def plain(self) -> dict[str, Any]:
         """Return all of it as plain values, for the page of a run.
@@ -161,7 +172,7 @@ class Effects:
         Of each topic in a comparison there is a row: its number; the predicted share at either value; the
         bounds of these; the difference, its bounds, and whether it is surely more (1) or less (-1).
         """
-        columns = dict.fromkeys(each.column for each in self.compared)
+        columns = dict.fromkeys(comparison.column for comparison in self.compared)
         curves = {column: self.curve(column) for column in columns}
         return {
             "formula": self.design.formula,
@@ -169,9 +180,9 @@ class Effects:
             "topics": self.topics.tolist(),
             "compared": [
                 {
-                    "column": each.column,
-                    "first": each.first,
-                    "second": each.second,
+                    "column": comparison.column,
+                    "first": comparison.first,
+                    "second": comparison.second,
                     "topics": [
                         [
                             *(t.topic, *_rounded((t.first.mean, t.second.mean))),
@@ -179,10 +190,10 @@ class Effects:
                             _rounded(t.second[1:]),
                             *(*_rounded(t.difference), t.surely),
                         ]
-                        for t in each.topics
+                        for t in comparison.topics
                     ],
                 }
-                for each in self.compared
+                for comparison in self.compared
             ],
             "curves": {
                 column: {
@@ -197,16 +208,19 @@ class Effects:
             },
         }
 
-    def _compared(self, each: Contrast, difference: Sampled, signs: Int64s) -> TopicsContrasted:
+    def _compared(self, contrast: Contrast, difference: Sampled, signs: Int64s) -> TopicsContrasted:
         parts = (
-            (self._fit.of(each.first.mean), 0.0),
-            (self._fit.of(each.second.mean), 0.0),
+            (self._fit.of(contrast.first.mean), 0.0),
+            (self._fit.of(contrast.second.mean), 0.0),
             (difference, -1.0),
         )
-        told = [_between(sampled, least) for sampled, least in parts]
-        rows = zip(self.topics.tolist(), *told, signs.tolist(), strict=True)
+        estimates = [_between(sampled, least) for sampled, least in parts]
+        rows = zip(self.topics.tolist(), *estimates, signs.tolist(), strict=True)
         return TopicsContrasted(
-            each.column, each.first.value, each.second.value, [TopicEffect(*row) for row in rows]
+            contrast.column,
+            contrast.first.value,
+            contrast.second.value,
+            [TopicEffect(*row) for row in rows],
         )
 
 
@@ -218,24 +232,24 @@ def _between(sampled: Sampled, least: float) -> list[Between]:
     means = np.clip(sampled.drawn.mean(axis=0), least, 1.0).tolist()
     low, high = sampled.interval(least)
     return [
-        Between(mean, float(a), float(b)) if known > 0 else Between(mean, None, None)
-        for mean, a, b, known in zip(means, low, high, sampled.freedom, strict=True)
+        Between(mean, float(a), float(b)) if freedom > 0 else Between(mean, None, None)
+        for mean, a, b, freedom in zip(means, low, high, sampled.freedom, strict=True)
     ]
 
 
 def estimated(
-    asked: EffectRequest,
+    request: EffectRequest,
     columns: Mapping[str, Sequence[Any]],
     sorting: Sorting,
     topics: Int64s,
     take: Callable[[Int64s], Documents],
-    tell: Tell = lambda what, done, total: None,
+    tell: Tell = lambda label, done, total: None,
 ) -> Effects:
     """Estimate effects on documents that are read in chunks.
 
     Parameters
     ----------
-    asked : EffectRequest
+    request : EffectRequest
     columns : mapping of str to sequence
         Values of the columns of all documents, None for a missing value; the cluster's, too.
     sorting : Sorting
@@ -251,22 +265,22 @@ def estimated(
     UsageError
         If the formula does not fit the columns.
     """
-    design = Design(asked.formula, columns)
-    units = None if asked.cluster is None else numbered(columns[asked.cluster], design.used)
+    design = Design(request.formula, columns)
+    units = None if request.cluster is None else numbered(columns[request.cluster], design.used)
     draws, n = len(sorting.back), len(design.used)
     regression = Regression(design.matrix, units, len(topics), weightings_of(draws))
     for begin, rows in _chunks(design.used, max(1_000, _CELLS // len(topics))):
         regression.add(begin, sorting.shares(take(rows)))
         tell("documents", begin + len(rows), n)
-    return Effects(design, Fit(regression, sorting.back), asked.contrasts, topics)
+    return Effects(design, Fit(regression, sorting.back), request.contrasts, topics)
 
 
 def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
     """Number the clusters of some documents from 0; one without a value is a cluster of its own."""
-    of: dict[Any, int] = {}
-    some = (values[row] for row in rows.tolist())
-    keys = (("", row) if v is None else (v,) for row, v in enumerate(some))
-    return np.array([of.setdefault(key, len(of)) for key in keys], np.int64)
+    numbers: dict[Any, int] = {}
+    chosen = (values[row] for row in rows.tolist())
+    keys = (("", row) if v is None else (v,) for row, v in enumerate(chosen))
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def _chunks(rows: Int64s, size: int) -> Iterator[tuple[int, Int64s]]:
@@ -276,16 +290,16 @@ def _chunks(rows: Int64s, size: int) -> Iterator[tuple[int, Int64s]]:
 
 def effects_of(
     results: Results,
-    asked: EffectRequest,
+    request: EffectRequest,
     added: AddedFiles | None = None,
-    tell: Tell = lambda what, done, total: None,
+    tell: Tell = lambda label, done, total: None,
 ) -> Effects:
     """Estimate how the topics of a run go with columns of its corpus.
 
     Parameters
     ----------
     results : Results
-    asked : EffectRequest
+    request : EffectRequest
     added : AddedFiles, optional
         Columns that the corpus did not keep; without any, the columns of the table that the run was
         trained on.
@@ -301,7 +315,7 @@ def effects_of(
     CorpusError
         If an added file is not of these documents.
     """
-    at = results.at(asked.layer)
+    layer = results.at(request.layer)
     if results.fitted.signed:
         raise UsageError(f"{results.path}: its topics are directions, which have no shares")
     corpus = results.training_corpus()
@@ -311,11 +325,11 @@ def effects_of(
     rows = np.arange(corpus.documents)
     if added is not None:
         about = with_added(results, corpus, rows, with_own_table(results, corpus, added))
-    topics = results.fitted.shown(at)
+    topics = results.fitted.shown(layer)
     return estimated(
-        asked,
-        columns_asked(asked.formula, asked.cluster, _Columns(about, rows, asked.cluster)),
-        _sorting(results, at, topics),
+        request,
+        columns_asked(request.formula, request.cluster, _Columns(about, rows, request.cluster)),
+        _sorting(results, layer, topics),
         topics,
         corpus.take,
         tell,
@@ -334,8 +348,10 @@ def columns_asked(
     """
     columns_of(formula, list(columns))
     if cluster is not None and cluster not in columns:
-        there = ", ".join(repr(name[:40]) for name in list(columns)[:20])
-        raise UsageError(f"cluster {cluster[:40]!r}: there is no such column; there are {there}")
+        available = ", ".join(repr(name[:40]) for name in list(columns)[:20])
+        raise UsageError(
+            f"cluster {cluster[:40]!r}: there is no such column; there are {available}"
+        )
     return columns
 
 
@@ -377,10 +393,10 @@ def _years(moment: str) -> float:
     return year + float((day - first) / days)
 
 
-def _sorting(results: Results, at: int, topics: Int64s) -> Sorting:
+def _sorting(results: Results, layer: int, topics: Int64s) -> Sorting:
     """Return the sorting of words to topics; without stored samples the topics are taken as known."""
-    mean = results.phi(at).T[topics]
-    weights = results.weights(at)
+    mean = results.phi(layer).T[topics]
+    weights = results.weights(layer)
     steps = drawn_steps(results)
-    drawn = (rows[topics] for rows in results.topic_draws(steps, at)) if steps else iter([mean])
+    drawn = (rows[topics] for rows in results.topic_draws(steps, layer)) if steps else iter([mean])
     return Sorting.by(mean, None if weights is None else weights[topics], drawn)

@@ -74,9 +74,11 @@ class Sorting(NamedTuple):
 
         shape = len(documents), len(self.weights)
         entries = documents.counts.astype(np.float32), documents.indices, documents.indptr
-        found: Doubles = (csr_matrix(entries, shape=shape) @ self.weights).astype(np.float64)
-        found /= documents.lengths[:, None]
-        return found
+        sorted_shares: Doubles = (csr_matrix(entries, shape=shape) @ self.weights).astype(
+            np.float64
+        )
+        sorted_shares /= documents.lengths[:, None]
+        return sorted_shares
 
 
 class Regression:
@@ -116,28 +118,28 @@ class Regression:
 
     def turned(self, contrast: Doubles) -> Doubles:
         """Return a combination of the design's coefficients, (P,), as one of `coefficients`."""
-        found: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
-        return found
+        solution: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
+        return solution
 
     def add(self, begin: int, shares: Doubles) -> None:
         """Take the shares of the documents from ``begin`` on: chunk after chunk, in order."""
         p, together = self._design.shape[1], self._together
         size = together * max(64, _CELLS // max(p * self._topics, p * p, len(self._inner)))
         for first in range(0, len(shares), size):
-            some = shares[first : first + size]
-            number = -(-len(some) // together)
-            here = slice(begin + first, begin + first + len(some))
+            block = shares[first : first + size]
+            number = -(-len(block) // together)
+            positions = slice(begin + first, begin + first + len(block))
             x, u = (
-                np.concatenate((part, np.zeros((number * together - len(some), part.shape[1]))))
+                np.concatenate((part, np.zeros((number * together - len(block), part.shape[1]))))
                 .reshape(together, number, -1)
                 .astype(np.float32)
-                for part in (self._design[here], some)
+                for part in (self._design[positions], block)
             )
             transposed = x.transpose(1, 2, 0)  # of every `number`-th document, which are far apart
             if self._weights is None or self._units is None:
                 weights = self._drawn(number)
             else:
-                weights = self._weights[self._units[here]]
+                weights = self._weights[self._units[positions]]
             self._inner += weights.T @ (transposed @ x.swapaxes(0, 1)).reshape(number, -1)
             self._outer += weights.T @ (transposed @ u.swapaxes(0, 1)).reshape(number, -1)
 
@@ -149,8 +151,8 @@ class Regression:
     def _of_units(self, values: Doubles) -> Doubles:
         if self._units is None:
             return values
-        found: Doubles = np.bincount(self._units, values, self._number).astype(np.float64)
-        return found
+        sums: Doubles = np.bincount(self._units, values, self._number).astype(np.float64)
+        return sums
 
     def coefficients(self) -> Doubles:
         """Return coefficients of the sorted shares, (1 + R, P, K): unweighted, then weighted.
@@ -162,8 +164,8 @@ class Regression:
         # a weighting may leave a rare level out nearly, and least squares has an answer then, too
         ridge = np.trace(inner, axis1=1, axis2=2)[:, None, None] / p * np.eye(p)
         outer = self._outer.reshape(-1, p, self._topics)
-        found: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
-        return found
+        solution: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
+        return solution
 
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
         """Return the stretch of a combination of coefficients, (P,), and its degrees of freedom.
@@ -210,8 +212,8 @@ class Fit:
 
     def __init__(self, regression: Regression, back: Doubles) -> None:
         self._regression = regression
-        found = regression.coefficients()
-        self._centre, self._others = found[0], found[1:] - found[0]
+        coefficients = regression.coefficients()
+        self._centre, self._others = coefficients[0], coefficients[1:] - coefficients[0]
         self.draws = len(back)
         self._back = back if len(back) > 1 else np.repeat(back, 2, axis=0)
 
@@ -224,8 +226,8 @@ class Fit:
         moved = stretch * np.einsum("p,rpk->rk", turned, self._others)
         over = np.empty_like(moved)
         for s, back in enumerate(self._back):  # each draw of the topics has as many weightings
-            each = slice(s * len(moved) // draws, (s + 1) * len(moved) // draws)
-            over[each] = moved[each] @ back
+            piece = slice(s * len(moved) // draws, (s + 1) * len(moved) // draws)
+            over[piece] = moved[piece] @ back
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
 
 

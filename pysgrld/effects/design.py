@@ -131,12 +131,12 @@ class Design:
                 Contrast(column, self._typed(column, first), self._typed(column, second))
                 for column, first, second in contrasts
             ]
-        found = []
+        pairs = []
         for column in self.columns:
             values: Any = self.grid(column, quartiles=True)
             predicted = [self._predicted(column, value) for value in values]
-            found += [Contrast(column, predicted[0], other) for other in predicted[1:]]
-        return found
+            pairs += [Contrast(column, predicted[0], other) for other in predicted[1:]]
+        return pairs
 
     def curve(self, column: str) -> list[Predicted]:
         """Return predictions along a column of numbers, or at each value of another."""
@@ -170,10 +170,10 @@ class Design:
         if not self.is_number(column):
             levels = self.grid(column)
             if text not in levels:
-                there = ", ".join(level[:_SHOWN] for level in levels[:20])
+                available = ", ".join(level[:_SHOWN] for level in levels[:20])
                 raise UsageError(
                     f"contrast {column}: no document has the value {text[:_SHOWN]!r}; "
-                    f"there are {there}"
+                    f"there are {available}"
                 )
             return self._predicted(column, text)
         least, greatest = float(self._data[column].min()), float(self._data[column].max())
@@ -217,11 +217,11 @@ class _Told:
         """Raise what was refused as a mistake of the formula."""
         if isinstance(error, Exception):
             lines = [line for line in str(error).splitlines() if line.strip()]
-            said = lines[0].strip().rstrip(".") if lines else type(error).__name__
-            raise UsageError(f"formula {self._formula[:80]!r}: {said[:160]}") from None
+            reason = lines[0].strip().rstrip(".") if lines else type(error).__name__
+            raise UsageError(f"formula {self._formula[:80]!r}: {reason[:160]}") from None
 
 
-def columns_of(formula: str, there: Sequence[str]) -> list[str]:
+def columns_of(formula: str, available: Sequence[str]) -> list[str]:
     """Return the columns that a formula names, in its order.
 
     Raises
@@ -240,10 +240,10 @@ def columns_of(formula: str, there: Sequence[str]) -> list[str]:
             factors = [str(factor) for term in parsed for factor in term.factors]
         else:
             raise ValueError("has a left side; leave it out, as topics are on the left")
-        columns = list(dict.fromkeys(name for each in factors for name in _named(each)))
+        columns = list(dict.fromkeys(name for part in factors for name in _named(part)))
     for name in columns:
-        if name not in there:
-            names = ", ".join(repr(column[:_SHOWN]) for column in there[:20])
+        if name not in available:
+            names = ", ".join(repr(column[:_SHOWN]) for column in available[:20])
             has = f"there are {names}" if names else "none was kept: give --metadata FILE"
             raise UsageError(f"formula: the documents have no column {name[:_SHOWN]!r}; {has}")
     if not columns:
@@ -268,9 +268,9 @@ def _named(factor: str) -> list[str]:
 
 def _values(values: Sequence[Any]) -> Array:
     """Return values as an array of objects, whatever they are."""
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    texts = np.empty(len(values), object)
+    texts[:] = values
+    return texts
 
 
 def _column(name: str, values: Array) -> pandas.Series:
@@ -288,11 +288,11 @@ def _column(name: str, values: Array) -> pandas.Series:
         if not np.isfinite(numbers).all():
             raise UsageError(f"{name}: has numbers that are not finite")
         levels = len(np.unique(numbers))
-        found = pandas.Series(numbers)
+        series = pandas.Series(numbers)
     else:
         text = [_FLAGS.get(v, str(v)) if isinstance(v, bool) else str(v) for v in values.tolist()]
-        found = pandas.Series(pandas.Categorical(text, sorted(set(text))))
-        levels = len(found.cat.categories)
+        series = pandas.Series(pandas.Categorical(text, sorted(set(text))))
+        levels = len(series.cat.categories)
         if levels > LEVELS:
             raise UsageError(
                 f"{name}: is text of {levels:,} different values, and a category has {LEVELS} at "
@@ -300,7 +300,7 @@ def _column(name: str, values: Array) -> pandas.Series:
             )
     if levels < 2:
         raise UsageError(f"{name}: all documents have the same value, {str(values[0])[:_SHOWN]!r}")
-    return found
+    return series
 
 
 def checked_rank(design: Doubles, names: Sequence[str]) -> None:
@@ -318,8 +318,8 @@ def checked_rank(design: Doubles, names: Sequence[str]) -> None:
         )
     scale = np.sqrt((design**2).mean(axis=0))
     root = np.linalg.qr(design / np.where(scale > 0, scale, 1.0), mode="r")
-    for name, own in zip(names, np.abs(np.diag(root)), strict=True):
-        if own <= 1e-7 * np.sqrt(n):
+    for name, diagonal in zip(names, np.abs(np.diag(root)), strict=True):
+        if diagonal <= 1e-7 * np.sqrt(n):
             raise UsageError(
                 f"formula: {name} is given by the terms before it already (collinear); leave one "
                 "of them out"

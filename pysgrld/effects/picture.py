@@ -29,7 +29,7 @@ def draw(path: Path, effects: Effects, topics: Sequence[int], names: Mapping[int
     names : mapping of int to str
         Names of the topics.
     """
-    columns = list(dict.fromkeys(each.column for each in effects.compared))
+    columns = list(dict.fromkeys(comparison.column for comparison in effects.compared))
     figure = new_figure(max(6.4, 4.6 * len(columns)), 4.4)
     panels = figure.subplots(1, len(columns), squeeze=False, sharey=True)[0]
     place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
@@ -37,8 +37,8 @@ def draw(path: Path, effects: Effects, topics: Sequence[int], names: Mapping[int
     for axes, column in zip(panels, columns, strict=True):
         curve = effects.curve(column)[:_LEVELS]
         show_grid(axes)
-        for i, (topic, at) in enumerate(chosen):
-            _draw(axes, curve, at, i, len(chosen), f"{topic} {names[topic]}")
+        for i, (topic, index) in enumerate(chosen):
+            _draw(axes, curve, index, i, len(chosen), f"{topic} {names[topic]}")
         axes.set_title(column)
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("predicted share, %")
@@ -48,11 +48,11 @@ def draw(path: Path, effects: Effects, topics: Sequence[int], names: Mapping[int
 
 
 def _draw(
-    axes: Any, curve: Sequence[PredictedShares], at: int, number: int, of: int, label: str
+    axes: Any, curve: Sequence[PredictedShares], index: int, number: int, n_topics: int, label: str
 ) -> None:
     """Draw a topic: a line in its 90 % band, or points with bars beside those of the others."""
     mean, low, high = (
-        100 * np.array([part[at] for part in parts])
+        100 * np.array([part[index] for part in parts])
         for parts in zip(*((p.mean, p.low, p.high) for p in curve), strict=True)
     )
     colour = COLOURS[number % len(COLOURS)]
@@ -61,7 +61,7 @@ def _draw(
         axes.fill_between(numbers, low, high, color=colour, alpha=0.18, lw=0)
         axes.plot(numbers, mean, color=colour, label=label)
         return
-    x = np.arange(len(curve)) + _BESIDE * (number - (of - 1) / 2)
+    x = np.arange(len(curve)) + _BESIDE * (number - (n_topics - 1) / 2)
     bars = np.maximum(0.0, [mean - low, high - mean])
     axes.errorbar(x, mean, bars, fmt="o", ms=4, lw=1.4, color=colour, label=label)
     names = [point.value[:_LETTERS] for point in curve]

@@ -61,15 +61,15 @@ def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = No
     together = meetings(top, source, ids).astype(np.float64)
     alone = np.einsum("kii->ki", together)
     first, second = np.triu_indices(top.shape[1], 1)
-    both, v, w = together[:, first, second], alone[:, first], alone[:, second]
+    pair_counts, v, w = together[:, first, second], alone[:, first], alone[:, second]
     n = float(len(ids))
     with np.errstate(divide="ignore", invalid="ignore"):
-        npmi = log(both * n / (v * w)) / -log(both / n)
-    npmi = np.where(both == 0, -1.0, np.where(both == n, 0.0, npmi))
-    umass = log((both + 1.0) / np.maximum(v, 1.0))
-    counted = np.ones(both.shape) if apart is None else 1.0 * ~apart[:, first, second]
+        npmi = log(pair_counts * n / (v * w)) / -log(pair_counts / n)
+    npmi = np.where(pair_counts == 0, -1.0, np.where(pair_counts == n, 0.0, npmi))
+    umass = log((pair_counts + 1.0) / np.maximum(v, 1.0))
+    counted = np.ones(pair_counts.shape) if apart is None else 1.0 * ~apart[:, first, second]
     pairs = np.maximum(counted.sum(axis=1), 1.0)
-    npmi, umass = ((each * counted).sum(axis=1) / pairs for each in (npmi, umass))
+    npmi, umass = ((values * counted).sum(axis=1) / pairs for values in (npmi, umass))
     return Coherence(npmi, umass, len(ids))
 
 
@@ -81,12 +81,12 @@ def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
     size = int(max(16, min(8192, CELLS // len(words))))
     for begin in range(0, len(ids), size):
         documents = source.take(ids[begin : begin + size])
-        at = np.minimum(np.searchsorted(words, documents.indices), len(words) - 1)
-        known = words[at] == documents.indices
+        positions = np.minimum(np.searchsorted(words, documents.indices), len(words) - 1)
+        is_watched = words[positions] == documents.indices
         holder = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
         held = np.zeros((len(words), len(documents)), np.float32)
-        held[at[known], holder[known]] = 1.0
+        held[positions[is_watched], holder[is_watched]] = 1.0
         for k, rows in enumerate(columns):  # sums of at most 8192 ones: exact in float32
-            some = held[rows]
-            total[k] += (some @ some.T).astype(np.int64)
+            held_columns = held[rows]
+            total[k] += (held_columns @ held_columns.T).astype(np.int64)
     return total

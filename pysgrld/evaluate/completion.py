@@ -132,9 +132,9 @@ class Completion(Scorer):
         q = (counts + 0.01) / (counts.sum() + 0.01 * len(counts))
         return self.score(log(q[self.held_out.held_out.indices]))
 
-    def shares(self, at: int = 0) -> Doubles:
-        """Return the share of the observed tokens of layer ``at``'s topics in the last draw, (K,)."""
-        return self._reader.shares(at)
+    def shares(self, layer: int = 0) -> Doubles:
+        """Return the share of the observed tokens of a layer's topics in the last draw, (K,)."""
+        return self._reader.shares(layer)
 
     def figures(self) -> dict[str, float]:
         """Return further numbers of the samples so far, as the model's paper defines them."""
@@ -142,8 +142,8 @@ class Completion(Scorer):
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays from which the average continues exactly."""
-        own = {"mean": self._mean, "samples": np.array([self.samples])}
-        return own | self._reader.arrays()
+        state = {"mean": self._mean, "samples": np.array([self.samples])}
+        return state | self._reader.arrays()
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Continue from `arrays`.
@@ -153,7 +153,7 @@ class Completion(Scorer):
         CheckpointError
             If the arrays do not fit these documents.
         """
-        own = {"mean": self._mean, "samples": np.array([self.samples])}
-        put_back(own, arrays, self.prefix)
+        state = {"mean": self._mean, "samples": np.array([self.samples])}
+        put_back(state, arrays, self.prefix)
         self._reader.restore(arrays, self.prefix)
-        self.samples = int(own["samples"][0])
+        self.samples = int(state["samples"][0])

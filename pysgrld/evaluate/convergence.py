@@ -62,29 +62,29 @@ def convergence(draws: Doubles) -> Convergence:
     """
     shape = draws.shape[2:]
     flat = np.asarray(draws, np.float64).reshape(*draws.shape[:2], int(np.prod(shape)))
-    found = np.full((3, flat.shape[2]), np.nan)
+    results = np.full((3, flat.shape[2]), np.nan)
     if flat.shape[1] < FEWEST or flat.shape[0] < 1:
-        return Convergence(*(row.reshape(shape) for row in found))
+        return Convergence(*(row.reshape(shape) for row in results))
     for begin in range(0, flat.shape[2], BLOCK):
-        some = flat[:, :, begin : begin + BLOCK]
-        halves = _halves(some)
+        columns = flat[:, :, begin : begin + BLOCK]
+        halves = _halves(columns)
         with np.errstate(invalid="ignore"):  # infinity minus infinity: no number, as the result is
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:
             # at or below the quantile are the same draws whether or not it is interpolated
-            below = some <= np.quantile(some, q, axis=(0, 1), method="lower")
+            below = columns <= np.quantile(columns, q, axis=(0, 1), method="lower")
             tails.append(_effective(_halves(below.astype(np.float64))))
         rhat = np.maximum(_scale_reduction(scores), _scale_reduction(_normal_scores(folded)))
-        for row, figure, of in (
+        for row, figure, values in (
             (0, rhat, halves),
             (1, _effective(scores), halves),
-            (2, np.minimum(*tails), some),
+            (2, np.minimum(*tails), columns),
         ):
-            found[row, begin : begin + BLOCK] = np.where(
-                np.isnan(of).any(axis=(0, 1)), np.nan, figure
+            results[row, begin : begin + BLOCK] = np.where(
+                np.isnan(values).any(axis=(0, 1)), np.nan, figure
             )
-    return Convergence(*(row.reshape(shape) for row in found))
+    return Convergence(*(row.reshape(shape) for row in results))
 
 
 def _halves(draws: Doubles) -> Doubles:
@@ -128,8 +128,8 @@ def _scale_reduction(scores: Doubles) -> Doubles:
     within = scores.var(axis=1, ddof=1).mean(axis=0)
     constant = np.ptp(scores, axis=(0, 1)) == 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.sqrt((between / within + n - 1) / n)
-    return np.where(constant, np.nan, found)
+        r_hat = np.sqrt((between / within + n - 1) / n)
+    return np.where(constant, np.nan, r_hat)
 
 
 def _effective(draws: Doubles) -> Doubles:

@@ -57,10 +57,10 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
         If the observed part of one is too long to be counted over the kept sweeps.
     """
     n, lengths = len(documents), documents.lengths
-    wanted = np.rint((1.0 - observed) * lengths).astype(np.int64)
-    wanted = np.maximum(1, np.minimum(lengths - 1, wanted))
+    n_held_out = np.rint((1.0 - observed) * lengths).astype(np.int64)
+    n_held_out = np.maximum(1, np.minimum(lengths - 1, n_held_out))
     # before there is an entry for each token
-    check_lengths(lengths - wanted, FRESH_SWEEPS // 2, "held-out document")
+    check_lengths(lengths - n_held_out, FRESH_SWEEPS // 2, "held-out document")
     entry_doc = np.repeat(np.arange(n), np.diff(documents.indptr))
     token_entry = np.repeat(np.arange(len(documents.indices)), documents.counts)
     token_doc = entry_doc[token_entry]
@@ -69,7 +69,7 @@ def split(documents: Documents, doc_ids: Int64s, observed: float, seed: int) -> 
     u = core.uniforms(doc_ids[token_doc], ordinal, seed, 0, core.Purpose.holdout_split, 0)
     rank = np.empty(len(u), np.int64)
     rank[np.lexsort((u, token_doc))] = ordinal  # position in the document's random order
-    held = rank < wanted[token_doc]
+    held = rank < n_held_out[token_doc]
     keep = lengths >= 2
     parts = []
     for chosen in (~held, held):
@@ -112,11 +112,14 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
 def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
     """Hold documents out whole, nothing of them observed; empty ones are dropped and counted."""
     keep = np.diff(documents.indptr) > 0
-    kept = _select(documents, keep)
+    selected = _select(documents, keep)
     nothing = replace(
-        kept, indptr=np.zeros_like(kept.indptr), indices=kept.indices[:0], counts=kept.counts[:0]
+        selected,
+        indptr=np.zeros_like(selected.indptr),
+        indices=selected.indices[:0],
+        counts=selected.counts[:0],
     )
-    return HeldOut(nothing, kept, doc_ids[keep], len(documents) - len(kept))
+    return HeldOut(nothing, selected, doc_ids[keep], len(documents) - len(selected))
 
 
 def _select(documents: Documents, keep: np.ndarray) -> Documents:

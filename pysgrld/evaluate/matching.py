@@ -133,9 +133,12 @@ def match(topics: Sequence[Floats], likeness: Likeness) -> Matched:
         Of each chain.
     likeness : Likeness
     """
-    first, *others = topics
-    rows = [np.arange(len(first)), *(assign(likeness.similarity(first, other)) for other in others)]
-    aligned = [chain[own] for chain, own in zip(topics, rows, strict=True)]
+    first, *other_chains = topics
+    rows = [
+        np.arange(len(first)),
+        *(assign(likeness.similarity(first, other)) for other in other_chains),
+    ]
+    aligned = [chain[chain_rows] for chain, chain_rows in zip(topics, rows, strict=True)]
     common = np.ones((len(topics), len(topics), len(first)))
     for a, b in itertools.combinations(range(len(topics)), 2):
         common[a, b] = common[b, a] = likeness.overlap(aligned[a], aligned[b])
@@ -161,8 +164,8 @@ def finders(common: Doubles) -> list[int]:
         for i, chain in enumerate(chains):
             if len(chains) - i <= len(most):
                 break
-            found = [chain, *together([c for c in chains[i + 1 :] if alike[chain][c]])]
-            most = max(most, found, key=len)
+            group = [chain, *together([c for c in chains[i + 1 :] if alike[chain][c]])]
+            most = max(most, group, key=len)
         return most
 
     order = np.argsort(-common[0], kind="stable").tolist()

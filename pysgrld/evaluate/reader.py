@@ -83,8 +83,8 @@ def sweeps_of_new(number: int, *, longest: int) -> Sweeps:
         last sweep alone is kept.
     """
     half = number // 2
-    kept = half if longest <= core.MAX_COLLECTED // half else 1
-    return Sweeps(core.Purpose.infer, number, kept, go_on=False)
+    n_counted = half if longest <= core.MAX_COLLECTED // half else 1
+    return Sweeps(core.Purpose.infer, number, n_counted, go_on=False)
 
 
 def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
@@ -101,10 +101,10 @@ def sweeps_of(how: Visiting, *, fresh: bool) -> Sweeps:
     if how is Visiting.AFRESH:
         return Sweeps(core.Purpose.point_evaluation, FRESH_SWEEPS, half, go_on=False)
     if not fresh:
-        kept = FURTHER_SWEEPS // 2 if how is Visiting.CONTINUE else 1
-        return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, kept, go_on=True)
-    kept = half if how is Visiting.CONTINUE else 1
-    return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, kept, go_on=True)
+        n_counted = FURTHER_SWEEPS // 2 if how is Visiting.CONTINUE else 1
+        return Sweeps(core.Purpose.evaluation, FURTHER_SWEEPS, n_counted, go_on=True)
+    n_counted = half if how is Visiting.CONTINUE else 1
+    return Sweeps(core.Purpose.evaluation, FRESH_SWEEPS, n_counted, go_on=True)
 
 
 def sweeps_of_draw(*, fresh: bool) -> Sweeps:
@@ -162,12 +162,12 @@ class Reader(ABC):
         """Return the probability of every scored entry, (nnz,)."""
 
     @abstractmethod
-    def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
-        """Return the proportions of layer ``at``'s topics, counted from 0, (n, K); rows sum to 1."""
+    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
+        """Return the proportions of a layer's topics, counted from 0, (n, K); rows sum to 1."""
 
     @abstractmethod
-    def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
-        """Continue the documents' persistent chains, and draw proportions and tokens of layer ``at``.
+    def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
+        """Continue the documents' persistent chains, and draw proportions and tokens of a layer.
 
         Raises
         ------
@@ -176,8 +176,8 @@ class Reader(ABC):
         """
 
     @abstractmethod
-    def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
-        """Continue the documents' persistent chains, and return each token's topic of layer ``at``, (N,).
+    def token_topics(self, key: Key, parts: Draw, layer: int) -> Int32s:
+        """Continue the documents' persistent chains, and return each token's topic of a layer, (N,).
 
         Tokens of an entry of the documents follow one another.
 
@@ -193,8 +193,8 @@ class Reader(ABC):
         return {}
 
     @abstractmethod
-    def shares(self, at: int) -> Doubles:
-        """Return the share of the tokens of each topic of layer ``at`` as the documents stand, (K,)."""
+    def shares(self, layer: int) -> Doubles:
+        """Return the share of the tokens of each topic of a layer in the current state, (K,)."""
 
     def arrays(self) -> dict[str, Array]:
         """Return the state of the documents' chains, from which they continue exactly."""
@@ -290,16 +290,16 @@ def proportions_given(
     order = np.argsort(ids, kind="stable")
     high = ids[order] >> _BITS
     for beyond in np.unique(high).tolist():
-        some = order[high == beyond]
-        g = core.zeros(len(some), stride, "float32")
+        tied = order[high == beyond]
+        g = core.zeros(len(tied), stride, "float32")
         core.simplex_scir_rows(
             g=g,
             sums=np.zeros(stride),
             topics=topics,
             eta=alpha,
-            rows=(ids[some] & ((1 << _BITS) - 1)).astype(np.int32),
-            lengths=np.full(len(some), np.inf),
-            counts=np.ascontiguousarray(counts[some]),
+            rows=(ids[tied] & ((1 << _BITS) - 1)).astype(np.int32),
+            lengths=np.full(len(tied), np.inf),
+            counts=np.ascontiguousarray(counts[tied]),
             factor=1.0 / unit,
             packed=True,
             purpose=core.Purpose.look_pass,
@@ -308,12 +308,12 @@ def proportions_given(
             threads=threads,
             **key._asdict(),
         )
-        theta[some] = g[:, :topics] / g.sum(axis=1, keepdims=True, dtype=np.float64)
+        theta[tied] = g[:, :topics] / g.sum(axis=1, keepdims=True, dtype=np.float64)
     return theta
 
 
 def topics_given(
-    rows: Array, of: Int64s, phi: Floats, theta: Doubles, key: Key, ids: Int64s, at: int
+    rows: Array, documents: Int64s, phi: Floats, theta: Doubles, key: Key, ids: Int64s, layer: int
 ) -> Int32s:
     """Draw the topic of each token: topic k in proportion to phi_wk theta_dk, (N,) int32.
 
@@ -321,7 +321,7 @@ def topics_given(
     ----------
     rows : (N,) integers
         What each token is, as a row of ``phi``: its word, or its topic of the layer below.
-    of : (N,) int64
+    documents : (N,) int64
         The document of each, ascending.
     phi : (rows, K)
     theta : (n, K)
@@ -329,18 +329,18 @@ def topics_given(
     key : Key
     ids : (n,) int64
         Key each document's randomness; all keys differ.
-    at : int
+    layer : int
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    first = np.searchsorted(of, of)  # of the document that the token is in
-    entity = ids[of] + ((at + 1) << _LAYER)
+    first = np.searchsorted(documents, documents)  # of the document that the token is in
+    entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first
     u = core.uniforms(entity, place, key.seed, key.chain, core.Purpose.infer, key.step)
-    each = max(1, _CELLS // theta.shape[1])
-    for begin in range(0, len(rows), each):
-        some = slice(begin, begin + each)
-        ends = np.cumsum(phi[rows[some]] * theta[of[some]], axis=1)
+    block = max(1, _CELLS // theta.shape[1])
+    for begin in range(0, len(rows), block):
+        piece = slice(begin, begin + block)
+        ends = np.cumsum(phi[rows[piece]] * theta[documents[piece]], axis=1)
         # the first topic with an end above u of the total: never a topic without weight
-        z[some] = np.argmax(ends > u[some, None] * ends[:, -1:], axis=1)
+        z[piece] = np.argmax(ends > u[piece, None] * ends[:, -1:], axis=1)
     return z

@@ -77,7 +77,7 @@ class Score:
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
         """Format the whole numbers that are shown next to the score, each after a comma."""
-        return "".join(f", {figures[name]:,} {what}" for name, what in self.beside)
+        return "".join(f", {figures[name]:,} {noun}" for name, noun in self.beside)
 
 
 _NO_DOCUMENTS: Doubles = np.empty(0)
@@ -258,12 +258,12 @@ class Scorer(ABC):
         """Return further numbers of the samples so far by their keys (`Score.further`)."""
         return {}
 
-    def shares(self, at: int) -> Doubles | None:
-        """Return the share of the tokens that each topic of layer ``at`` had in the last draw, (K,).
+    def shares(self, layer: int) -> Doubles | None:
+        """Return the share of the tokens that each topic of a layer had in the last draw, (K,).
 
         None if documents are scored without topics of tokens.
         """
-        del at
+        del layer
         return None
 
     # ---- checkpoints
@@ -280,9 +280,9 @@ class Scorer(ABC):
         CheckpointError
             If the arrays do not fit these documents.
         """
-        own = self.arrays()
-        put_back(own, arrays, self.prefix)
-        self.samples = int(own["samples"].flat[0])
+        current = self.arrays()
+        put_back(current, arrays, self.prefix)
+        self.samples = int(current["samples"].flat[0])
 
 
 class DensityScorer(Scorer):
@@ -313,8 +313,8 @@ class DensityScorer(Scorer):
 
     def update(self, key: Key, parts: Draw) -> float:
         """Add one posterior sample to the running average, and return the averaged score."""
-        found = self.logs(key, parts)
-        self._total = logaddexp(self._total, found) if self.samples else found
+        log_densities = self.logs(key, parts)
+        self._total = logaddexp(self._total, log_densities) if self.samples else log_densities
         self.samples += 1
         return self.average()
 

@@ -113,27 +113,27 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     adds_up = True
     spacing = 2
 
-    def check(self, given: Mapping[str, Any], algo: str) -> None:
+    def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse widths given twice, priors of other layers, and shapes' priors but with gibbs."""
-        check_seeds(given)
+        check_seeds(settings)
         for name in ("r-shape-prior", "r-rate-prior"):
-            if name in given and not SAMPLERS[algo].whole_corpus:
+            if name in settings and not SAMPLERS[algo].whole_corpus:
                 raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
-        if "layers" in given and "topics" in given:
+        if "layers" in settings and "topics" in settings:
             raise UsageError("--layers and --topics both give the topics of layer 1: give one")
-        preset = self.presets.get(given.get("preset", ""), {})
-        one = (1,) if "topics" in given else preset.get("layers", (1,))
-        eta = given.get("eta", ())
-        if isinstance(eta, Sequence) and len(eta) not in (0, 1, len(given.get("layers", one))):
+        preset = self.presets.get(settings.get("preset", ""), {})
+        one = (1,) if "topics" in settings else preset.get("layers", (1,))
+        eta = settings.get("eta", ())
+        if isinstance(eta, Sequence) and len(eta) not in (0, 1, len(settings.get("layers", one))):
             raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
 
     def resolve(
-        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+        self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Resolve layers, a prior for each, and sweeps."""
         from pysgrld.models.seeds import resolve_seeds
 
-        if "topics" in said and value["topics"]:
+        if "topics" in user_set and value["topics"]:
             value["layers"] = (value["topics"],)
         value["layers"] = tuple(value["layers"] or (TOPICS,))
         value["topics"], depth = value["layers"][0], len(value["layers"])

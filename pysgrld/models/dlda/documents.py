@@ -138,31 +138,31 @@ class DeepDocuments(DocumentSampler):
         Cong et al. (2017), eq. 4 and 5. Randomness: purpose ``documents``, entity = document.
         """
         topics = topic_arguments(draw, self.layers, flat=self.flat)
-        found = comm.collect(lambda part: self._sampled(key, topics, part), batch)
+        sampled = comm.collect(lambda part: self._sampled(key, topics, part), batch)
         self._visited += 1
-        *above, tables, total = found.sums
-        assert found.values is not None
-        assert found.words is not None
-        each = batch.scale / self.kept
-        factor = each / (UNIT if self.rao_blackwell else 1)
+        *above, tables, total = sampled.sums
+        assert sampled.values is not None
+        assert sampled.words is not None
+        weight = batch.scale / self.kept
+        factor = weight / (UNIT if self.rao_blackwell else 1)
         level = float(total[0]) * factor / self.layers[0]
-        statistics = {"phi": Counts(found.words, found.by_word[0], factor, level)}
+        statistics = {"phi": Counts(sampled.words, sampled.by_word[0], factor, level)}
         for i, counts in enumerate(above, 1):
             everyone = np.arange(len(counts), dtype=np.int32)
             statistics[name_of(i)] = Counts(everyone, counts, factor, level)
-        rate = float(found.values.sum()) * each
-        statistics["r"] = Counts(np.zeros(1, np.int32), tables, each, level, rate)
+        rate = float(sampled.values.sum()) * weight
+        statistics["r"] = Counts(np.zeros(1, np.int32), tables, weight, level, rate)
         return statistics
 
     def _sampled(self, key: Key, topics: dict[str, Any], batch: Minibatch) -> Collected:
         """Sample some documents: counts of words, of topics of each layer, tables, tokens; q of each."""
-        kept: dict[str, Any] = {}
+        persistent: dict[str, Any] = {}
         if self._kept:
-            kept = self._kept | {"fresh": not self._visited[0]}
+            persistent = self._kept | {"fresh": not self._visited[0]}
         words, above, tables, q, _ = core.documents_deep(
             **topics,
             **self.hyper._asdict(),
-            **kept,
+            **persistent,
             indptr=batch.indptr,
             indices=batch.indices,
             counts=batch.counts,
@@ -216,10 +216,10 @@ def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict
     return {"phi": phi, "topics": list(layers), "r": parts["r"], "start": np.concatenate(means)}
 
 
-def prior_mean(parts: Draw, layers: tuple[int, ...], at: int) -> Doubles:
-    """Compute the prior mean of the proportions of layer ``at`` in an unseen document."""
+def prior_mean(parts: Draw, layers: tuple[int, ...], layer: int) -> Doubles:
+    """Compute the prior mean of the proportions of a layer in an unseen document."""
     mean = parts["r"][: layers[-1]].astype(np.float64)
-    for i in range(len(layers) - 1, at, -1):
+    for i in range(len(layers) - 1, layer, -1):
         mean = product(parts[name_of(i)][:, : layers[i]], mean)
     expected: Doubles = mean / mean.sum()
     return expected

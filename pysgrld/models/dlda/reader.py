@@ -123,15 +123,15 @@ class DeepReader(Reader):
             self._total += theta.sum(axis=1, dtype=np.float64)
         return self._mixture(parts, scored, first)
 
-    def theta(self, key: Key, parts: Draw, how: Visiting, at: int) -> Doubles:
-        """Return the proportions of layer ``at``'s topics, (n, K_l); without words the prior's mean."""
-        found = self.proportions(key, parts, how)[at][:, : self.layers[at]]
-        theta: Doubles = found.astype(np.float64)
-        theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, at)
+    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int) -> Doubles:
+        """Return the proportions of a layer's topics, (n, K_l); without words the prior's mean."""
+        layer_theta = self.proportions(key, parts, how)[layer][:, : self.layers[layer]]
+        theta: Doubles = layer_theta.astype(np.float64)
+        theta[self.documents.lengths == 0] = prior_mean(parts, self.layers, layer)
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
-    def draw(self, key: Key, parts: Draw, at: int) -> DocumentDraw:
+    def draw(self, key: Key, parts: Draw, layer: int) -> DocumentDraw:
         """Continue the documents' chains: the last sweep's theta, and tokens drawn given it.
 
         Of layer 1 these are the tokens of that sweep. Above, a topic's tokens are spread over the
@@ -163,16 +163,16 @@ class DeepReader(Reader):
             work=self._work,
             threads=self.threads,
         )
-        theta = self._layer(self._theta, at)
+        theta = self._layer(self._theta, layer)
         tokens = self._layer(self._totals, 0)
-        for above in range(1, at + 1):
+        for above in range(1, layer + 1):
             phi = parts[name_of(above)][:, : self.layers[above]]
             higher = self._layer(self._theta, above)
             tokens = higher * product(tokens / product(higher, phi.T), phi)
         theta = theta / theta.sum(axis=1, keepdims=True)
         return DocumentDraw(theta.astype(np.float32), tokens.astype(np.float32))
 
-    def token_topics(self, key: Key, parts: Draw, at: int) -> Int32s:
+    def token_topics(self, key: Key, parts: Draw, top_layer: int) -> Int32s:
         """Continue the documents' chains, and draw the topic of every token, (N,), given theta.
 
         Of layer 1 in proportion to phi_wk theta_k, and above to phi_kj theta_j, k being the token's topic
@@ -180,28 +180,30 @@ class DeepReader(Reader):
         """
         self.draw(key, parts, 0)
         documents = self.documents
-        of = np.repeat(np.arange(len(documents)), documents.lengths)
+        document_numbers = np.repeat(np.arange(len(documents)), documents.lengths)
         z = np.repeat(documents.indices, documents.counts)
-        for layer in range(at + 1):
+        for layer in range(top_layer + 1):
             phi = parts[name_of(layer)][:, : self.layers[layer]]
             theta = self._layer(self._theta, layer)
-            z = topics_given(z, of, phi, theta, key, self.doc_ids, layer)
+            z = topics_given(z, document_numbers, phi, theta, key, self.doc_ids, layer)
         return z
 
-    def _layer(self, vectors: Floats, at: int) -> Doubles:
+    def _layer(self, vectors: Floats, layer: int) -> Doubles:
         """Take the vectors of a layer, (n, K_l), out of the vectors of all layers."""
-        begin = sum(self._wide[:at])
-        found: Doubles = vectors[:, begin : begin + self.layers[at]].astype(np.float64)
-        return found
+        begin = sum(self._wide[:layer])
+        vectors_of_layer: Doubles = vectors[:, begin : begin + self.layers[layer]].astype(
+            np.float64
+        )
+        return vectors_of_layer
 
-    def shares(self, at: int) -> Doubles:
-        """Return the expected share of the tokens of layer ``at``'s topics as chains stand, (K_l,)."""
-        theta = self._layer(self._theta, at)
+    def shares(self, layer: int) -> Doubles:
+        """Return the expected token shares of a layer's topics in the current state, (K_l,)."""
+        theta = self._layer(self._theta, layer)
         lengths = self.documents.lengths[:, None]
         total = theta.sum(axis=1, keepdims=True)
         share = np.divide(theta * lengths, total, out=np.zeros_like(theta), where=total > 0)
-        found: Doubles = share.sum(axis=0) / max(1, int(lengths.sum()))
-        return found
+        mean_shares: Doubles = share.sum(axis=0) / max(1, int(lengths.sum()))
+        return mean_shares
 
     def _mixture(self, parts: Draw, scored: Scored, theta: Floats) -> Doubles:
         return core.predictive_given_theta(
@@ -278,10 +280,10 @@ class DeepFitted(AdmixtureFitted):
         parts = blocks(options, record.words, record.tokens)
         super().__init__(record, threads, parts, deep_readers(options))
 
-    def over_words(self, draw: Draw, at: int) -> Floats:
+    def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return Phi1 Phi2 ... Phi_l, the topics of a layer over the words, (V, Kp)."""
         phi = draw["phi"]
-        for i in range(1, at + 1):
+        for i in range(1, layer + 1):
             phi = product(phi[:, : self.layers[i - 1]], draw[name_of(i)]).astype(np.float32)
         return phi
 
@@ -295,18 +297,18 @@ class DeepFitted(AdmixtureFitted):
         """
         draw, layers, top = self.mean or self.current, self.layers, self.depth - 1
         best = [
-            self.first_words(self.over_words(draw, at), words, at, order)
-            for at in range(self.depth)
+            self.first_words(self.over_words(draw, layer), words, layer, order)
+            for layer in range(self.depth)
         ]
 
-        def node(at: int, k: int, share: float) -> Node:
+        def node(layer: int, k: int, share: float) -> Node:
             children: tuple[Node, ...] = ()
-            if at > 0:
-                column = draw[name_of(at)][:, k].astype(np.float64)
-                used = np.flatnonzero(column >= ABOVE_EVEN / layers[at - 1])
+            if layer > 0:
+                column = draw[name_of(layer)][:, k].astype(np.float64)
+                used = np.flatnonzero(column >= ABOVE_EVEN / layers[layer - 1])
                 below = used[np.argsort(-column[used], kind="stable")]
-                children = tuple(node(at - 1, int(j), float(column[j])) for j in below)
-            return Node(at + 1, k, share, tuple(vocabulary[w] for w in best[at][k]), children)
+                children = tuple(node(layer - 1, int(j), float(column[j])) for j in below)
+            return Node(layer + 1, k, share, tuple(vocabulary[w] for w in best[layer][k]), children)
 
         r = draw["r"][: layers[top]].astype(np.float64)
         shares = r / r.sum()

@@ -67,38 +67,38 @@ class Births:
         birth = bool(choices[1] < 0.5 / components)
         if choices[1] >= 1.0 / components or (components == 1 and not birth):
             return z
-        there = self._counted(self.documents, z, components)
+        counts = self._counted(self.documents, z, components)
         if birth:
-            log_odds = self._gathered(there, d)
+            log_odds = self._gathered(counts, d)
             moves = log(u) - log1p(-u) < log_odds
             moves[d] = True
         else:
             moves = z == z[d]
-        at = np.flatnonzero(moves)
-        some = self.documents.take(at)
-        own = self._counted(some, np.zeros(len(at), np.int32), 1)
+        moved_documents = np.flatnonzero(moves)
+        subset = self.documents.take(moved_documents)
+        born = self._counted(subset, np.zeros(len(moved_documents), np.int32), 1)
         if birth:
-            others = there - self._counted(some, z[at], components)
-            if not others[-1].all():
+            rest = counts - self._counted(subset, z[moved_documents], components)
+            if not rest[-1].all():
                 return z  # no death would lead back
-            elsewhere, log_back = self._spread(some, others, z[at])
+            elsewhere, log_back = self._spread(subset, rest, z[moved_documents])
         else:
-            others = np.delete(there, z[d], axis=1)
-            elsewhere, log_back = self._spread(some, others, u=u[at])
-        without = others + self._counted(some, elsewhere, others.shape[1])
+            rest = np.delete(counts, z[d], axis=1)
+            elsewhere, log_back = self._spread(subset, rest, u=u[moved_documents])
+        without = rest + self._counted(subset, elsewhere, rest.shape[1])
         if not birth:
             log_odds = self._gathered(without, d)
         log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
         log_forth[d] = 0.0  # it moves whatever its odds
-        rows = np.unique(some.indices)  # of other words nothing changes
-        both = np.concatenate((others, own), axis=1)
-        gain = self._log_law(both, rows) - self._log_law(without, rows)
+        rows = np.unique(subset.indices)  # of other words nothing changes
+        after_birth = np.concatenate((rest, born), axis=1)
+        gain = self._log_law(after_birth, rows) - self._log_law(without, rows)
         gain += log_back - float(log_forth.sum())
-        gain += math.log(others.shape[1] / (others.shape[1] + 1))  # 1/J, as above
+        gain += math.log(rest.shape[1] / (rest.shape[1] + 1))  # 1/J, as above
         if math.log(choices[2]) >= (gain if birth else -gain):
             return z
         moved = z.copy() if birth else z - (z > z[d])
-        moved[at] = components if birth else elsewhere
+        moved[moved_documents] = components if birth else elsewhere
         return moved
 
     def _counted(self, documents: Documents, z: Int32s, components: int) -> Doubles:
@@ -111,10 +111,10 @@ class Births:
 
         c^J prod_j Γ(m_j) Γ(V base) / Γ(V base + n_j) prod_w Γ(base + n_jw) / Γ(base): words of `rows`.
         """
-        found, sizes = counts[:-1], counts[-1]
+        word_counts, sizes = counts[:-1], counts[-1]
         total = self.words * self.base
-        inside = log_gamma(self.base + found[rows]) - math.lgamma(self.base)
-        whole = math.lgamma(total) - log_gamma(total + found.sum(axis=0))
+        inside = log_gamma(self.base + word_counts[rows]) - math.lgamma(self.base)
+        whole = math.lgamma(total) - log_gamma(total + word_counts.sum(axis=0))
         return float(
             len(sizes) * math.log(self.concentration)
             + log_gamma(sizes).sum()
@@ -129,33 +129,33 @@ class Births:
         return log_phi, log(counts[-1])
 
     def _spread(
-        self, some: Documents, others: Doubles, z: Int32s | None = None, u: Doubles | None = None
+        self, subset: Documents, counts: Doubles, z: Int32s | None = None, u: Doubles | None = None
     ) -> tuple[Int32s, float]:
         """Allocate documents to other components, and return the log probability of that allocation.
 
         They are drawn by uniforms `u`, or known: `z`.
         """
-        log_phi, log_sizes = self._means(others)
-        found, log_p = np.empty(len(some), np.int32), np.empty(len(some))
-        for at in pieces(len(some), len(log_sizes)):
-            logs = log_likelihoods(some.take(at), log_phi) + log_sizes
+        log_phi, log_sizes = self._means(counts)
+        components, log_p = np.empty(len(subset), np.int32), np.empty(len(subset))
+        for piece in pieces(len(subset), len(log_sizes)):
+            logs = log_likelihoods(subset.take(piece), log_phi) + log_sizes
             logs -= logsumexp(logs)[:, None]
             if z is not None:
-                found[at] = z[at]
+                components[piece] = z[piece]
             elif u is not None:
                 cumulative = exp(logs).cumsum(axis=1)
-                found[at] = (cumulative <= u[at, None] * cumulative[:, -1:]).sum(axis=1)
-            log_p[at] = logs[np.arange(len(at)), found[at]]
-        return found, float(log_p.sum())
+                components[piece] = (cumulative <= u[piece, None] * cumulative[:, -1:]).sum(axis=1)
+            log_p[piece] = logs[np.arange(len(piece)), components[piece]]
+        return components, float(log_p.sum())
 
-    def _gathered(self, there: Doubles, d: int) -> Doubles:
+    def _gathered(self, counts: Doubles, d: int) -> Doubles:
         """Return the log odds that each document goes to a component that is born around document d."""
         documents = self.documents
-        elsewhere = log_mixture(documents, *self._means(there))
-        own = documents.take(np.array([d]))
-        frequency = self.base + there[:-1].sum(axis=1)
+        elsewhere = log_mixture(documents, *self._means(counts))
+        parent = documents.take(np.array([d]))
+        frequency = self.base + counts[:-1].sum(axis=1)
         phi = 0.5 * frequency / frequency.sum()
-        phi[own.indices] += 0.5 * own.counts / own.tokens
+        phi[parent.indices] += 0.5 * parent.counts / parent.tokens
         size = SHARE * len(documents)
         # expectation and maximisation; the last expectation is the answer
         for step in range(STEPS + 1):

@@ -87,9 +87,9 @@ class MixtureChain(Mixture, Chain):
         batch = batch or self.next_batch()
         if batch is None:
             raise EOFError(f"no documents are left for iteration {self.step}")
-        some = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
-        self.iterate(some, batch.doc_ids, h / self.schedule.a)
-        return Visit(len(some), some.tokens, h)
+        documents = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
+        self.iterate(documents, batch.doc_ids, h / self.schedule.a)
+        return Visit(len(documents), documents.tokens, h)
 
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: ``phi`` (J, V), and ``w`` (1, J + 1)."""

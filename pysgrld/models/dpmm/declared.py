@@ -131,22 +131,22 @@ class MixtureModel(Model["MixtureOptions"]):
     minibatch = 1000
     expected_topics = EXPECTED
 
-    def check(self, given: Mapping[str, Any], algo: str) -> None:
+    def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and options of sticks for samplers without sticks."""
-        if "dp-stick-step" in given and algo not in STEPS:
+        if "dp-stick-step" in settings and algo not in STEPS:
             raise UsageError(f"--dp-stick-step has no meaning for --algo {algo}: leave it out")
-        if "dp-swaps" in given and unordered(algo, given.get("dp-conc")):
+        if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
             raise UsageError(
                 f"--dp-swaps has no meaning for --algo {algo} without --dp-conc sticks, as its "
                 "components have no order: leave it out"
             )
-        check_one_eta(given)
+        check_one_eta(settings)
 
     def resolve(
-        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+        self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Resolve the prior and the steps; switch off what mixtures have no use for."""
-        eta = value["eta"] if "eta" in said else ETA
+        eta = value["eta"] if "eta" in user_set else ETA
         value["eta"] = lowest_eta(eta)
         value |= {
             "topics": None,

@@ -93,27 +93,27 @@ class MixtureFitted(Fitted):
         phi = sample["phi"] if words is None else sample["phi"][:, words]
         return {"phi": phi.T, "w": sample["w"][0]}
 
-    def rows_of(self, sample: Mapping[str, Array], at: int) -> Floats:
+    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the components over the words in a kept sample, (J, V)."""
-        del at  # there is one layer
+        del layer  # there is one layer
         return sample["phi"]
 
-    def over_words(self, draw: Draw, at: int) -> Floats:
+    def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the components over the words, (V, J)."""
-        del at  # there is one layer
+        del layer  # there is one layer
         return draw["phi"]
 
     # ---- documents
 
-    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Return the probability of each component of documents, (n, J); an empty one has the weights."""
-        del ids, at  # nothing is random, and there is one layer
+        del ids, layer  # nothing is random, and there is one layer
         # log 0 is minus infinity: what single precision lacks is left to the weights
         log_phi, log_w = log(draw["phi"]), log(draw["w"][:-1].astype(np.float64))
         return responsibilities(documents, log_phi, log_w)
 
     def document_draws(
-        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+        self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
         """Draw the component of each document: its proportions are 1 of one component, and 0 of others.
 
@@ -122,7 +122,7 @@ class MixtureFitted(Fitted):
         draw.
         """
         options, order = self.record.options, np.zeros(len(ids), np.int64)
-        ends = np.cumsum(self.proportions(self.current, documents, ids, at), axis=1)
+        ends = np.cumsum(self.proportions(self.current, documents, ids, layer), axis=1)
         everyone = np.arange(len(ids))
         for step, _ in samples:
             u = core.uniforms(ids, order, options.seed, options.chain, core.Purpose.infer, step)
@@ -131,14 +131,14 @@ class MixtureFitted(Fitted):
             theta[everyone, np.argmax(ends > u[:, None] * ends[:, -1:], axis=1)] = 1.0
             yield DocumentDraw(theta, theta * documents.lengths[:, None].astype(np.float32))
 
-    def token_topics(self, documents: Documents, ids: Int64s, at: int) -> Int32s:
+    def token_topics(self, documents: Documents, ids: Int64s, layer: int) -> Int32s:
         """Return the component that is drawn for the document of every token, (N,)."""
-        drawn = next(self.document_draws([(self.record.step, {})], documents, ids, at))
+        drawn = next(self.document_draws([(self.record.step, {})], documents, ids, layer))
         return np.repeat(drawn.theta.argmax(axis=1), documents.lengths).astype(np.int32)
 
-    def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
+    def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the stick of each component: its expected share of the documents to come, (J,)."""
-        del documents, at
+        del documents, layer
         w: Doubles = self.current["w"][:-1].astype(np.float64)
         return w
 
@@ -148,9 +148,9 @@ class MixtureFitted(Fitted):
 
     # ---- components
 
-    def shown(self, at: int) -> Int64s:
+    def shown(self, layer: int) -> Int64s:
         """Return the components that have documents, ascending."""
-        del at  # there is one layer
+        del layer  # there is one layer
         return np.flatnonzero(self.mixture.sizes)
 
     def counts(self) -> Int64s | None:
@@ -172,14 +172,14 @@ class MixtureFitted(Fitted):
         """
         w = draw["w"][:-1].astype(np.float64)
         numbers = numbers_of_components(w * self.record.documents)
-        found = {name: float(number) for name, number in numbers.items()}
+        measured = {name: float(number) for name, number in numbers.items()}
         # the exponential of the entropy of the weights: as many equal components would have it
         p = w[w > 0] / w.sum()
-        found["effective"] = math.exp(-dot(p, log(p)))
+        measured["effective"] = math.exp(-dot(p, log(p)))
         largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]
-        found |= zip(("first", "second", "third"), largest.tolist(), strict=True)
+        measured |= zip(("first", "second", "third"), largest.tolist(), strict=True)
         if held_out is not None:
             ids = np.arange(min(NEIGHBOURS, len(held_out.held_out)))
             z = self.proportions(draw, held_out.held_out.take(ids), ids, 0)
-            found["together"] = float((z[:-1] * z[1:]).sum(axis=1).mean())
-        return found
+            measured["together"] = float((z[:-1] * z[1:]).sum(axis=1).mean())
+        return measured

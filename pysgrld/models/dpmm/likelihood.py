@@ -23,17 +23,17 @@ def logsumexp(logs: Doubles) -> Doubles:
 
 def log_gamma(values: Array) -> Doubles:
     """Return the logarithm of the gamma function of values with many repetitions."""
-    few, at = np.unique(values, return_inverse=True)
-    found: Doubles = np.array([math.lgamma(value) for value in few])[at].reshape(values.shape)
-    return found
+    few, inverse = np.unique(values, return_inverse=True)
+    logs: Doubles = np.array([math.lgamma(value) for value in few])[inverse].reshape(values.shape)
+    return logs
 
 
 def count_words(documents: Documents, z: Int32s, words: int, components: int) -> Doubles:
     """Count the words of each component's documents, (V, J) whole numbers, exact below 2^53."""
     owner = np.repeat(z, np.diff(documents.indptr))
     cells = documents.indices.astype(np.int64) * components + owner
-    found = np.bincount(cells, documents.counts, minlength=words * components)
-    return found.reshape(words, components).astype(np.float64)
+    counts = np.bincount(cells, documents.counts, minlength=words * components)
+    return counts.reshape(words, components).astype(np.float64)
 
 
 def pieces(n: int, components: int) -> Iterator[Int64s]:
@@ -46,7 +46,7 @@ def pieces(n: int, components: int) -> Iterator[Int64s]:
 def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
     """Return sum_w n_dw log phi_jw, (n, J); no document may be empty."""
     n, components = len(documents), log_phi.shape[1]
-    found = np.empty((n, components))
+    logs = np.empty((n, components))
     room = max(1, CELLS // max(1, components))
     begin = 0
     while begin < n:  # as many documents as have room, at least one
@@ -56,9 +56,9 @@ def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
         cells = slice(first, documents.indptr[end])
         terms = log_phi[documents.indices[cells]].astype(np.float64, copy=False)
         terms *= documents.counts[cells, None]
-        np.add.reduceat(terms, documents.indptr[begin:end] - first, axis=0, out=found[begin:end])
+        np.add.reduceat(terms, documents.indptr[begin:end] - first, axis=0, out=logs[begin:end])
         begin = end
-    return found
+    return logs
 
 
 def log_mixture(
@@ -78,13 +78,13 @@ def log_mixture(
     log_left : (n,), optional
         Log density that all else adds to each document's.
     """
-    found = np.empty(len(documents))
-    for at in pieces(len(documents), log_phi.shape[1]):
-        terms = log_likelihoods(documents.take(at), log_phi) + log_weights
+    logs = np.empty(len(documents))
+    for piece in pieces(len(documents), log_phi.shape[1]):
+        terms = log_likelihoods(documents.take(piece), log_phi) + log_weights
         if log_left is not None:
-            terms = np.column_stack((terms, log_left[at]))
-        found[at] = logsumexp(terms)
-    return found
+            terms = np.column_stack((terms, log_left[piece]))
+        logs[piece] = logsumexp(terms)
+    return logs
 
 
 def responsibilities(
@@ -104,11 +104,11 @@ def responsibilities(
         Some of them finite.
     """
     logs = np.tile(log_weights, (len(documents), 1))
-    there = np.flatnonzero(documents.lengths > 0)
-    logs[there] += log_likelihoods(documents.take(there), log_phi)
+    non_empty = np.flatnonzero(documents.lengths > 0)
+    logs[non_empty] += log_likelihoods(documents.take(non_empty), log_phi)
     logs[~np.isfinite(logs.max(axis=1))] = log_weights
-    found: Doubles = exp(logs - logsumexp(logs)[:, None])
-    return found
+    shares: Doubles = exp(logs - logsumexp(logs)[:, None])
+    return shares
 
 
 def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
@@ -126,5 +126,5 @@ def prior_predictive(documents: Documents, words: int, base: float) -> Doubles:
     terms = log_gamma(base + documents.counts) - math.lgamma(base)
     inside = np.add.reduceat(terms, documents.indptr[:-1])
     total = words * base
-    found: Doubles = inside + math.lgamma(total) - log_gamma(total + documents.lengths)
-    return found
+    logs: Doubles = inside + math.lgamma(total) - log_gamma(total + documents.lengths)
+    return logs

@@ -61,10 +61,10 @@ class MixtureScorer(DensityScorer):
         del key  # nothing is random
         # log 0 after an underflow of single precision: the prior's term of the mixture covers it
         log_phi, log_w = log(parts["phi"]), log(parts["w"].astype(np.float64))
-        found = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
-        if not np.isfinite(found).all():
+        log_densities = log_mixture(self._documents, log_phi, log_w[:-1], log_w[-1] + self._prior)
+        if not np.isfinite(log_densities).all():
             raise NumericalError("the densities of the held-out documents are no numbers")
-        return found
+        return log_densities
 
     def average(self) -> Estimate:
         """Return the averaged score so far; NaN before the first sample."""

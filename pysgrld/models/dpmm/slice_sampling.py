@@ -154,8 +154,8 @@ class Mixture:
         """Logarithms of the weights w_j, (J,), and of the rest of the stick."""
         one, two = self._log_sticks
         whole = logaddexp(one, two)
-        left = np.cumsum(two - whole)
-        return (one - whole) + np.concatenate(([0.0], left[:-1])), float(left[-1])
+        log_rest = np.cumsum(two - whole)
+        return (one - whole) + np.concatenate(([0.0], log_rest[:-1])), float(log_rest[-1])
 
     @property
     def log_phi(self) -> Doubles:
@@ -167,12 +167,12 @@ class Mixture:
 
     # ---- an iteration
 
-    def iterate(self, some: Documents, ids: Int64s, pace: float = 1.0) -> None:
+    def iterate(self, documents: Documents, ids: Int64s, pace: float = 1.0) -> None:
         """Do one iteration.
 
         Parameters
         ----------
-        some : Documents
+        documents : Documents
             The minibatch, over all words; each document has words.
         ids : (n,) int64
             Their numbers; distinct.
@@ -184,19 +184,19 @@ class Mixture:
         NumericalError
             If a component or a stick is no number any more.
         """
-        settings, at = self.settings, np.searchsorted(self.doc_ids, ids)
+        settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
         if settings.concentration != "sticks":  # sticks are not in its law: they come next
             self._draw_concentration()
         if not self._ordered:
             # occupied components are numbered from 0, and one is born or dies; all else is drawn next
             z = np.unique(self.z, return_inverse=True)[1].astype(np.int32)
-            births = Births(some, self.words, settings.base, self.concentration)
+            births = Births(documents, self.words, settings.base, self.concentration)
             choices = self._uniforms(np.full(3, _BIRTHS), np.arange(3))
             u = self._uniforms(ids, np.ones(len(ids), np.int64), core.Purpose.slices)
-            self.z[at] = births.step(z[at], choices, u)
+            self.z[positions] = births.step(z[positions], choices, u)
             k = int(self.z.max()) + 1
             self._log_sticks, self._log_g = np.zeros((2, k)), np.zeros((self.words, k))
-        self._move(some, self.z[at], len(self.doc_ids) / len(ids), pace)
+        self._move(documents, self.z[positions], len(self.doc_ids) / len(ids), pace)
         if not (np.isfinite(self._log_sticks).all() and np.isfinite(self._log_g).all()):
             raise NumericalError(
                 f"a component is not finite after iteration {self.step}: use smaller steps"
@@ -208,7 +208,7 @@ class Mixture:
             self._grow(0, CHUNK)  # the last occupied one may change places with the next
             self._swap_labels()
             chunks = 1
-        self._allocate(some, ids, at, chunks)
+        self._allocate(documents, ids, positions, chunks)
         # components beyond the last occupied one go
         k = int(self.z.max()) + 1
         self._log_sticks = np.ascontiguousarray(self._log_sticks[:, :k])
@@ -224,8 +224,8 @@ class Mixture:
         s = self.settings
         if s.concentration == "sticks":
             one, two = self._log_sticks
-            left = float((two - logaddexp(one, two)).sum())
-            shape, rate = s.shape + self.components, s.rate - left
+            log_rest = float((two - logaddexp(one, two)).sum())
+            shape, rate = s.shape + self.components, s.rate - log_rest
         else:
             k, d = self.occupied, len(self.doc_ids)
             pair = np.array([[self.concentration + 1.0], [d]])
@@ -237,14 +237,14 @@ class Mixture:
         drawn = self._gamma(np.zeros((1, 1)), np.array([[shape]]), _CONCENTRATION)
         self.concentration = math.exp(float(drawn[0, 0])) / rate
 
-    def _move(self, some: Documents, z: Int32s, scale: float, pace: float) -> None:
+    def _move(self, documents: Documents, z: Int32s, scale: float, pace: float) -> None:
         """Move sticks and components, given allocations of some documents."""
         k, s = self.components, self.settings
         sizes = np.bincount(z, minlength=k)
         above = sizes[::-1].cumsum()[::-1] - sizes
         members: Doubles = scale * np.array([sizes, above], np.float64)
         prior = np.array([[1.0 if self._ordered else 0.0], [self.concentration]])
-        counts = count_words(some, z, self.words, k)
+        counts = count_words(documents, z, self.words, k)
         h, stick_h = pace * s.step, pace * s.stick_step
         if s.algo == "sgrld":
             self._move_by_langevin(members, prior, counts, scale, stick_h, h)
@@ -301,8 +301,8 @@ class Mixture:
             work=self._work,
             threads=self.threads,
         )
-        wanted = np.maximum(single[:, :k].astype(np.float64), np.finfo(np.float32).tiny)
-        self._log_g[:, :k] = log(wanted)
+        target = np.maximum(single[:, :k].astype(np.float64), np.finfo(np.float32).tiny)
+        self._log_g[:, :k] = log(target)
 
     @property
     def key(self) -> Key:
@@ -354,9 +354,12 @@ class Mixture:
             for array in moved:
                 array[j], array[other] = array[other], array[j]
 
-        there = np.flatnonzero(members)
-        there = there[np.argsort(choice[there])]
-        j, other = there[: len(there) // 2], there[len(there) // 2 :][: len(there) // 2]
+        occupied = np.flatnonzero(members)
+        occupied = occupied[np.argsort(choice[occupied])]
+        j, other = (
+            occupied[: len(occupied) // 2],
+            occupied[len(occupied) // 2 :][: len(occupied) // 2],
+        )
         gain = (log_weights[j] - log_weights[other]) * (members[other] - members[j])
         swap(j, other, log_u[0][j] < gain, component, members)
         for first in (0, 1):
@@ -367,31 +370,31 @@ class Mixture:
         self._log_g[:, :k] = self._log_g[:, component]
         self.z = np.argsort(component).astype(np.int32)[self.z]
 
-    def _allocate(self, some: Documents, ids: Int64s, at: Int64s, chunks: int) -> None:
+    def _allocate(self, documents: Documents, ids: Int64s, positions: Int64s, chunks: int) -> None:
         """Draw slices, break the stick down to the least slice, and allocate documents to components.
 
         ``chunks`` new components are there already.
         """
-        log_weights, left = self.log_weights
+        log_weights, log_rest = self.log_weights
         u = self._uniforms(ids, np.zeros(len(ids), np.int64), core.Purpose.slices)
-        slices = log(u) + log_weights[self.z[at]]
+        slices = log(u) + log_weights[self.z[positions]]
         lowest = float(slices.min())
-        while left > lowest:
+        while log_rest > lowest:
             self._grow(chunks, CHUNK)
             chunks += 1
-            log_weights, left = self.log_weights
+            log_weights, log_rest = self.log_weights
         k = self.components
         weights = np.full(padded(k), -np.inf, np.float32)
         weights[:k] = log_weights
         log_phi = core.zeros(self.words, padded(k), "float32")
         log_phi[:, :k] = self.log_phi
-        self.z[at] = core.documents_mixture(
+        self.z[positions] = core.documents_mixture(
             log_phi=log_phi,
             log_weight=weights,
             components=k,
-            indptr=some.indptr,
-            indices=some.indices,
-            counts=some.counts,
+            indptr=documents.indptr,
+            indices=documents.indices,
+            counts=documents.counts,
             doc_ids=ids,
             slice=slices.astype(np.float32),
             **self.key._asdict(),
@@ -425,22 +428,22 @@ class Mixture:
             Whether the rest of the stick predicts as the prior does; else the weights are divided
             by their sum, as in the released code of Baker et al.
         """
-        (log_weights, left), log_phi = self.log_weights, self.log_phi
+        (log_weights, log_rest), log_phi = self.log_weights, self.log_phi
         if leftover:
-            prior = left + prior_predictive(documents, self.words, self.settings.base)
+            prior = log_rest + prior_predictive(documents, self.words, self.settings.base)
             return log_mixture(documents, log_phi, log_weights, prior)
-        found: Doubles = log_mixture(documents, log_phi, log_weights)
-        found -= logsumexp(log_weights[None, :])[0]
-        return found
+        logs: Doubles = log_mixture(documents, log_phi, log_weights)
+        logs -= logsumexp(log_weights[None, :])[0]
+        return logs
 
     def draw(self, words: Int32s | None = None) -> Draw:
         """Return the current draw: ``phi`` (R, J) of some words, or all if None, and ``w`` (J + 1,).
 
         The last of the weights is the rest of the stick.
         """
-        log_weights, left = self.log_weights
+        log_weights, log_rest = self.log_weights
         phi = exp(self.log_phi if words is None else self.log_phi[words])
-        w = exp(np.append(log_weights, left))
+        w = exp(np.append(log_weights, log_rest))
         return {"phi": phi.astype(np.float32), "w": w.astype(np.float32)}
 
     # ---- checkpoints
@@ -462,17 +465,17 @@ class Mixture:
         CheckpointError
             If they are no state of this chain.
         """
-        own = self.arrays()
-        for name, array in own.items():
+        current = self.arrays()
+        for name, array in current.items():
             if name not in arrays:
                 raise CheckpointError(f"the checkpoint lacks array {name!r}")
-            found, wanted = arrays[name], array.shape
+            stored, shape = arrays[name], array.shape
             if name.endswith(".log_g"):  # as many components as there were
-                wanted = (wanted[0], found.shape[-1] if found.ndim else 0)
-            if (found.dtype, found.shape) != (array.dtype, wanted):
+                shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
+            if (stored.dtype, stored.shape) != (array.dtype, shape):
                 raise CheckpointError(
-                    f"array {name!r} of the checkpoint is {found.dtype} {found.shape}, this run "
-                    f"needs {array.dtype} {wanted}"
+                    f"array {name!r} of the checkpoint is {stored.dtype} {stored.shape}, this run "
+                    f"needs {array.dtype} {shape}"
                 )
         components = arrays["sticks.log_g"].shape[1]
         z, c = arrays["z"], float(arrays["concentration"][0])

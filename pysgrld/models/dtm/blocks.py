@@ -47,7 +47,7 @@ def steady_chain(
 ) -> BlockChain:
     """Start a chain of LDA over the same documents, as if they had no time."""
     documents = len(stream.train)
-    own = replace(
+    steady = replace(
         options,
         algo="scir",
         settings=ScirSettings(),
@@ -64,7 +64,7 @@ def steady_chain(
         0,
         float(corpus.tokens),
         sparse=True,
-        settings=own.settings,
+        settings=steady.settings,
     )
     tokens = GibbsDocuments(
         topics=options.topics,
@@ -74,9 +74,9 @@ def steady_chain(
         rao_blackwell=True,
         threads=run_on.threads,
     )
-    batches = Epochs.of(own, WithoutSlices(stream.source), stream.train)
+    batches = Epochs.of(steady, WithoutSlices(stream.source), stream.train)
     return BlockChain(
-        own, (topics,), tokens, batches, corpus.tokens, run_on.threads, run_on.waiting
+        steady, (topics,), tokens, batches, corpus.tokens, run_on.threads, run_on.waiting
     )
 
 

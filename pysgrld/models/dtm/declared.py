@@ -82,32 +82,32 @@ class DynamicModel(Model["DynamicOptions"]):
     minibatch = 400
     adds_up = True
 
-    def check(self, given: Mapping[str, Any], algo: str) -> None:
+    def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse exact sweeps after training that is exact."""
-        check_exact(given, algo)
+        check_exact(settings, algo)
 
-    def time(self, given: Mapping[str, Any]) -> tuple[str, str | int] | None:
+    def time(self, settings: Mapping[str, Any]) -> tuple[str, str | int] | None:
         """Return the column, and what a slice is."""
-        return given["time"], asked_for(given.get("slices"))
+        return settings["time"], asked_for(settings.get("slices"))
 
     def resolve(
-        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+        self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Resolve topics, the prior of documents, slices, and the size of minibatches."""
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
         if value["alpha"] is None:
             value["alpha"] = usual_alpha(value["topics"], facts.length)
         value["sweeps"] = value["sweeps"] or (1 if whole_corpus else SWEEPS)
-        found = FoundSlices(asked_for(value["slices"]))
+        slices = FoundSlices(asked_for(value["slices"]))
         if facts.slicing is not None:
             _, names, begins = facts.slicing
-            found = FoundSlices(found.by, names, begins, facts.slice_tokens)
+            slices = FoundSlices(slices.by, names, begins, facts.slice_tokens)
             if facts.rows > MOST_ROWS:
                 raise UsageError(
                     f"{facts.words:,} words in {len(names):,} slices are more than {MOST_ROWS:,}: use a "
                     "smaller --max-vocab, or fewer --slices"
                 )
-        value["slices"] = tuple(found)
+        value["slices"] = tuple(slices)
         if value["starts"] is None:
             value["starts"] = most_starts(value["topics"], facts.words, facts.tokens)
         if value["exact-sweeps"] is None:
@@ -115,9 +115,11 @@ class DynamicModel(Model["DynamicOptions"]):
             value["exact-sweeps"] = usual_exact(value, need, whole_corpus=whole_corpus)
         if not whole_corpus and value["minibatch"] is None:
             cells = facts.rows * value["topics"]
-            each = max(1.0, facts.tokens / facts.documents) * value["sweeps"]
-            worth = round(VISITS_PER_CELL * cells / each)
-            value["minibatch"] = max(1, min(max(self.minibatch, worth), -(-facts.documents // 4)))
+            document_visits = max(1.0, facts.tokens / facts.documents) * value["sweeps"]
+            enough_documents = round(VISITS_PER_CELL * cells / document_visits)
+            value["minibatch"] = max(
+                1, min(max(self.minibatch, enough_documents), -(-facts.documents // 4))
+            )
 
     def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[str]:
         """Describe the slices, and list the slices with few tokens."""
@@ -146,7 +148,7 @@ class DynamicModel(Model["DynamicOptions"]):
         scored = 0
         if held_out is not None:
             scored = 24 * held_out.observed.tokens + 8 * len(held_out.observed) * k
-        each = _topics_bytes(options.topics, facts)
+        chain_bytes = _topics_bytes(options.topics, facts)
         return {
             "topics": (4 if whole else 8) * cells,
             "sums of topics": 0 if whole else 8 * blocks * k,
@@ -155,7 +157,7 @@ class DynamicModel(Model["DynamicOptions"]):
             "topics of tokens": 8 * facts.tokens if whole else 0,
             "short chains": short_chains_bytes(options, facts),
             "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
-            "exact chains": exact_bytes(facts, each) if options.exact_sweeps else 0,
+            "exact chains": exact_bytes(facts, chain_bytes) if options.exact_sweeps else 0,
             "posterior mean and a sample": (8 + 8) * cells if options.samples else 0,
             "held-out documents": scored,
         }

@@ -35,15 +35,15 @@ class ExactDynamic(ExactTokens):
             threads=1,
         )
 
-    def sweep(self, sweeps: int, others: Sequence[ExactDynamic] = ()) -> None:
+    def sweep(self, sweeps: int, other_chains: Sequence[ExactDynamic] = ()) -> None:
         """Sample the topics of all tokens and move the topics over words, ``sweeps`` times."""
-        for chain in (self, *others):
+        for chain in (self, *other_chains):
             for _ in range(sweeps):
                 chain.advance()
 
     def watched_words(self) -> Doubles:
         """Return the probabilities of the words as they are: they are drawn."""
-        at = self._watched
-        phi = self.states[self.topics.name].rows(at.rows)
-        found: Doubles = phi[np.arange(len(phi)), at.topics].astype(np.float64)
-        return found
+        watched = self._watched
+        phi = self.states[self.topics.name].rows(watched.rows)
+        probabilities: Doubles = phi[np.arange(len(phi)), watched.topics].astype(np.float64)
+        return probabilities

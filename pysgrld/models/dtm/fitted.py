@@ -60,25 +60,25 @@ class DynamicFitted(AdmixtureFitted):
         wide = draw["phi"].reshape(-1, len(self.slices), draw["phi"].shape[1])  # by word
         return wide.transpose(1, 2, 0)[:, : self.layers[0]]
 
-    def rows_of(self, sample: Mapping[str, Array], at: int) -> Floats:
+    def rows_of(self, sample: Mapping[str, Array], layer: int) -> Floats:
         """Return the topics over the words in a kept sample, (K, V), over all slices."""
-        del at  # there is one layer
+        del layer  # there is one layer
         phi, shares = sample["phi"], self.slice_shares
         mean = np.zeros((len(phi), phi.shape[1] // len(shares)))
         for t, share in enumerate(shares.tolist()):
             mean += share * phi[:, t :: len(shares)]
         return mean.astype(np.float32)
 
-    def over_words(self, draw: Draw, at: int) -> Floats:
+    def over_words(self, draw: Draw, layer: int) -> Floats:
         """Return the topics over the words, (V, Kp) float32, over all slices."""
-        del at  # there is one layer
+        del layer  # there is one layer
         phi, shares = draw["phi"], self.slice_shares
         mean = np.zeros((len(phi) // len(shares), phi.shape[1]))
         for t, share in enumerate(shares.tolist()):
             mean += share * phi[t :: len(shares)]
-        found: Floats = core.zeros(len(mean), phi.shape[1], "float32")
-        found[:] = mean
-        return found
+        phi_of_words: Floats = core.zeros(len(mean), phi.shape[1], "float32")
+        phi_of_words[:] = mean
+        return phi_of_words
 
     def word_prior(self) -> float:
         """Return 0: words have no Dirichlet prior."""

@@ -105,9 +105,9 @@ class CollapsedDocuments(TokenTopics):
             threads=first._threads,
         ).reshape(len(chains), len(batch.words), -1)
         level = int(batch.counts.sum(dtype=np.int64)) / k
-        found = []
-        for c, key, alpha, own in zip(chains, keys, alphas, counts, strict=True):
-            statistics = {"phi": Counts(batch.words, own, 1.0, level)}
+        results = []
+        for c, key, alpha, chain_counts in zip(chains, keys, alphas, counts, strict=True):
+            statistics = {"phi": Counts(batch.words, chain_counts, 1.0, level)}
             if isinstance(alpha, np.ndarray):
                 tables, q = core.alpha_evidence(
                     z=c._topics_of_tokens,
@@ -119,8 +119,8 @@ class CollapsedDocuments(TokenTopics):
                     threads=c._threads,
                 )
                 statistics[ALPHA_BLOCK] = alpha_evidence(tables, q, 1.0, level)
-            found.append(statistics)
-        return found
+            results.append(statistics)
+        return results
 
     @property
     def _topics_of_tokens(self) -> Int32s:
@@ -133,13 +133,13 @@ class CollapsedDocuments(TokenTopics):
         seeded = np.zeros(0, np.int32) if seeds is None else seeds.rows
         priors = np.full((1 + len(seeded), padded(k)), eta)
         mass = np.full(padded(k), v * np.float64(eta))
-        of = np.zeros(len(words), np.int32)
+        prior_of = np.zeros(len(words), np.int32)
         if seeds is not None:
             priors[1:, :k] += seeds.counts.astype(np.float32)
             mass[:k] += seeds.counts.sum(axis=0)
-            there = np.flatnonzero(np.isin(words, seeded))
-            of[there] = 1 + np.searchsorted(seeded, words[there])
-        return _Prior(priors, of, mass)
+            positions = np.flatnonzero(np.isin(words, seeded))
+            prior_of[positions] = 1 + np.searchsorted(seeded, words[positions])
+        return _Prior(priors, prior_of, mass)
 
 
 class _Prior(NamedTuple):

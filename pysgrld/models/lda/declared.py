@@ -114,39 +114,39 @@ class LDAModel(Model["LDAOptions"]):
     adds_up = True
     learns = frozenset({"alpha", "eta"})
 
-    def check(self, given: Mapping[str, Any], algo: str) -> None:
+    def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and persistent documents with minibatches."""
-        check_one_eta(given)
-        check_seeds(given)
-        if given.get("eta") == LEARN and "seed-words" in given:
+        check_one_eta(settings)
+        check_seeds(settings)
+        if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
                 "--eta learn is one prior for all words, --seed-words gives some another: leave one out"
             )
-        if given.get("keep-documents") == "on":
-            for name in sorted({"minibatch", "corpus-size"} & set(given)):
+        if settings.get("keep-documents") == "on":
+            for name in sorted({"minibatch", "corpus-size"} & set(settings)):
                 raise UsageError(
                     f"--keep-documents on takes the whole corpus in each iteration: leave --{name} out"
                 )
             exact = {"counts": "sampled", "kept-sweeps": 1}
-            for name in sorted(n for n in exact if SAMPLERS[algo].draws and n in given):
-                if given[name] != exact[name]:
+            for name in sorted(n for n in exact if SAMPLERS[algo].draws and n in settings):
+                if settings[name] != exact[name]:
                     raise UsageError(
                         f"--keep-documents on counts topics as one sweep has drawn them, or draws would "
                         f"be no longer of the posterior: leave --{name} out"
                     )
-        elif "keep-documents" in given and SAMPLERS[algo].whole_corpus:
+        elif "keep-documents" in settings and SAMPLERS[algo].whole_corpus:
             raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
-        check_exact(given, algo)
+        check_exact(settings, algo)
 
     def resolve(
-        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+        self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Resolve topics, priors, and sweeps or passes over a document."""
         from pysgrld.models.seeds import resolve_seeds
 
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
         resolve_seeds(value, facts)
-        if "eta" not in said:
+        if "eta" not in user_set:
             value["eta"] = usual_eta(value["topics"])
         if value["eta"] != LEARN:
             value["eta"] = lowest_eta(value["eta"])

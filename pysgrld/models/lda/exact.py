@@ -33,23 +33,23 @@ class ExactLDA(ExactTokens):
         options: LDAOptions, chain: BlockChain
     ) -> tuple[tuple[Block, ...], CollapsedDocuments]:
         """Return the blocks of LDA, and documents by collapsed Gibbs."""
-        found = blocks(options, chain.topics.shape[0], chain.tokens)
-        return found, CollapsedDocuments(
-            block=found[0], alpha=options.fixed_alpha, sweeps=1, threads=1
+        block = blocks(options, chain.topics.shape[0], chain.tokens)
+        return block, CollapsedDocuments(
+            block=block[0], alpha=options.fixed_alpha, sweeps=1, threads=1
         )
 
-    def sweep(self, sweeps: int, others: Sequence[ExactLDA] = ()) -> None:
+    def sweep(self, sweeps: int, other_chains: Sequence[ExactLDA] = ()) -> None:
         """Sweep over all tokens ``sweeps`` times, in step with the other chains, token by token."""
-        chains = (self, *others)
+        chains = (self, *other_chains)
         for chain in chains:
             chain._tokens.sweeps = sweeps
-        found = CollapsedDocuments.visit_together(
+        results = CollapsedDocuments.visit_together(
             [chain._tokens for chain in chains],
             [chain.key for chain in chains],
             [chain._read(chain.key, self.batch.words) for chain in chains],
             self.batch,
         )
-        for chain, chain._visited in zip(chains, found, strict=True):
+        for chain, chain._visited in zip(chains, results, strict=True):
             chain.advance()
 
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
@@ -82,11 +82,11 @@ class ExactLDA(ExactTokens):
 
     def watched_words(self) -> Doubles:
         """Return a draw given the counts of the mean, as for stored draws."""
-        z, (words, k), at = self._tokens.z, self.topics.shape, self._watched
+        z, (words, k), watched = self._tokens.z, self.topics.shape, self._watched
         assert z is not None
-        phi = self.states[self.topics.name].rows(at.rows)
-        mean = phi[np.arange(len(phi)), at.topics].astype(np.float64)
-        counts = (np.bincount(z, minlength=k) + words * self.topics.prior)[at.topics]
+        phi = self.states[self.topics.name].rows(watched.rows)
+        mean = phi[np.arange(len(phi)), watched.topics].astype(np.float64)
+        counts = (np.bincount(z, minlength=k) + words * self.topics.prior)[watched.topics]
         seed = [self.seed, self.chain, self._number, self.step]
         drawn: Doubles = np.random.default_rng(seed).standard_gamma(mean * counts) / counts
         return drawn

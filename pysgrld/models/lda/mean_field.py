@@ -57,18 +57,18 @@ class MeanFieldDocuments(DocumentSampler):
         """
         del key
         weights = weights_of(draw)
-        found = comm.collect(lambda part: self._counted(weights, part), batch)
-        assert found.words is not None
-        (counts,), (tokens,) = found.by_word, found.sums
+        fitted = comm.collect(lambda part: self._counted(weights, part), batch)
+        assert fitted.words is not None
+        (counts,), (tokens,) = fitted.by_word, fitted.sums
         level = batch.scale * int(tokens[0]) / self.topics
-        return {"phi": Counts(found.words, counts, batch.scale / UNIT, level)}
+        return {"phi": Counts(fitted.words, counts, batch.scale / UNIT, level)}
 
     def _counted(self, weights: Floats, batch: Minibatch) -> Collected:
         """Fit some documents: expected counts of words by topic, and tokens."""
-        found = Documents(batch.indptr, batch.indices, batch.counts)
-        _, counts = self.fit(weights, found, want_words=True, gamma=self._gamma)
+        documents = Documents(batch.indptr, batch.indices, batch.counts)
+        _, counts = self.fit(weights, documents, want_words=True, gamma=self._gamma)
         assert counts is not None
-        return Collected((counts,), (np.array([found.tokens]),))
+        return Collected((counts,), (np.array([documents.tokens]),))
 
     def fit(
         self,

@@ -86,14 +86,14 @@ class MeanFieldReader(Reader):
             threads=self.fitting.threads,
         )
 
-    def theta(self, key: Key, parts: Draw, how: Visiting, at: int = 0) -> Doubles:
+    def theta(self, key: Key, parts: Draw, how: Visiting, layer: int = 0) -> Doubles:
         """Return gamma_dk / gamma_d, (n, K)."""
-        del key, how, at  # every visit is the same, and there is one layer
+        del key, how, layer  # every visit is the same, and there is one layer
         theta: Doubles = self._theta(parts)[:, : self.fitting.topics].astype(np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
-    def draw(self, key: Key, parts: Draw, at: int = 0) -> DocumentDraw:
+    def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
         """Refuse: documents are fitted.
 
         Raises
@@ -102,21 +102,21 @@ class MeanFieldReader(Reader):
         """
         raise UsageError("documents that are fitted by mean field, as those of ovb, have no draws")
 
-    def token_topics(self, key: Key, parts: Draw, at: int = 0) -> Int32s:
+    def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
         """Refuse: documents are fitted.
 
         Raises
         ------
         UsageError
         """
-        del key, parts, at
+        del key, parts, layer
         raise UsageError(
             "documents that are fitted by mean field, as those of ovb, give their tokens no topics"
         )
 
-    def shares(self, at: int = 0) -> Doubles:
+    def shares(self, layer: int = 0) -> Doubles:
         """Return the expected share of the tokens of each topic, as documents were last fitted, (K,)."""
-        del at  # there is one layer
+        del layer  # there is one layer
         lengths = self.documents.lengths.astype(np.float64)
         share: Doubles = (lengths[:, None] * self._last[:, : self.fitting.topics]).sum(axis=0)
         share /= max(1.0, lengths.sum())

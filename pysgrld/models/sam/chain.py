@@ -103,18 +103,18 @@ def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles
     """Return ln(D / df_w) of every word over the training documents, (V,); 0 of a word that none has."""
     frequency = np.zeros(words, np.int64)
     for begin in range(0, len(train), BLOCK):
-        some = source.take(train[begin : begin + BLOCK])
-        frequency += np.bincount(some.indices, minlength=words)
-    found: Doubles = log(len(train) / np.maximum(1, frequency))
-    found[frequency == 0] = 0.0
-    return found
+        documents = source.take(train[begin : begin + BLOCK])
+        frequency += np.bincount(documents.indices, minlength=words)
+    weights: Doubles = log(len(train) / np.maximum(1, frequency))
+    weights[frequency == 0] = 0.0
+    return weights
 
 
 def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
     """Return the normalised sum of the training documents' directions, (V,); 0 if none has a weight."""
     total = np.zeros(len(idf))
     for begin in range(0, len(train), BLOCK):
-        found = directions(source.take(train[begin : begin + BLOCK]), idf)
-        total += np.bincount(found.indices, found.values, len(idf))
+        vectors = directions(source.take(train[begin : begin + BLOCK]), idf)
+        total += np.bincount(vectors.indices, vectors.values, len(idf))
     norm = float(np.sqrt((total * total).sum()))
     return total / norm if norm > 0.0 else total

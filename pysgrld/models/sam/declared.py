@@ -150,7 +150,7 @@ class SphericalModel(Model["SphericalOptions"]):
     minibatch = 100
 
     def resolve(
-        self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
+        self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
         """Resolve topics, priors and steps by the vocabulary, and switch off options without effect."""
         algo, v = value["algo"], facts.words
@@ -158,9 +158,9 @@ class SphericalModel(Model["SphericalOptions"]):
         value["alpha"] = value["alpha"] or ALPHA_DEFAULT
         for name, per_word in (("kappa", KAPPA), ("sigma", SIGMA), ("kappa0", KAPPA0)):
             value[name] = value[name] or per_word * v
-        sweeps, kept = WALKS.get(algo, WALK)
+        sweeps, kept_sweeps = WALKS.get(algo, WALK)
         value["sweeps"] = value["sweeps"] or sweeps
-        value["kept-sweeps"] = value["kept-sweeps"] or min(kept, value["sweeps"])
+        value["kept-sweeps"] = value["kept-sweeps"] or min(kept_sweeps, value["sweeps"])
         unit = math.sqrt(value["topics"] / (value["kappa"] * facts.documents))
         if SAMPLERS[algo].draws:
             first, scale, power = STEPS.get(algo, STEP)

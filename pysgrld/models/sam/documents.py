@@ -114,13 +114,13 @@ class SphericalDocuments(DocumentSampler):
 
     def arrays(self) -> dict[str, Array]:
         """Return the step of proportions, the weights of words, and proportions if they persist."""
-        own: dict[str, Array] = {
+        state: dict[str, Array] = {
             "theta.length": self.length,
             "theta.moved": self.moved,
             "idf": self.idf,
             "centre": self.prior.centre,
         }
-        return own if self.kept is None else own | {"theta": self.kept}
+        return state if self.kept is None else state | {"theta": self.kept}
 
 
 class SphericalPotential:
@@ -144,8 +144,8 @@ class SphericalPotential:
 
     def __init__(self, documents: SphericalDocuments, batch: Minibatch) -> None:
         self.documents, self.batch = documents, batch
-        some = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
-        self.directions = directions(some, documents.idf)
+        texts = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
+        self.directions = directions(texts, documents.idf)
         self.samples: Floats = np.zeros((0, 0, 0), np.float32)
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
@@ -158,7 +158,7 @@ class SphericalPotential:
             if mine.kept is not None:
                 mine.kept[:] = theta
                 theta = mine.kept
-        found = walk(
+        result = walk(
             key,
             products,
             mine.law,
@@ -169,17 +169,17 @@ class SphericalPotential:
             mine.work,
             mine.threads,
         )
-        self.samples = found.samples
-        mine.moved[:] = found.acceptance, found.jump
+        self.samples = result.samples
+        mine.moved[:] = result.acceptance, result.jump
         if mine.options.theta_step is None and key.step < mine.options.burn_in:
-            mine.length *= math.exp(RATE * (found.acceptance - ACCEPTED))
+            mine.length *= math.exp(RATE * (result.acceptance - ACCEPTED))
         return self._energy_gradient(x, products, resultant, noise=noise)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return energy and gradient at x, the proportions as they were sampled last."""
         mine = self.documents
-        found = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
-        return self._energy_gradient(x, *found, noise=noise)
+        products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        return self._energy_gradient(x, *products, noise=noise)
 
     def _energy_gradient(
         self, x: Doubles, products: Products, resultant: float, *, noise: bool
@@ -226,8 +226,8 @@ class SphericalPotential:
 
         The cosines of documents with their mixtures of topics are summed.
         """
-        mine, of = self.documents, self.directions
-        prior, (first, last) = mine.prior, of.indptr[[begin, end]]
+        mine, vectors = self.documents, self.directions
+        prior, (first, last) = mine.prior, vectors.indptr[[begin, end]]
         proportions, outer, cosines = core.sphere_evidence(
             gram=products.gram,
             along=products.along[begin:end],
@@ -244,9 +244,9 @@ class SphericalPotential:
             of_centre=prior.kappa0,
             of_sum=prior.sigma,
             weight=weight,
-            indptr=of.indptr[begin : end + 1] - first,
-            indices=of.indices[first:last],
-            values=of.values[first:last],
+            indptr=vectors.indptr[begin : end + 1] - first,
+            indices=vectors.indices[first:last],
+            values=vectors.values[first:last],
             proportions=proportions,
             outer=outer,
             work=mine.work,

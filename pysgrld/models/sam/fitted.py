@@ -48,8 +48,8 @@ def cosines(a: Floats, b: Floats) -> Doubles:
 
 def cosine(a: Floats, b: Floats) -> Doubles:
     """Return the cosine of each row of ``a`` with the same row of ``b``, (K,)."""
-    found: Doubles = np.einsum("kv,kv->k", a, b, dtype=np.float64)
-    return found
+    cosines: Doubles = np.einsum("kv,kv->k", a, b, dtype=np.float64)
+    return cosines
 
 
 class SphericalFitted(BlockFitted):
@@ -116,53 +116,53 @@ class SphericalFitted(BlockFitted):
         with placed(self.record.place):
             return Form(np.float64, (self.record.words,)).take(self.record.arrays, IDF)
 
-    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, at: int) -> Doubles:
+    def proportions(self, draw: Draw, documents: Documents, ids: Int64s, layer: int) -> Doubles:
         """Return the mean proportions of documents, (n, K), each keyed by its id; rows sum to 1.
 
         A document without weight has the prior's mean, 1/K.
         """
-        del at  # there is one layer
+        del layer  # there is one layer
         options, k = self.record.options, self.layers[0]
-        of = directions(documents, draw[IDF].astype(np.float64))
-        found = products_of_draw(draw, of, k, self._work, self.threads)
+        vectors = directions(documents, draw[IDF].astype(np.float64))
+        products = products_of_draw(draw, vectors, k, self._work, self.threads)
         if not self.draws:
-            return expected_proportions(options, self.record.words, found)
+            return expected_proportions(options, self.record.words, products)
         law = Walk(k, options.kappa, options.alpha, "root", *NEW)
         samples = walk(
             Key(options.seed, 0, 0),
-            found,
+            products,
             law,
             self._length,
             ids,
-            start(found, k),
+            start(products, k),
             core.Purpose.infer,
             self._work,
             self.threads,
         ).samples
         theta: Doubles = samples[:, :, :k].mean(axis=1, dtype=np.float64)
         theta /= theta.sum(axis=1, keepdims=True)
-        theta[of.weightless] = 1.0 / k
+        theta[vectors.weightless] = 1.0 / k
         return theta
 
     def document_draws(
-        self, samples: Samples, documents: Documents, ids: Int64s, at: int
+        self, samples: Samples, documents: Documents, ids: Int64s, layer: int
     ) -> Iterator[DocumentDraw]:
         """Draw the proportions of documents, by trajectories that continue from sample to sample.
 
         Tokens have no topics: the token counts of a document are its length times its proportions.
         """
-        del at  # there is one layer
+        del layer  # there is one layer
         options, k = self.record.options, self.layers[0]
-        of = directions(documents, self._idf)
+        vectors = directions(documents, self._idf)
         lengths = documents.lengths[:, None].astype(np.float32)
         theta: Doubles | None = None
         for step, sample in samples:
-            found = products_of_draw(self.draw_of(sample), of, k, self._work, self.threads)
+            products = products_of_draw(self.draw_of(sample), vectors, k, self._work, self.threads)
             number = FIRST if theta is None else FURTHER
-            theta = start(found, k) if theta is None else theta
+            theta = start(products, k) if theta is None else theta
             drawn = walk(
                 Key(options.seed, options.chain, step),
-                found,
+                products,
                 Walk(k, options.kappa, options.alpha, "root", number, 1),
                 self._length,
                 ids,
@@ -185,16 +185,16 @@ class SphericalFitted(BlockFitted):
             return float(length[0])
         return float(0.2 / options.kappa**0.5)
 
-    def weights(self, documents: SomeDocuments, at: int) -> Doubles | None:
+    def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the mean proportion of each topic in some documents, (K,); None without documents."""
-        given = documents()
-        if given is None:
+        training = documents()
+        if training is None:
             return None
-        some, ids = given
-        draw, total = self.mean or self.current, np.zeros(self.layers[at])
+        texts, ids = training
+        draw, total = self.mean or self.current, np.zeros(self.layers[layer])
         for begin in range(0, len(ids), BLOCK):
             rows = np.arange(begin, min(begin + BLOCK, len(ids)))
-            total += self.proportions(draw, some.take(rows), ids[rows], at).sum(axis=0)
+            total += self.proportions(draw, texts.take(rows), ids[rows], layer).sum(axis=0)
         share: Doubles = total / total.sum()
         return share
 

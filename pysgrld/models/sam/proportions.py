@@ -36,8 +36,8 @@ class Directions(NamedTuple):
         """Whether each document has no weight, (n,) bool."""
         n = len(self.indptr) - 1
         holders = np.repeat(np.arange(n), np.diff(self.indptr))
-        found: np.ndarray = np.bincount(holders, self.values != 0.0, n) == 0
-        return found
+        is_weightless: np.ndarray = np.bincount(holders, self.values != 0.0, n) == 0
+        return is_weightless
 
 
 def directions(documents: Documents, idf: Doubles) -> Directions:
@@ -91,7 +91,7 @@ class Prior(NamedTuple):
 
 
 def products_of(
-    x: Doubles, of: Directions, prior: Prior, work: core.Workspace, threads: int
+    x: Doubles, vectors: Directions, prior: Prior, work: core.Workspace, threads: int
 ) -> tuple[Products, float]:
     """Return the inner products of topics and documents, and ||kappa0 m + sigma sum_k beta_k||.
 
@@ -99,7 +99,7 @@ def products_of(
     ----------
     x : (V, Kp) float64
         The topics.
-    of : Directions
+    vectors : Directions
         The documents.
     prior : Prior
     work : Workspace
@@ -109,7 +109,7 @@ def products_of(
     gram, toward = core.sphere_moments(
         x=x, topics=k, centre=prior.centre, work=work, threads=threads
     )
-    along = core.sphere_along(x=x, topics=k, **of._asdict(), threads=threads)
+    along = core.sphere_along(x=x, topics=k, **vectors._asdict(), threads=threads)
     square = (
         prior.kappa0**2
         + 2.0 * prior.kappa0 * prior.sigma * math.fsum(toward[:k].tolist())
@@ -119,14 +119,14 @@ def products_of(
 
 
 def products_of_draw(
-    draw: Draw, of: Directions, topics: int, work: core.Workspace, threads: int
+    draw: Draw, vectors: Directions, topics: int, work: core.Workspace, threads: int
 ) -> Products:
     """Return the inner products of a draw's topics with each other and with documents."""
     v, kp = draw["phi"].shape
     x = core.zeros(v, kp, "float64")
     x[:] = draw["phi"]
     gram, _ = core.sphere_moments(x=x, topics=topics, centre=None, work=work, threads=threads)
-    along = core.sphere_along(x=x, topics=topics, **of._asdict(), threads=threads)
+    along = core.sphere_along(x=x, topics=topics, **vectors._asdict(), threads=threads)
     return Products(gram, along)
 
 
@@ -151,9 +151,9 @@ def start(products: Products, topics: int) -> Doubles:
         right -= factor[:, None] * row
         gram[k], right[k] = pivot, row
     # document by document: how a sum is taken depends on how an array lies
-    found = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
+    proportions = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
     theta = np.zeros((n, stride))
-    theta[:, :topics] = found / found.sum(axis=1, keepdims=True)
+    theta[:, :topics] = proportions / proportions.sum(axis=1, keepdims=True)
     return theta
 
 

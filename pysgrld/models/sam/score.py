@@ -75,12 +75,12 @@ class LogPerplexity(DensityScorer):
     def logs(self, key: Key, parts: Draw) -> Doubles:
         """Return the log density of every document, averaged over proportions from the prior."""
         k = self.options.topics
-        found = self._products(parts)
+        products = self._products(parts)
         theta = np.zeros((DRAWS, padded(k)))
         shape = np.full((DRAWS, k), self.options.alpha)
         theta[:, :k] = dirichlets(shape, Key(key.seed, 0, 0), _PRIOR, self.threads)
         cosines = core.sphere_cosines(
-            **found._asdict(),
+            **products._asdict(),
             topics=k,
             theta=theta,
             kappa=self.options.kappa,
@@ -96,14 +96,14 @@ class LogPerplexity(DensityScorer):
         posterior of the document's proportions.
         """
         k, alpha, kappa = self.options.topics, self.options.alpha, self.options.kappa
-        found, ids = self._products(parts), self.held_out.doc_ids
+        products, ids = self._products(parts), self.held_out.doc_ids
         samples = walk(
             key,
-            found,
+            products,
             Walk(k, kappa, alpha, "root", 60, 20),
             FIRST_STEP / math.sqrt(kappa),
             ids,
-            start(found, k),
+            start(products, k),
             core.Purpose.evaluation,
             self._work,
             self.threads,
@@ -117,7 +117,7 @@ class LogPerplexity(DensityScorer):
         shape = total[:, None] * mean
         shapes = np.repeat(shape, PROPOSALS, axis=0)
         drawn = dirichlets(shapes, key, _PROPOSAL, self.threads).reshape(len(ids), PROPOSALS, k)
-        gram, along, flat = found.gram[:k, :k], found.along[:, None, :k], drawn.reshape(-1, k)
+        gram, along, flat = products.gram[:k, :k], products.along[:, None, :k], drawn.reshape(-1, k)
         squares = (product(flat, gram) * flat).sum(axis=1)
         lengths = np.sqrt(np.maximum(squares.reshape(drawn.shape[:2]), 1e-24))
         cosines = (drawn * along).sum(axis=2) / lengths
@@ -130,21 +130,23 @@ class LogPerplexity(DensityScorer):
 
     def _products(self, parts: Draw) -> Products:
         self._idf = parts[IDF].astype(np.float64)
-        of = directions(self.held_out.held_out, self._idf)
-        return products_of_draw(parts, of, self.options.topics, self._work, self.threads)
+        vectors = directions(self.held_out.held_out, self._idf)
+        return products_of_draw(parts, vectors, self.options.topics, self._work, self.threads)
 
     def _with_normaliser(self, logs: Doubles) -> Doubles:
-        found: Doubles = core.log_normaliser(len(self.words), self.options.kappa) + logs
-        if not np.isfinite(found).all():
+        log_densities: Doubles = core.log_normaliser(len(self.words), self.options.kappa) + logs
+        if not np.isfinite(log_densities).all():
             raise NumericalError("the densities of the held-out documents are no numbers")
-        return found
+        return log_densities
 
     def update(self, key: Key, parts: Draw) -> float:
         """Add one posterior sample to the running average, and return the averaged score."""
         averaged = super().update(key, parts)
         if (self.samples - 1) % SPARSE == 0:
-            found = self.importance(key, parts)
-            self._better = logaddexp(self._better, found) if self.proposed else found
+            log_densities = self.importance(key, parts)
+            self._better = (
+                logaddexp(self._better, log_densities) if self.proposed else log_densities
+            )
             self.proposed += 1
         return averaged
 
@@ -156,10 +158,10 @@ class LogPerplexity(DensityScorer):
         whole, v = self.held_out.held_out, len(counts)
         if self._idf is None:
             return self.score(np.full(len(whole), math.nan))
-        of, mean = directions(whole, self._idf), counts * self._idf
+        vectors, mean = directions(whole, self._idf), counts * self._idf
         mean /= max(1e-300, math.sqrt(dot(mean, mean)))
         holders = np.repeat(np.arange(len(whole)), np.diff(whole.indptr))
-        cosines = np.bincount(holders, of.values * mean[of.indices], len(whole))
+        cosines = np.bincount(holders, vectors.values * mean[vectors.indices], len(whole))
         kappa = self.options.kappa
         return self.score(core.log_normaliser(v, kappa) + kappa * cosines.astype(np.float64))
 
@@ -167,9 +169,9 @@ class LogPerplexity(DensityScorer):
         """Return the mean log density of a document under one draw, by importance sampling."""
         return float(self.importance(key, parts).mean())
 
-    def shares(self, at: int) -> Doubles | None:
+    def shares(self, layer: int) -> Doubles | None:
         """Return the mean proportions of the documents in the last draw, (K,)."""
-        del at  # there is one layer
+        del layer  # there is one layer
         return self._shares
 
     def figures(self) -> dict[str, float]:
@@ -212,13 +214,13 @@ def dirichlets(shape: Doubles, key: Key, stream: int, threads: int) -> Doubles:
     core.simplex_scir_log(
         log_g=logs, shape=shape, h=math.inf, **key._asdict(), stream=stream, threads=threads
     )
-    found = exp(logs - logs.max(axis=1, keepdims=True))
-    theta: Doubles = np.maximum(found / found.sum(axis=1, keepdims=True), 1e-300)
+    gammas = exp(logs - logs.max(axis=1, keepdims=True))
+    theta: Doubles = np.maximum(gammas / gammas.sum(axis=1, keepdims=True), 1e-300)
     return theta
 
 
 def _log_beta(shape: Doubles) -> Doubles:
     """Return the logarithm of the normaliser of Dirichlet densities, one for each row."""
     lgamma = np.vectorize(math.lgamma, otypes=[float])
-    found: Doubles = lgamma(shape.sum(axis=-1)) - lgamma(shape).sum(axis=-1)
-    return found
+    log_beta: Doubles = lgamma(shape.sum(axis=-1)) - lgamma(shape).sum(axis=-1)
+    return log_beta

@@ -87,15 +87,15 @@ def gamma_functions(x: Doubles) -> GammaFunctions:
     y = x + 8.0
     r = 1.0 / y
     q = r * r
-    found = (y - 0.5) * log(y) - y + 0.5 * math.log(2.0 * math.pi)
-    found += r * (1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188)))))
+    logs = (y - 0.5) * log(y) - y + 0.5 * math.log(2.0 * math.pi)
+    logs += r * (1 / 12 - q * (1 / 360 - q * (1 / 1260 - q * (1 / 1680 - q * (1 / 1188)))))
     psi = log(y) - 0.5 * r
     psi -= q * (1 / 12 - q * (1 / 120 - q * (1 / 252 - q * (1 / 240 - q * (1 / 132)))))
     psi1 = r + 0.5 * q
     psi1 += r * q * (1 / 6 - q * (1 / 30 - q * (1 / 42 - q * (1 / 30 - q * (5 / 66)))))
     psi2 = -q - r * q
     psi2 -= q * q * (1 / 2 - q * (1 / 6 - q * (1 / 6 - q * (3 / 10 - q * (5 / 6)))))
-    return GammaFunctions(found - log(product), psi - first, psi1 + second, psi2 - 2.0 * third)
+    return GammaFunctions(logs - log(product), psi - first, psi1 + second, psi2 - 2.0 * third)
 
 
 class Cosines(NamedTuple):
@@ -115,12 +115,12 @@ class Cosines(NamedTuple):
     mixed: Doubles
 
 
-def expected_cosines(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Cosines:
+def expected_cosines(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Cosines:
     """Compute rho of documents.
 
     Parameters
     ----------
-    at : (K, n)
+    shapes : (K, n)
     gram : (K, K)
         bt^T bt.
     along : (K, n)
@@ -128,29 +128,29 @@ def expected_cosines(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Co
     law : Law
     """
     a2 = law.shrink**2
-    mixed = np.zeros_like(at)
-    for j in range(len(at)):
-        mixed += gram[:, j, None] * at[j]
-    s = at.sum(axis=0)
-    spread = s + (1.0 - a2) * (at * at).sum(axis=0) + a2 * (at * mixed).sum(axis=0)
+    mixed = np.zeros_like(shapes)
+    for j in range(len(shapes)):
+        mixed += gram[:, j, None] * shapes[j]
+    s = shapes.sum(axis=0)
+    spread = s + (1.0 - a2) * (shapes * shapes).sum(axis=0) + a2 * (shapes * mixed).sum(axis=0)
     square = np.maximum(spread, 1e-24) / (s * (s + 1.0))
-    rho = law.shrink * (at * along).sum(axis=0) / (s * np.sqrt(square))
+    rho = law.shrink * (shapes * along).sum(axis=0) / (s * np.sqrt(square))
     return Cosines(rho, s, square, mixed)
 
 
-def objective(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Doubles:
+def objective(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Doubles:
     """Compute J_d of documents but for a constant, (n,); arguments as `expected_cosines` has them."""
-    return _value(at, expected_cosines(at, gram, along, law), gamma_functions(at), law)
+    return _value(shapes, expected_cosines(shapes, gram, along, law), gamma_functions(shapes), law)
 
 
-def _value(at: Doubles, of: Cosines, gammas: GammaFunctions, law: Law) -> Doubles:
-    whole = gamma_functions(of.length)
-    found: Doubles = (
-        law.kappa * of.rho
-        + ((law.alpha - at) * (gammas.psi - whole.psi) + gammas.log).sum(axis=0)
+def _value(shapes: Doubles, cosines: Cosines, gammas: GammaFunctions, law: Law) -> Doubles:
+    whole = gamma_functions(cosines.length)
+    objective_value: Doubles = (
+        law.kappa * cosines.rho
+        + ((law.alpha - shapes) * (gammas.psi - whole.psi) + gammas.log).sum(axis=0)
         - whole.log
     )
-    return found
+    return objective_value
 
 
 class Expansion(NamedTuple):
@@ -170,34 +170,34 @@ class Expansion(NamedTuple):
     metric: Doubles
 
 
-def expand(at: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansion:
+def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansion:
     """Compute J_d with its first and second derivatives; arguments as `expected_cosines` has them."""
-    k = len(at)
-    of, gammas = expected_cosines(at, gram, along, law), gamma_functions(at)
-    s, a2, rho = of.length, law.shrink**2, of.rho
+    k = len(shapes)
+    cosines, gammas = expected_cosines(shapes, gram, along, law), gamma_functions(shapes)
+    s, a2, rho = cosines.length, law.shrink**2, cosines.rho
     whole, rest = gamma_functions(s), k * law.alpha - s
-    spread = of.square * s * (s + 1.0)
-    sides = (1.0 + 2.0 * (1.0 - a2) * at + 2.0 * a2 * of.mixed) / spread  # of ln spread
+    spread = cosines.square * s * (s + 1.0)
+    sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread  # of ln spread
     # rho = a at^T b h; of ln h:
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
-    straight = law.shrink * along / (s * np.sqrt(of.square))
+    straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)
-    first += (law.alpha - at) * gammas.psi1 - rest * whole.psi1
+    first += (law.alpha - shapes) * gammas.psi1 - rest * whole.psi1
     second = straight[:, None] * pull + pull[:, None] * straight
     second += rho * (pull[:, None] * pull + 0.5 * sides[:, None] * sides)
     second += rho * 0.5 * (1.0 / (s * s) - 1.0 / (s + 1.0) ** 2)
     second -= rho / spread * a2 * gram[:, :, None]
     second *= law.kappa
     second += whole.psi1 - rest * whole.psi2
-    own = np.arange(k)
-    second[own, own] -= law.kappa * (1.0 - a2) * rho / spread
-    second[own, own] += (law.alpha - at) * gammas.psi2 - gammas.psi1
-    gradient = at * first
-    outer = at[:, None] * at
+    diagonal = np.arange(k)
+    second[diagonal, diagonal] -= law.kappa * (1.0 - a2) * rho / spread
+    second[diagonal, diagonal] += (law.alpha - shapes) * gammas.psi2 - gammas.psi1
+    gradient = shapes * first
+    outer = shapes[:, None] * shapes
     curvature, metric = -outer * second, -outer * whole.psi1
-    curvature[own, own] -= gradient
-    metric[own, own] += at * at * gammas.psi1
-    return Expansion(_value(at, of, gammas, law), gradient, curvature, metric)
+    curvature[diagonal, diagonal] -= gradient
+    metric[diagonal, diagonal] += shapes * shapes * gammas.psi1
+    return Expansion(_value(shapes, cosines, gammas, law), gradient, curvature, metric)
 
 
 def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
@@ -219,12 +219,12 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
     return right, least
 
 
-def fit(at: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> None:
-    """Climb J_d of documents from ``at``, in place; it never falls.
+def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> None:
+    """Climb J_d of documents from ``shapes``, in place; it never falls.
 
     Parameters
     ----------
-    at : (n, K)
+    shapes : (n, K)
         At least `LEAST`.
     gram : (K, K)
     along : (n, K)
@@ -232,33 +232,33 @@ def fit(at: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -> No
     passes : int
         Steps of a document at most, until it has converged.
     """
-    own = np.arange(len(gram))
-    for begin in range(0, len(at), BLOCK):
+    diagonal = np.arange(len(gram))
+    for begin in range(0, len(shapes), BLOCK):
         mine = slice(begin, begin + BLOCK)
-        found, toward = at[mine].T.copy(), along[mine].T.copy()
-        damping = np.full(found.shape[1], DAMPING)
-        going = np.arange(found.shape[1])
+        block, toward = shapes[mine].T.copy(), along[mine].T.copy()
+        damping = np.full(block.shape[1], DAMPING)
+        going = np.arange(block.shape[1])
         for _ in range(passes):
-            now = found[:, going]
-            here = expand(now, gram, toward[:, going], law)
+            now = block[:, going]
+            expansion = expand(now, gram, toward[:, going], law)
             # a parameter that is the least already stays if the gradient points down
-            held = (now <= LEAST) & (here.gradient < 0.0)
-            gradient = np.where(held, 0.0, here.gradient)
-            matrix = here.curvature + damping[going] * here.metric
+            held = (now <= LEAST) & (expansion.gradient < 0.0)
+            gradient = np.where(held, 0.0, expansion.gradient)
+            matrix = expansion.curvature + damping[going] * expansion.metric
             matrix[held[:, None] | held] = 0.0
-            matrix[own, own] = np.where(held, 1.0, matrix[own, own])
+            matrix[diagonal, diagonal] = np.where(held, 1.0, matrix[diagonal, diagonal])
             step, pivot = solve(matrix, gradient.copy())
             share = LONGEST / np.maximum(np.abs(step).max(axis=0), LONGEST)
-            there = np.maximum(now * exp(share * step), LEAST)
-            rises = objective(there, gram, toward[:, going], law) >= here.value
+            proposal = np.maximum(now * exp(share * step), LEAST)
+            rises = objective(proposal, gram, toward[:, going], law) >= expansion.value
             better = (pivot > 0.0) & rises
-            found[:, going[better]] = there[:, better]
+            block[:, going[better]] = proposal[:, better]
             promise = 0.5 * (1.0 + damping[going]) * (gradient * step).sum(axis=0)
             damping[going] *= np.where(better, 1.0 / MORE, MORE)
             going = going[(pivot <= 0.0) | (promise >= TOLERANCE)]
             if not len(going):
                 break
-        at[mine] = found.T
+        shapes[mine] = block.T
 
 
 def law_of(options: SphericalOptions, words: int) -> Law:
@@ -269,16 +269,16 @@ def law_of(options: SphericalOptions, words: int) -> Law:
 def started(products: Products, law: Law, topics: int) -> Doubles:
     """Return the parameters that a fit starts from, (n, K): least squares, about as sharp as the fit."""
     sharp = topics * law.alpha + math.sqrt(topics * law.kappa)
-    found: Doubles = sharp * start(products, topics)[:, :topics]
-    return found
+    shapes: Doubles = sharp * start(products, topics)[:, :topics]
+    return shapes
 
 
 def expected_proportions(options: SphericalOptions, words: int, products: Products) -> Doubles:
     """Fit the laws of documents, and return the means of their proportions, (n, K); rows sum to 1."""
     k, law = options.topics, law_of(options, words)
-    at = started(products, law, k)
-    fit(at, products.gram[:k, :k], products.along[:, :k], law, options.sweeps)
-    theta: Doubles = at / at.sum(axis=1, keepdims=True)
+    shapes = started(products, law, k)
+    fit(shapes, products.gram[:k, :k], products.along[:, :k], law, options.sweeps)
+    theta: Doubles = shapes / shapes.sum(axis=1, keepdims=True)
     return theta
 
 
@@ -330,8 +330,8 @@ class VariationalDocuments(DocumentSampler):
 
     def arrays(self) -> dict[str, Array]:
         """Return the weights of words, and the parameters of documents if they persist."""
-        own: dict[str, Array] = {"gained": self.gained, "idf": self.idf, "centre": self.centre}
-        return own if self.kept is None else own | {"at": self.kept}
+        state: dict[str, Array] = {"gained": self.gained, "idf": self.idf, "centre": self.centre}
+        return state if self.kept is None else state | {"at": self.kept}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
         """Copy `arrays` out of a checkpoint.
@@ -357,8 +357,8 @@ class VariationalPotential:
 
     def __init__(self, documents: VariationalDocuments, batch: Minibatch) -> None:
         self.documents, self.scale = documents, batch.scale
-        some = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
-        self.directions = directions(some, documents.idf)
+        texts = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
+        self.directions = directions(texts, documents.idf)
         self.fitted: Doubles = np.zeros((0, 0))
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
@@ -366,33 +366,38 @@ class VariationalPotential:
         del key, part, noise  # nothing is random
         mine, k = self.documents, self.documents.prior.topics
         products, resultant = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
-        at = mine.kept
-        if at is None or at[0, 0] == 0.0:
-            at = started(products, mine.law, k)
+        shapes = mine.kept
+        if shapes is None or shapes[0, 0] == 0.0:
+            shapes = started(products, mine.law, k)
             if mine.kept is not None:
-                mine.kept[:] = at
-                at = mine.kept
-        fit(at, products.gram[:k, :k], products.along[:, :k], mine.law, mine.passes)
-        self.fitted = at
+                mine.kept[:] = shapes
+                shapes = mine.kept
+        fit(shapes, products.gram[:k, :k], products.along[:, :k], mine.law, mine.passes)
+        self.fitted = shapes
         return self._energy_gradient(x, products, resultant)
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
         """Return energy and gradient at x, the documents as they were fitted last."""
         del noise
         mine = self.documents
-        found = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
-        return self._energy_gradient(x, *found)
+        products = products_of(x, self.directions, mine.prior, mine.work, mine.threads)
+        return self._energy_gradient(x, *products)
 
     def _energy_gradient(self, x: Doubles, products: Products, resultant: float) -> EnergyGradient:
         mine = self.documents
-        k, law, at = mine.prior.topics, mine.law, self.fitted.T.copy()
+        k, law, shapes = mine.prior.topics, mine.law, self.fitted.T.copy()
         gram, along = products.gram[:k, :k], products.along[:, :k].T.copy()
-        of = expected_cosines(at, gram, along, law)
-        proportions, outer = np.zeros((at.shape[1], padded(k))), np.zeros((padded(k), padded(k)))
-        proportions[:, :k] = (law.shrink * at / (of.length * np.sqrt(of.square))).T
-        shares = at * (law.shrink**2 * of.rho / (of.square * of.length * (of.length + 1.0)))
+        cosines = expected_cosines(shapes, gram, along, law)
+        proportions, outer = (
+            np.zeros((shapes.shape[1], padded(k))),
+            np.zeros((padded(k), padded(k))),
+        )
+        proportions[:, :k] = (law.shrink * shapes / (cosines.length * np.sqrt(cosines.square))).T
+        shares = shapes * (
+            law.shrink**2 * cosines.rho / (cosines.square * cosines.length * (cosines.length + 1.0))
+        )
         for j in range(k):
-            outer[j, :k] = (shares * at[j]).sum(axis=1)
+            outer[j, :k] = (shares * shapes[j]).sum(axis=1)
         gradient = core.sphere_gradient(
             x=x,
             topics=k,
@@ -407,6 +412,8 @@ class VariationalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        gained = math.fsum(objective(at, gram, along, law).tolist())
-        mine.gained[0] = gained / at.shape[1] + mine.toward * resultant / (self.scale * at.shape[1])
+        gained = math.fsum(objective(shapes, gram, along, law).tolist())
+        mine.gained[0] = gained / shapes.shape[1] + mine.toward * resultant / (
+            self.scale * shapes.shape[1]
+        )
         return EnergyGradient(-mine.toward * resultant - self.scale * gained, gradient)
