@@ -33,7 +33,7 @@ from faults_runs import command_line, write_corpus  # noqa: E402
 
 #: Seconds after which a command hangs; a machine may be busy.
 HANGS = 100.0
-#: The exit codes that docs/exit-codes.md has for runs that cannot be read, and for success.
+#: The exit codes that docs/getting-started.md has for runs that cannot be read, and for success.
 DOCUMENTED = {0, 2, 64, 65, 66, 73, 74, 75, 76, 78, 85, 86, 87}
 #: A forged run may take so many times the memory of the real one, and so many bytes in addition: what
 #: Python and NumPy take and return is not the same twice.
