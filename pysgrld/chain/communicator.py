@@ -57,7 +57,7 @@ class Collected(NamedTuple):
     sums : tuple of int64 array
         What else adds up over documents: integers, so that order cannot matter.
     values : (n,) float64 or None
-        A value for each document, in their order; None if documents have none.
+        A value for each document, in their order, or None if documents have none.
     words : (R,) int32 or None
         Sorted ids of the words of the rows of ``by_word``; left out by a sampler with the rows of
         the minibatch.
@@ -79,7 +79,7 @@ class RowsHere(NamedTuple):
     theirs : (m, Kp) float32 or None
         Rows numbered after the rows of ``phi``.
     order : (R,) int64 or None
-        The number of each word's row; None for the rows of ``phi`` in order.
+        The number of each word's row, or None for the rows of ``phi`` in order.
     """
 
     phi: Floats

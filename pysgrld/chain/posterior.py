@@ -1,4 +1,4 @@
-"""Running averages over posterior samples: score and mean topics, and whether the score has settled."""
+"""Running averages over posterior samples: score and mean topics, and whether the score has converged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate, Scorer
 from pysgrld.types import Array, Doubles
 
-#: A run has settled when doubling the sampling time bought less than this share,
+#: A run has converged when doubling the sampling time gains less than this share,
 SETTLED = 0.005
 #: and not before this many posterior samples.
 SETTLED_SAMPLES = 50
@@ -37,7 +37,7 @@ class Averages(NamedTuple):
     history : (n,) float64
         Averaged score after each posterior sample.
     sums : mapping of array
-        Sums of the samples by block; empty where no mean is kept.
+        Sums of the samples by block; empty if the run stores no mean.
     """
 
     samples: int
@@ -51,7 +51,7 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
     Raises
     ------
     CheckpointError
-        If they are of other types or shapes, or of less than no samples.
+        If they have other types or shapes, or a negative number of samples.
     """
     samples = int(_NUMBER.take(arrays, _SAMPLES)[0]) if _SAMPLES in arrays else 0
     if samples < 0:
@@ -62,7 +62,7 @@ def averages_in(arrays: Mapping[str, Array]) -> Averages:
 
 
 class Settled(NamedTuple):
-    """The two averaged scores that show that a run has settled.
+    """The two averaged scores that show that a run has converged.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Settled(NamedTuple):
 def has_settled(
     history: Sequence[float], share_gained: Callable[[float, float], float], least: float = SETTLED
 ) -> bool:
-    """Say whether doubling the number of posterior samples has bought less than 0.5 %.
+    """Return True if doubling the number of posterior samples has gained less than 0.5 %.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Posterior:
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
-        """Return the posterior mean of all blocks, as `Chain.draw` does; None before the first sample."""
+        """Return the posterior mean of all blocks, like `Chain.draw`, or None before the first sample."""
         if not self._sums or self.samples == 0:
             return None
         return {n: (total / self.samples).astype(np.float32) for n, total in self._sums.items()}

@@ -116,7 +116,7 @@ class Chain(ABC):
         raise UsageError("topics of this model cannot go on over a corpus that has grown")
 
     def next_batch(self) -> Minibatch | None:
-        """Return the documents of the next iteration; None at the end of the stream."""
+        """Return the documents of the next iteration, or None at the end of the stream."""
         return self._whole or self._batches.minibatch(self.step)
 
     @abstractmethod

@@ -25,7 +25,7 @@ class Watch:
     who : str
         This process, as others know it.
     timeout : float or None
-        Maximum seconds that it waits for others; None for no limit.
+        Maximum seconds that it waits for others, or None for no limit.
     say : callable, optional
         Reports to the user; by default on standard error.
     end : callable, optional

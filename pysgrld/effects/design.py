@@ -60,7 +60,7 @@ class Design:
     formula : str
         As R and formulaic write them: ``~ party + bs(year, df=4)``.
     columns : mapping of str to sequence
-        Values of each column of the documents, None where there is none.
+        Values of each column of the documents, None for a missing value.
 
     Attributes
     ----------
@@ -112,9 +112,9 @@ class Design:
         self._some = self._data.iloc[::step]
 
     def comparisons(self, contrasts: Sequence[tuple[str, str, str]] = ()) -> list[Contrast]:
-        """Return what is compared: the contrasts that are asked for, or the usual ones of each column.
+        """Return the comparisons: the requested contrasts, or the usual ones of each column.
 
-        Numbers are compared at their third quartile and their first (where these are the same, at their
+        Numbers are compared at their third quartile and their first (if these are equal, at their
         greatest and their least), categories with their first value.
 
         Parameters
@@ -157,7 +157,7 @@ class Design:
         return [float(ends[0] + step * (ends[1] - ends[0])) for step in steps]
 
     def is_number(self, column: str) -> bool:
-        """Return whether a column has numbers."""
+        """Return True if a column has numbers."""
         return bool(self._data[column].dtype.kind == "f")
 
     def _typed(self, column: str, text: str) -> Predicted:
@@ -205,7 +205,7 @@ class Design:
 
 
 class _Told:
-    """Whatever formulaic refuses, said in a line."""
+    """Context that reports an error of formulaic in a line."""
 
     def __init__(self, formula: str) -> None:
         self._formula = formula
@@ -214,7 +214,7 @@ class _Told:
         """Do nothing."""
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        """Raise what was refused as a mistake of the formula."""
+        """Raise an error of formulaic as a mistake of the formula."""
         if isinstance(error, Exception):
             lines = [line for line in str(error).splitlines() if line.strip()]
             reason = lines[0].strip().rstrip(".") if lines else type(error).__name__
@@ -252,7 +252,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
 
 
 def _named(factor: str) -> list[str]:
-    """Return the columns that a factor names: those in backticks, and names of no function."""
+    """Return the columns that a factor names: the names in backticks, and names of no function."""
     quoted = re.findall(r"`([^`]+)`", factor)
     if factor.isidentifier():
         return [factor]

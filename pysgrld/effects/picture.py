@@ -11,9 +11,9 @@ import numpy as np
 from pysgrld.effects.answers import Effects, PredictedShares
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
-#: Topics that are told apart in a panel, categories beside each other, and letters of their names.
+#: Maximum number of topics and of categories in a panel, and of letters in their names.
 TOPICS, _LEVELS, _LETTERS = 6, 30, 24
-#: From a point to the one beside it, where categories are 1 apart.
+#: Distance between neighbouring points of a category, in units of the distance between categories.
 _BESIDE = 0.1
 
 
@@ -50,7 +50,7 @@ def draw(path: Path, effects: Effects, topics: Sequence[int], names: Mapping[int
 def _draw(
     axes: Any, curve: Sequence[PredictedShares], index: int, number: int, n_topics: int, label: str
 ) -> None:
-    """Draw a topic: a line in its 90 % band, or points with bars beside those of the others."""
+    """Draw a topic: a line in its 90 % band, or points with bars next to the other topics' points."""
     mean, low, high = (
         100 * np.array([part[index] for part in parts])
         for parts in zip(*((p.mean, p.low, p.high) for p in curve), strict=True)

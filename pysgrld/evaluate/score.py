@@ -186,7 +186,7 @@ class Scorer(ABC):
         Posterior samples in the running average.
     units : int or None
         For a score in nats for each document, the tokens or distinct words that a perplexity is
-        per; None if the score is a perplexity.
+        per, or None if the score is a perplexity.
     """
 
     prefix: str

@@ -1,7 +1,7 @@
 """Papers' figures and tables, rerun: a function each, and a row in a table.
 
 The function is ``(setting, listener) -> Report`` (see `pysgrld.experiments.frame`), with a third
-parameter ``corpus`` where its row of the table asks for one. Its module is imported when it is used:
+parameter ``corpus`` if its row of the table asks for one. Its module is imported when it is used:
 the list must be instant, so no NumPy here.
 """
 
@@ -25,18 +25,18 @@ class Experiment(NamedTuple):
     Attributes
     ----------
     function : str
-        ``module:function``, the module beside this file.
+        ``module:function``, the module next to this file.
     summary : str
-        What is rerun, in one line.
+        The rerun, in one line.
     source : str
-        Paper, and where in it.
+        Paper, and the place in it.
     claim : str
-        What the paper says, in a sentence or two.
+        The paper's claim, in a sentence or two.
     corpus : str
-        What ``--corpus`` must name, which `run` then hands to the module; empty where the
-        experiment makes its own data.
+        What ``--corpus`` must name, which `run` then passes to the module; empty if the experiment
+        makes its own data.
     options : tuple of str
-        Those of ``sgmc reproduce`` that only some experiments have a use for, and this one has.
+        Options of ``sgmc reproduce`` that only some experiments use, and this one does.
     """
 
     function: str
@@ -50,8 +50,8 @@ class Experiment(NamedTuple):
         self, setting: ExperimentSetting, listener: ExperimentListener, corpus: Path | None
     ) -> Report:
         """Import the function and call it; ``corpus`` is what `check_corpus` returned."""
-        given = (corpus,) if self.corpus else ()
-        report: Report = resolve_name(f"{__name__}.{self.function}")(setting, listener, *given)
+        arguments = (corpus,) if self.corpus else ()
+        report: Report = resolve_name(f"{__name__}.{self.function}")(setting, listener, *arguments)
         return report
 
 
@@ -203,7 +203,7 @@ def find(name: str) -> Experiment:
     Raises
     ------
     UsageError
-        If there is none of that name.
+        If no experiment has that name.
     """
     if name in EXPERIMENTS:
         return EXPERIMENTS[name]
@@ -213,7 +213,7 @@ def find(name: str) -> Experiment:
 
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
-    """Return the path of an experiment's corpus; raise if it is missing, or there is no use for it.
+    """Return the path of an experiment's corpus; raise if it is missing, or the experiment uses none.
 
     Raises
     ------
@@ -222,14 +222,14 @@ def check_corpus(name: str, corpus: str | None) -> Path | None:
     MissingInputError
         If it needs a corpus and none is given, or none is there.
     """
-    wanted = EXPERIMENTS[name].corpus
+    needed = EXPERIMENTS[name].corpus
     if corpus is None:
-        if wanted:
-            raise MissingInputError(f"{name} needs its data: give --corpus PATH, {wanted}")
+        if needed:
+            raise MissingInputError(f"{name} needs its data: give --corpus PATH, {needed}")
         return None
-    if not wanted:
+    if not needed:
         raise UsageError(f"--corpus has no meaning for {name}, which makes its own data")
     path = Path(corpus)
     if not is_there(path):
-        raise MissingInputError(f"{path}: is not there; --corpus wants {wanted}")
+        raise MissingInputError(f"{path}: is not there; --corpus wants {needed}")
     return path

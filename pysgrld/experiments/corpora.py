@@ -20,19 +20,19 @@ from pysgrld.options.option import Facts
 from pysgrld.options.paths import is_file, is_folder, is_there
 from pysgrld.types import Documents
 
-#: Documents to train on and to score, where a person wants to see it work.
+#: Documents to train on and to score in a quick run.
 QUICK_TRAIN, QUICK_SCORED = 300, 60
 
 
 class SplitCorpus(NamedTuple):
-    """Documents to train on over so many words, and documents to score, in two parts or whole."""
+    """Documents to train on over a vocabulary, and documents to score, in two parts or whole."""
 
     train: Documents
     words: int
     held_out: HeldOut
 
     def facts(self) -> Facts:
-        """Return what default options depend on."""
+        """Return the facts that default options depend on."""
         train = self.train
         return Facts(
             len(train),
@@ -53,7 +53,8 @@ def read_parts(
     folder : Path
         With docword.NAME.train.txt, docword.NAME.test.txt and vocab.NAME.txt.
     observed : float or None
-        Share of the tokens of a test document that is observed, in (0, 1); None to score it whole.
+        Share of the tokens of a test document that is observed, in (0, 1), or None to score it
+        whole.
 
     Raises
     ------
@@ -80,14 +81,14 @@ def read_unsplit_parts(
     MissingInputError
         If the files are not there.
     """
-    found = sorted(folder.glob("docword.*train.txt*")) if is_folder(folder) else []
-    tests = [p.with_name(re.sub(r"\.[^.]*train\.", ".test.", p.name)) for p in found]
-    if not found or not is_there(tests[0]):
+    paths = sorted(folder.glob("docword.*train.txt*")) if is_folder(folder) else []
+    tests = [p.with_name(re.sub(r"\.[^.]*train\.", ".test.", p.name)) for p in paths]
+    if not paths or not is_there(tests[0]):
         raise MissingInputError(
             f"{folder}: no folder with docword.NAME.train.txt(.gz), docword.NAME.test.txt(.gz) and "
             "vocab.NAME.txt"
         )
-    train, words = read_counts(found[0], setting, listener)
+    train, words = read_counts(paths[0], setting, listener)
     test = read_known_words(tests[0], words, setting, listener)
     return train, test.take(np.flatnonzero(test.lengths > 0)), len(words)
 
@@ -107,12 +108,12 @@ def read_split(
     Raises
     ------
     MissingInputError
-        If there is no such file.
+        If the file is missing.
     """
-    found = [path] if is_file(path) else sorted(path.glob("docword.*.txt*"))
-    if not found:
+    paths = [path] if is_file(path) else sorted(path.glob("docword.*.txt*"))
+    if not paths:
         raise MissingInputError(f"{path}: no docword.NAME.txt(.gz), nor a folder with one")
-    documents, words = read_counts(found[0], setting, listener)
+    documents, words = read_counts(paths[0], setting, listener)
     if setting.quick:
         documents = first(documents, QUICK_TRAIN // 3)
     held_out = split(documents, np.arange(len(documents)), observed, setting.seed)
@@ -161,5 +162,5 @@ def read_known_words(
 
 
 def first(documents: Documents, n: int) -> Documents:
-    """Return the first ``n`` documents, or all where there are fewer."""
+    """Return the first ``n`` documents, or all if the corpus has fewer."""
     return documents.take(np.arange(min(n, len(documents))))

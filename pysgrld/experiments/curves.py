@@ -1,4 +1,4 @@
-"""Experiments whose rows are training runs: held-out scores of one chain over its training time.
+"""Experiments with training runs as rows: held-out scores of one chain over its training time.
 
 `run_rows` resolves, trains and scores rows, and writes their table and their picture; `train_rows` is for
 experiments that have a table of their own.
@@ -34,12 +34,12 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
-#: A row with more iterations ends by the clock, and is looked at by it: after so many seconds, and
-#: each further time after so many times as many.
+#: A row with more iterations ends by the clock. It is evaluated after `FIRST` seconds, and then
+#: each time that its training time has grown by the factor `SPACING`.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
-#: Seconds of training where a person wants to see it work.
+#: Seconds of training in a quick run.
 QUICK_SECONDS = 0.5
-#: Columns of the table; those of `WHOLE` where documents are scored whole.
+#: Columns of the table; the columns of `WHOLE` if documents are scored whole.
 HEAD = (
     "row",
     "perplexity",
@@ -96,7 +96,7 @@ class CurveTask(NamedTuple):
 
 
 class CurvePoint(NamedTuple):
-    """Held-out scores of a row after some training; those of LDA are perplexities.
+    """Held-out scores of a row after some training; for LDA they are perplexities.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class CurvePoint(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The points of a task that is done; ``fault`` says why it ended early, if it did."""
+    """The points of a finished task; ``fault`` is the reason of an early end, if any."""
 
     name: str
     seed: int
@@ -154,7 +154,7 @@ def run_rows(
     Parameters
     ----------
     rows : sequence of TrainingRow
-        All that there are; those that the setting asks for are trained.
+        All rows; the setting chooses the rows to be trained.
     say : callable
         From the perplexity of each row to sentences.
     head : sequence of str
@@ -164,8 +164,8 @@ def run_rows(
     by_documents : bool
         Whether the picture has documents on its axis, and not seconds.
     """
-    wanted = matching([row.name for row in rows], setting.rows)
-    chosen = [row for row in rows if row.name in wanted]
+    names = matching([row.name for row in rows], setting.rows)
+    chosen = [row for row in rows if row.name in names]
     if setting.quick and length.seconds:
         length = Length(QUICK_SECONDS)
     if setting.seconds is not None:
@@ -173,7 +173,7 @@ def run_rows(
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(row, seed, data, length) for seed in seeds for row in chosen]
     table = setting.out / "rows.csv"
-    found, files = train_rows(
+    curves, files = train_rows(
         tasks,
         setting,
         listener,
@@ -183,21 +183,21 @@ def run_rows(
     if setting.pictures:
         to = setting.out / "curves.png"
         files.append(
-            picture(to, chosen, found, title)
+            picture(to, chosen, curves, title)
             if picture
-            else draw(to, chosen, found, tasks, title, by_documents)
+            else draw(to, chosen, curves, tasks, title, by_documents)
         )
-    shown = lines(chosen, found, tasks, head)
+    shown = lines(chosen, curves, tasks, head)
     columns = len(head) if setting.seeds > 1 else head.index("seeds")
     scores = {line[0]: line[1] for line in shown if line[1] is not None}
     sentences = ["a small cut and few seconds: only that it works can be seen."] * setting.quick
     sentences += say(scores)
-    sentences += [f"{c.name}, seed {c.seed}: {c.fault}" for c in found if c.fault]
+    sentences += [f"{c.name}, seed {c.seed}: {c.fault}" for c in curves if c.fault]
     return Report(tuple(head[:columns]), [line[:columns] for line in shown], sentences, files)
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity of the averaged samples; of the topics as they stand if there are none."""
+    """Return the perplexity of the averaged samples; without samples, of the current topics."""
     return point.perplexity if point.samples else point.point
 
 
@@ -209,15 +209,15 @@ def lines(
 ) -> list[tuple[Any, ...]]:
     """Return a line of the table for each row that is done: means over seeds that did not diverge."""
     sizes = {t.name: t.options.minibatch for t in tasks}
-    found: list[tuple[Any, ...]] = []
+    table: list[tuple[Any, ...]] = []
     for row in rows:
-        own = [c for c in curves if c.name == row.name]
-        ends = last_points(own)
+        row_curves = [c for c in curves if c.name == row.name]
+        ends = last_points(row_curves)
         if not ends:
-            found += [(row.name, *(None,) * (len(head) - 3), 0, None)] if own else []
+            table += [(row.name, *(None,) * (len(head) - 3), 0, None)] if row_curves else []
             continue
         mean, scores = mean_point(ends), [score(end) for end in ends]
-        found.append(
+        table.append(
             (
                 row.name,
                 statistics.fmean(scores),
@@ -231,7 +231,7 @@ def lines(
                 deviation(scores),
             )
         )
-    return found
+    return table
 
 
 # ---- training
@@ -253,7 +253,7 @@ def train_rows(
     write_table : callable (curves)
         Writes the table of the curves that are there, which come in the order of the tasks.
     describe : callable (point)
-        Where a row ended, for the person who waits.
+        Describes the end of a row, for the waiting user.
 
     Returns
     -------
@@ -270,8 +270,8 @@ def train_rows(
     done: dict[int, Curve] = {}
     files: list[Path] = []
 
-    def keep(at: int, curve: Curve) -> None:
-        done[at] = curve
+    def keep(position: int, curve: Curve) -> None:
+        done[position] = curve
         end = describe(curve.points[-1]) if curve.points else "nothing"
         listener.note(f"{curve.name}, seed {curve.seed}: {curve.fault or end}")
         so_far = [done[i] for i in sorted(done)]
@@ -299,14 +299,14 @@ def cost(row: CurveTask) -> float:
 
 
 def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
-    """Train and score one row with one thread; ``share`` is told the share of it that is done."""
+    """Train and score one row with one thread; ``share`` is called with the share of it that is done."""
     options, train = row.options, row.data.train
     stream = Epochs.of(options, train, np.arange(len(train)))
     corpus = CorpusFacts(row.data.words, train.tokens)
     posterior = begin(options, stream, corpus, RunOn(1), row.data.held_out, keep_mean=False)
     chain = posterior.chain
     points: list[CurvePoint] = []
-    seconds, fault, ends, at = 0.0, "", False, FIRST
+    seconds, fault, ends, next_look = 0.0, "", False, FIRST
     try:
         while not ends:
             began = time.process_time()
@@ -317,11 +317,11 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
                 posterior.take_sample()
             ends = chain.step == row.iterations or seconds >= (row.seconds or math.inf)
             timed = row.iterations > MOST
-            mark = seconds >= at if timed else is_mark(chain.step, row.iterations)
+            mark = seconds >= next_look if timed else is_mark(chain.step, row.iterations)
             if ends or mark:
                 points.append(look(posterior, seconds))
-                while at <= seconds:
-                    at *= SPACING
+                while next_look <= seconds:
+                    next_look *= SPACING
     except NumericalError as error:  # one row that diverges is a finding, not the end of the others
         fault = str(error)
     finally:
@@ -337,12 +337,13 @@ def is_mark(step: int, iterations: int) -> bool:
 def look(posterior: Posterior, seconds: float) -> CurvePoint:
     """Score a row as it stands.
 
-    The further score of documents that are scored whole is that of the topics where there are no samples.
+    The further score of documents that are scored whole uses the current topics if the run has no
+    samples.
     """
     scorer, chain, point = posterior.scorer, posterior.chain, posterior.point()
-    found = [] if scorer is None else list(scorer.figures().values())
-    further = found[0] if found else math.nan
-    if not (found or posterior.draws or scorer is None or scorer.held_out.observed.tokens):
+    figures = [] if scorer is None else list(scorer.figures().values())
+    further = figures[0] if figures else math.nan
+    if not (figures or posterior.draws or scorer is None or scorer.held_out.observed.tokens):
         key = Key(chain.seed, chain.chain, chain.step)
         further = -scorer.log_probability(key, chain.draw(scorer.words))
     return CurvePoint(chain.step, seconds, point, further, posterior.score, posterior.samples)
@@ -420,7 +421,7 @@ def plot(
 ) -> None:
     """Draw a row: its current topics dotted, and ``value`` of each point, its samples, thick.
 
-    The axis is training seconds, or documents seen where ``documents`` is the size of a minibatch.
+    The axis is training seconds, or documents seen if ``documents`` is the size of a minibatch.
     """
     times = [p.iteration * documents if documents else p.seconds for p in curve.points]
     axes.plot(times, [p.point for p in curve.points], color=colour, lw=1.0, ls=":")

@@ -1,20 +1,21 @@
 """Table 1, Figures 1 and 2 of the paper on deep LDA (Cong et al. 2017): perplexity, and lengths of steps.
 
-20News has the authors' matrix, split by them; Wikipedia our articles, over the same vocabulary. Four
-samplers by one, two and three layers, with the constants of the authors' code (``--preset
-dlda-2017``), and our own default sampler beside them. Rows of samplers that project come twice: clipped,
-as the preset has them, and reflected, as the released code does. Every row trains with one thread:
+20News has the authors' matrix, split by them; Wikipedia our articles, over the same vocabulary.
+Four samplers run with one, two and three layers and the constants of the authors' code (``--preset
+dlda-2017``). Our own default sampler runs next to them. Rows of samplers that project come twice:
+clipped, as in the preset, and reflected, as in the released code. Every row trains with one thread:
 
 - a sample after each minibatch, 1500 of them after 2000 minibatches (Gibbs: 1000 iterations) of
   burn-in. Rates of the first layer are summed over samples, then normalised: the paper's perplexity
-  (section 5). The mean of normalised probabilities, which is the perplexity of ``sgmc eval``, stands
-  beside it.
+  (section 5). The next column is the perplexity of ``sgmc eval``: the mean of normalised
+  probabilities.
 - in the authors' code a test document's chain gets one sweep a minibatch from the first one on. Here
   it gets 50 at the first sample and two at each further one (`pysgrld.evaluate.Completion`).
 - the point perplexity, after 50, 100, 200, 300, ... minibatches as theirs and earlier too, has 50
   sweeps, the last 25 kept, not 600.
 
-Our rows have our defaults for everything, and visit as many documents as those of minibatches of 200.
+Our rows have our defaults for everything, and visit as many documents as the rows with minibatches
+of 200.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ from pysgrld.train.begin import begin
 from pysgrld.types import Doubles
 
 LAYERS = ((128,), (128, 64), (128, 64, 32))
-#: Share of a test document's tokens that is observed, where they are not split by the authors.
+#: Share of a test document's tokens that is observed, unless the authors split them.
 OBSERVED = 0.8
 #: What names of rows that reflect have behind the sampler's.
 REFLECTED = "_reflect"
@@ -88,7 +89,7 @@ class PaperColumn(NamedTuple):
     ----------
     title : str
     paper : dict
-        Perplexity of each row, of one to three layers; which boundary it had is not said.
+        Perplexity of each row, of one to three layers; the paper does not state the boundary.
     names : list of str
     burn_in : int
         Minibatches before the first sample.
@@ -151,27 +152,27 @@ def _run(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Report:
-    wanted = matching(column.names, setting.rows)  # refused before anything is read
+    names = matching(column.names, setting.rows)  # refused before anything is read
     data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
-    tasks = [task(name, seed, data, setting, column) for seed in seeds for name in wanted]
+    tasks = [task(name, seed, data, setting, column) for seed in seeds for name in names]
     table = setting.out / "table1.csv"
-    found, files = train_rows(
+    curves, files = train_rows(
         tasks,
         setting,
         listener,
-        lambda so_far: write_csv(table, HEAD, rows(wanted, so_far, column)),
+        lambda so_far: write_csv(table, HEAD, rows(names, so_far, column)),
         describe,
     )
     if setting.pictures:
-        files.append(draw(setting.out / "curves.png", found, column, quick=setting.quick))
-    shown = rows(wanted, found, column)
+        files.append(draw(setting.out / "curves.png", curves, column, quick=setting.quick))
+    shown = rows(names, curves, column)
     columns = len(HEAD) if setting.seeds > 1 else HEAD.index("seeds")
-    said = sentences(shown, found, setting, column)
-    return Report(HEAD[:columns], [line[:columns] for line in shown], said, files)
+    text = sentences(shown, curves, setting, column)
+    return Report(HEAD[:columns], [line[:columns] for line in shown], text, files)
 
 
-# ---- what is trained on what
+# ---- rows and their training data
 
 
 def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener) -> SplitCorpus:
@@ -184,30 +185,38 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     CorpusError
         If they do not fit together.
     """
-    found = sorted(folder.glob("docword.*.test-observed.txt*")) if is_folder(folder) else []
-    if not found:
+    paths = sorted(folder.glob("docword.*.test-observed.txt*")) if is_folder(folder) else []
+    if not paths:
         raise MissingInputError(
             f"{folder}: no folder with docword.NAME.test-observed.txt(.gz) and, beside it, "
             "docword.NAME.train.txt, docword.NAME.test-heldout.txt and vocab.NAME.txt"
         )
-    observed = found[0]
-    others = [
+    observed = paths[0]
+    other_paths = [
         observed.with_name(observed.name.replace(".test-observed.", f".{part}."))
         for part in ("train", "test-heldout")
     ]
-    for path in others:
+    for path in other_paths:
         if not is_there(path):
             raise MissingInputError(
                 f"{path}: there is no such file, which belongs to {observed.name}"
             )
-    train, words = read_counts(others[0], setting, listener)
+    train, words = read_counts(other_paths[0], setting, listener)
     # documents that are empty in one part keep their row
-    parts = (read_known_words(path, words, setting, listener) for path in (observed, others[1]))
+    parts = (
+        read_known_words(path, words, setting, listener) for path in (observed, other_paths[1])
+    )
     data = SplitCorpus(train, len(words), pair(*parts))
     if setting.quick:  # the first few documents to train on, and to score
-        some, held = np.arange(min(QUICK_DOCUMENTS[1], len(data.held_out.observed))), data.held_out
+        chosen, held = (
+            np.arange(min(QUICK_DOCUMENTS[1], len(data.held_out.observed))),
+            data.held_out,
+        )
         held_out = HeldOut(
-            held.observed.take(some), held.held_out.take(some), held.doc_ids[some], held.dropped
+            held.observed.take(chosen),
+            held.held_out.take(chosen),
+            held.doc_ids[chosen],
+            held.dropped,
         )
         data = SplitCorpus(first(train, QUICK_DOCUMENTS[0]), len(words), held_out)
     if len(data.held_out.observed) == 0:
@@ -221,17 +230,17 @@ def task(
     """Return the task of a row with one seed: its options resolved, and its iterations."""
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
-    given: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
-    given |= {"algo": "scir"} if sampler == "ours" else {"algo": algo, "preset": "dlda-2017"}
+    settings: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
+    settings |= {"algo": "scir"} if sampler == "ours" else {"algo": algo, "preset": "dlda-2017"}
     if algo != sampler:
-        given["boundary"] = "reflect"
+        settings["boundary"] = "reflect"
     if sampler not in ("ours", "gibbs"):
-        given["burn-in"] = column.burn_in
+        settings["burn-in"] = column.burn_in
     if setting.quick:
-        given |= {"burn-in": QUICK_BURN_IN}
+        settings |= {"burn-in": QUICK_BURN_IN}
         if sampler != "gibbs":
-            given |= {"warm-up": 10 if sampler == "ours" else 0, **QUICK}
-    options, _ = resolve(given, data.facts())
+            settings |= {"warm-up": 10 if sampler == "ours" else 0, **QUICK}
+    options, _ = resolve(settings, data.facts())
     collected = QUICK_COLLECTED if setting.quick else COLLECTED
     iterations = options.burn_in + collected * options.sample_every
     if sampler == "ours":
@@ -258,15 +267,15 @@ HEAD = (
 
 
 def rows(
-    wanted: list[str], curves: list[Curve], column: PaperColumn = NEWS
+    names: list[str], curves: list[Curve], column: PaperColumn = NEWS
 ) -> list[tuple[Any, ...]]:
     """Return a line of the table for each row that is done: means over seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
-    for name in wanted:
-        own = [c for c in curves if c.name == name]
-        if not own:  # not done yet
+    for name in names:
+        row_curves = [c for c in curves if c.name == name]
+        if not row_curves:  # not done yet
             continue
-        ends = last_points(own)
+        ends = last_points(row_curves)
         paper = column.paper.get(name.replace(REFLECTED, ""))
         if not ends:
             lines.append((name, paper, *(None,) * 6, 0, None))
@@ -290,7 +299,7 @@ def rows(
 
 
 def describe(point: CurvePoint) -> str:
-    """Return a sentence on where a row stands."""
+    """Return a sentence on the state of a row."""
     if not point.samples:
         return (
             f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
@@ -305,9 +314,9 @@ def sentences(
     column: PaperColumn = NEWS,
 ) -> list[str]:
     """Return the order of the samplers at each width, and which rows must not be compared."""
-    found = []
+    text = []
     if setting.quick:
-        found.append("a small cut and few iterations: only that it works can be seen from this.")
+        text.append("a small cut and few iterations: only that it works can be seen from this.")
     weighted = {
         line[0]: line[2] for line in shown if line[2] is not None and math.isfinite(line[2])
     }
@@ -318,12 +327,12 @@ def sentences(
         if not scores:
             continue
         line = f"{size}: {order(scores)}"
-        found.append(line + (f"; in the paper {order(paper)}" if len(paper) > 1 else ""))
+        text.append(line + (f"; in the paper {order(paper)}" if len(paper) > 1 else ""))
     early = [c.name for c in curves if c.points and not c.points[-1].samples]
     if early:
-        found.append(f"no sample yet, the burn-in is longer: {', '.join(dict.fromkeys(early))}")
-    found += [f"{c.name}, seed {c.seed}: {c.fault}" for c in curves if c.fault]
-    return found
+        text.append(f"no sample yet, the burn-in is longer: {', '.join(dict.fromkeys(early))}")
+    text += [f"{c.name}, seed {c.seed}: {c.fault}" for c in curves if c.fault]
+    return text
 
 
 def order(scores: Mapping[str, float]) -> str:
@@ -385,7 +394,7 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
 
 # ---- Figure 2: lengths of the steps of each layer
 
-#: Minibatches whose steps are recorded, and in what a person only wants to see work.
+#: Minibatches with recorded steps, in a full run and in a quick run.
 RECORDED, QUICK_RECORDED = 2000, 30
 #: After each iteration: the mean of eps_t / M_k over a layer's topics, and eps_t over the mean of M_k.
 RATES_HEAD = (
@@ -396,7 +405,7 @@ RATES_HEAD = (
 
 
 class RatesTask(NamedTuple):
-    """A chain of TLASGR whose steps are recorded, in plain values that another process can be sent."""
+    """A chain of TLASGR with recorded steps, in plain values that another process can receive."""
 
     options: Resolved
     data: SplitCorpus
@@ -415,13 +424,13 @@ def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
     iterations = QUICK_RECORDED if setting.quick else RECORDED
     listener.note(f"{len(data.train):,} documents, {iterations:,} minibatches")
     with listener.counting("percent", 100) as tell:
-        (found,) = in_processes(
+        (steps_of_layers,) = in_processes(
             record, [RatesTask(of_row.options, data, iterations)], [1.0], 1, tell
         )
-    shown: list[tuple[Any, ...]] = [(int(t), *map(float, steps)) for t, *steps in found]
+    shown: list[tuple[Any, ...]] = [(int(t), *map(float, steps)) for t, *steps in steps_of_layers]
     files = [write_csv(setting.out / "rates.csv", RATES_HEAD, shown)]
     if setting.pictures:
-        files.append(draw_rates(setting.out / "rates.png", found, corpus.name))
+        files.append(draw_rates(setting.out / "rates.png", steps_of_layers, corpus.name))
     return Report(
         RATES_HEAD,
         [
@@ -429,7 +438,7 @@ def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
             for step, *means in shown
             if is_round(step) or step == iterations
         ],
-        say_rates(found[-1]),
+        say_rates(steps_of_layers[-1]),
         files,
     )
 
@@ -446,7 +455,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
     stream = Epochs.of(work.options, train, np.arange(len(train)))
     chain = begin(work.options, stream, CorpusFacts(work.data.words, train.tokens), RunOn(1)).chain
     names = [name_of(layer) for layer in range(len(LAYERS[-1]))]
-    found: list[list[float]] = []
+    steps: list[list[float]] = []
     try:
         while chain.step < work.iterations:
             h = chain.step_size
@@ -456,40 +465,40 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
                 arrays = chain.arrays()
                 scales = [arrays[f"{name}.m"] for name in names]  # tokens of the corpus
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
-                found.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
+                steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
     finally:
         chain.close()
-    return np.array(found)
+    return np.array(steps)
 
 
 def is_round(iteration: int) -> bool:
-    """Return whether an iteration stands in the table: 1, 2, 5, 10, 20, 50, ..."""
+    """Return whether the table shows an iteration: 1, 2, 5, 10, 20, 50, ..."""
     return str(iteration).rstrip("0") in ("1", "2", "5")
 
 
 def say_rates(last: Doubles) -> list[str]:
-    """Return sentences on whether higher layers have longer steps, as the paper says."""
-    found = []
-    for what, steps in zip(
+    """Return sentences on whether higher layers have longer steps, as the paper claims."""
+    text = []
+    for label, steps in zip(
         ("mean over topics", "of a topic with average tokens"), last[1:].reshape(2, -1), strict=True
     ):
         rises = bool(np.all(np.diff(steps) > 0))
         listed = ", ".join(f"layer {layer + 1} {step:.2g}" for layer, step in enumerate(steps))
         verdict = "longer in higher layers, as the paper says" if rises else "not as the paper says"
-        found.append(f"step after {last[0]:,.0f} minibatches, {what}: {listed}: {verdict}")
-    return found
+        text.append(f"step after {last[0]:,.0f} minibatches, {label}: {listed}: {verdict}")
+    return text
 
 
-def draw_rates(path: Path, found: Doubles, corpus: str) -> Path:
+def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
     """Draw the steps of each layer against iterations: means over topics, and of average topics."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
-    steps = found[:, 1:].reshape(len(found), 2, -1)
+    steps = recorded[:, 1:].reshape(len(recorded), 2, -1)
     titles = "mean of eps_t / M_k over topics", "eps_t over the mean of M_k"
     for i, axes in enumerate(panels):
         for layer, colour in zip(range(steps.shape[2]), COLOURS, strict=False):
             axes.plot(
-                found[:, 0], steps[:, i, layer], color=colour, lw=2.2, label=f"layer {layer + 1}"
+                recorded[:, 0], steps[:, i, layer], color=colour, lw=2.2, label=f"layer {layer + 1}"
             )
         axes.set(xscale="log", yscale="log", xlabel="minibatch", title=titles[i])
         show_grid(axes)

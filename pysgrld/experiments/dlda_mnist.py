@@ -5,9 +5,10 @@ minibatches of 200 images, with the constants of the authors' code (``--preset d
 that code, reflected at the boundary of the simplex. A topic of a layer above the first is shown as the
 picture that it stands for, Phi1 Phi2 ... phi_k.
 
-Two numbers for each layer tell whether it has learned anything, without looking: the spread of a topic
-over what is below it, exp(entropy) / number of topics there, averaged over topics, and the cosine
-between the pictures of two topics, averaged over pairs. Random topics are spread wide and look alike.
+Two numbers for each layer measure whether it has learned anything: the spread of a topic over the
+units below it, exp(entropy) / number of topics there, averaged over topics, and the cosine between
+the pictures of two topics, averaged over pairs. Random topics have a wide spread and similar
+pictures.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FILE = "train-images-idx3-ubyte"
 LARGEST = 1 << 30
 #: First bytes of a file of unsigned bytes in three dimensions.
 MAGIC = bytes((0, 0, 8, 3))
-#: Images and minibatch where a person only wants to see it work.
+#: Images and minibatch of a quick run.
 QUICK_IMAGES, QUICK_MINIBATCH = 400, 50
 #: Columns of a layer's sheet of pictures.
 ACROSS = {128: 8, 64: 8, 32: 4}
@@ -87,11 +88,11 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
     )
     with listener.counting("epoch", 100) as tell:
         learned = in_processes(learn, tasks, [1.0] * len(tasks), setting.threads, tell)
-    found = dict(zip(ALGORITHMS, learned, strict=True))
-    rows = table(found)
+    learned_by_algo = dict(zip(ALGORITHMS, learned, strict=True))
+    rows = table(learned_by_algo)
     files = [write_csv(setting.out / "layers.csv", HEAD, rows)]
     for layer in range(len(LAYERS)):
-        sheets = {algo: atoms(found[algo].end, layer) for algo in ALGORITHMS}
+        sheets = {algo: atoms(learned_by_algo[algo].end, layer) for algo in ALGORITHMS}
         numbers = (
             (algo, number, float(weight), *(f"{p:.4g}" for p in picture))
             for algo, sheet in sheets.items()
@@ -114,7 +115,7 @@ def read_images(path: Path) -> Images:
     Raises
     ------
     MissingInputError
-        If there is no such file.
+        If the file is missing.
     CorpusError
         If it is none of that format, or cut off.
     """
@@ -156,7 +157,7 @@ def read_images(path: Path) -> Images:
 
 def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) -> DictionaryTask:
     """Return the task of one sampler, its options resolved."""
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "preset": "dlda-2017",
         "algo": algo,
         "layers": LAYERS,
@@ -165,14 +166,14 @@ def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) 
         "seed": setting.seed,
     }
     if setting.quick:
-        given["minibatch"] = QUICK_MINIBATCH
+        settings["minibatch"] = QUICK_MINIBATCH
     facts = Facts(len(images), pixels, images.tokens, 0, lambda size, seed: pixels)
-    options, _ = resolve(given, facts)
+    options, _ = resolve(settings, facts)
     return DictionaryTask(options, images, pixels, max(1, setting.threads // len(ALGORITHMS)))
 
 
 def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
-    """Train for one epoch; ``share`` is told the share of it that is done."""
+    """Train for one epoch; ``share`` is called with the share of it that is done."""
     stream = Epochs.of(work.options, work.images, np.arange(len(work.images)))
     corpus = CorpusFacts(work.pixels, work.images.tokens)
     chain = begin(work.options, stream, corpus, RunOn(work.threads)).chain
@@ -202,10 +203,10 @@ def topics(parts: Draw, layer: int) -> Doubles:
 
 def projected(parts: Draw, layer: int) -> Doubles:
     """Return a layer's topics over pixels, (V, K_l): Phi1 Phi2 ... (Cong et al. 2017, section 2)."""
-    found = topics(parts, 0)
+    projection = topics(parts, 0)
     for above in range(1, layer + 1):
-        found = found @ topics(parts, above)
-    return found
+        projection = projection @ topics(parts, above)
+    return projection
 
 
 def spread(phi: Doubles) -> float:
@@ -240,9 +241,9 @@ HEAD = ("layer", "topics", "sampler", "spread", "cosine", "seconds")
 START = "at first"
 
 
-def table(found: dict[str, Learned]) -> list[tuple[Any, ...]]:
+def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
     """Return spread and cosine of each layer, at the common start and after each sampler's epoch."""
-    first = Learned(found["tlasgr"].start, found["tlasgr"].start, 0.0)
+    first = Learned(by_algo["tlasgr"].start, by_algo["tlasgr"].start, 0.0)
     return [
         (
             layer + 1,
@@ -253,28 +254,28 @@ def table(found: dict[str, Learned]) -> list[tuple[Any, ...]]:
             learned.seconds,
         )
         for layer, k in enumerate(LAYERS)
-        for name, learned in {START: first, **found}.items()
+        for name, learned in {START: first, **by_algo}.items()
     ]
 
 
 def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[str]:
     """Return sentences on which of the two samplers has learned more in the upper layers."""
-    found = []
+    text = []
     if setting.quick:
-        found.append("a few images: only that it works can be seen from this.")
+        text.append("a few images: only that it works can be seen from this.")
     numbers = {(layer, name): (wide, alike) for layer, _, name, wide, alike, _ in rows}
     for layer in range(2, len(LAYERS) + 1):
         fixed, adaptive = (numbers[layer, algo] for algo in ALGORITHMS)
         verdict = "as" if all(a < f for a, f in zip(adaptive, fixed, strict=True)) else "NOT as"
-        found.append(
+        text.append(
             f"layer {layer}, TLASGR against TLFSGR: spread {adaptive[0]:.2f} to {fixed[0]:.2f}, "
             f"cosine {adaptive[1]:.2f} to {fixed[1]:.2f}, {verdict} in the paper's figure."
         )
-    return found
+    return text
 
 
 def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batches: int) -> Path:
-    """Draw the pictures of a layer, one sampler beside the other."""
+    """Draw the pictures of a layer, the samplers next to each other."""
     k = LAYERS[layer]
     across = ACROSS[k]
     down = k // across

@@ -35,7 +35,7 @@ class ExperimentSetting(NamedTuple):
     seeds : int
         Repetitions, with seeds ``seed``, ``seed + 1``, ...
     rows : tuple of str
-        Patterns of the rows that are wanted, all where empty.
+        Patterns of the rows to run; all rows if empty.
     seconds : float or None
         Training time after which a row ends.
     """
@@ -58,11 +58,11 @@ class Report(NamedTuple):
     head : tuple of str
         Columns of the table.
     rows : list of tuple
-        Numbers, text, or None where there is nothing to say.
+        Numbers, text, or None for a missing value.
     found : list of str
         In sentences.
     files : list of Path
-        What was written.
+        Paths of the files written.
     """
 
     head: tuple[str, ...]
@@ -72,12 +72,12 @@ class Report(NamedTuple):
 
 
 class ExperimentListener(Protocol):
-    """The one that is told how far an experiment is: the screen of ``sgmc reproduce``."""
+    """Listener to the progress of an experiment: the screen of ``sgmc reproduce``."""
 
     def note(self, line: str) -> None:
         """Show a line."""
 
-    def counting(self, what: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
+    def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
         """Return a context with a function to call with how many of ``total`` are done."""
 
 
@@ -106,7 +106,7 @@ def make_folder(path: Path, *, force: bool) -> None:
 
 
 def require_scipy(name: str) -> None:
-    """Raise `UsageError` if SciPy is not installed, whose distribution functions an experiment needs.
+    """Raise `UsageError` if SciPy is not installed; an experiment needs its distribution functions.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def require_scipy(name: str) -> None:
 
 
 def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
-    """Return the names that match any pattern, in their order; all where there is no pattern.
+    """Return the names that match any pattern, in their order; all without a pattern.
 
     Raises
     ------

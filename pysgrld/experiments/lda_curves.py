@@ -8,7 +8,7 @@ from pysgrld.experiments.corpora import read_parts, read_split
 from pysgrld.experiments.curves import Length, TrainingRow, run_rows
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
 
-#: Share of a test document's tokens that is observed, where test documents are files of their own.
+#: Share of a test document's tokens that is observed, if test documents are files of their own.
 OBSERVED = 0.9
 
 # ---- Patterson and Teh (2013), Figure 2 (a)
@@ -95,12 +95,12 @@ WIKIPEDIA = (
 def sgrld_wikipedia(
     setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
 ) -> Report:
-    """Rerun the online topic models of Wikipedia, and all samplers beside them.
+    """Rerun the online topic models of Wikipedia, and all samplers for comparison.
 
-    The paper chose priors, steps and sweeps of each algorithm by a grid over its test set and does not
-    say which; here nothing is chosen by the test documents. SGRLD has the constants of the authors'
-    released code, the variational algorithms those of Hoffman's (minibatches of 50, alpha = eta = 1/K).
-    The second panel has sgmc's defaults for every sampler and baseline.
+    The paper chose priors, steps and sweeps of each algorithm by a grid over its test set and does
+    not list them; here nothing is chosen by the test documents. SGRLD has the constants of the
+    authors' released code, the variational algorithms those of Hoffman's (minibatches of 50, alpha
+    = eta = 1/K). The second panel has sgmc's defaults for every sampler and baseline.
     """
     data = read_parts(corpus, OBSERVED, setting, listener)
     title = f"{corpus.name}: held-out perplexity, 50 topics"
@@ -109,22 +109,22 @@ def sgrld_wikipedia(
 
 def say_orders(scores: dict[str, float]) -> list[str]:
     """Return sentences on whether the order is the paper's, and which row is best at sgmc's defaults."""
-    found = []
+    text = []
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):
         order = sorted(paper, key=lambda name: scores[name])
         as_claimed = (
             "as the paper has it" if tuple(order) == paper else "the paper: sgrld, hsvg, ovb"
         )
-        found.append(
+        text.append(
             "published settings: "
             + " < ".join(f"{name} {scores[name]:.0f}" for name in order)
             + f" ({as_claimed})"
         )
     ours = sorted((name for name in scores if name not in paper), key=lambda name: scores[name])
     if len(ours) > 1:
-        found.append("defaults: " + " < ".join(f"{name} {scores[name]:.0f}" for name in ours))
-    return found
+        text.append("defaults: " + " < ".join(f"{name} {scores[name]:.0f}" for name in ours))
+    return text
 
 
 # ---- Baker, Fearnhead, Fox and Nemeth (2018), Figure 3 (a)
@@ -158,7 +158,7 @@ SCIR = (
 
 
 def scir_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Rerun SCIR beside SGRLD on Wikipedia.
+    """Rerun SCIR and SGRLD on Wikipedia.
 
     The released code gives the two samplers different priors: SCIR eta = 1, alpha = 0.005, SGRLD eta =
     0.0001, alpha = 0.01. Both are shown as published and, in the second panel, with one prior. Collapsed
@@ -172,21 +172,21 @@ def scir_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 def say_scir(scores: dict[str, float]) -> list[str]:
     """Return sentences on which sampler is lower, with the published priors and with one."""
-    found = []
+    text = []
     for a, b, how in (
         ("scir-2018", "sgrld-2018", "as published"),
         ("scir", "sgrld", "with one prior"),
     ):
         if a in scores and b in scores:
             ahead = "lower" if scores[a] < scores[b] else "not lower"
-            found.append(f"{how} SCIR is {ahead}: {scores[a]:.0f} against {scores[b]:.0f} of SGRLD")
-    return found
+            text.append(f"{how} SCIR is {ahead}: {scores[a]:.0f} against {scores[b]:.0f} of SGRLD")
+    return text
 
 
 # ---- Hsieh, Kavis, Rolland and Cevher (2018), Figure 1 (b)
 
 _SMLD = {"preset": "smld-2018", "burn-in": 0, "sample-every": 10}
-#: Steps of the approximation: about where it neither stands still nor shakes.
+#: Steps of the approximation, in the range in which it neither stops nor oscillates.
 APPROXIMATE_STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)
 SMLD = (
     TrainingRow("sgrld", {"algo": "sgrld", **_SMLD}),
@@ -201,12 +201,13 @@ SMLD = (
 
 
 def smld_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Rerun mirrored Langevin beside SGRLD on Wikipedia.
+    """Rerun mirrored Langevin and SGRLD on Wikipedia.
 
-    100,000 documents in minibatches of 50 under the settings of SGRLD's released code. The paper runs
-    "SMLD-approximate" alone, as exp(y) would overflow, with the five best steps of a grid that it does
-    not name; it says "exactly the same setting" of SGRLD. With logarithms nothing overflows, so exact
-    SMLD is shown too. Where the paper takes phi from is not said: docs/internals/reproductions.md.
+    100,000 documents in minibatches of 50 under the settings of SGRLD's released code. The paper
+    runs "SMLD-approximate" alone, as exp(y) would overflow, with the five best steps of a grid that
+    it does not name; it claims "exactly the same setting" as SGRLD. With logarithms nothing
+    overflows, so exact SMLD is shown too. The paper does not state its phi:
+    docs/internals/reproductions.md.
     """
     data = read_parts(corpus, OBSERVED, setting, listener)
     length = Length(iterations=30 if setting.quick else 2000)
@@ -215,13 +216,13 @@ def smld_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 
 def say_smld(scores: dict[str, float]) -> list[str]:
-    """Return sentences on whether the approximation is below SGRLD, and where exact SMLD ends."""
+    """Return sentences on whether the approximation is below SGRLD, and on the end of exact SMLD."""
     approximate = {n: v for n, v in scores.items() if n.startswith("smld-approx")}
-    found = []
+    text = []
     if "sgrld" in scores and approximate:
         best = min(approximate, key=lambda name: approximate[name])
         below = "below" if approximate[best] < scores["sgrld"] else "not below"
-        found.append(f"{best} at {approximate[best]:.0f} is {below} SGRLD at {scores['sgrld']:.0f}")
+        text.append(f"{best} at {approximate[best]:.0f} is {below} SGRLD at {scores['sgrld']:.0f}")
     if "smld" in scores and "sgrld" in scores:
-        found.append(f"exact SMLD ends at {scores['smld']:.0f}")
-    return found
+        text.append(f"exact SMLD ends at {scores['smld']:.0f}")
+    return text

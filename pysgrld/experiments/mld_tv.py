@@ -1,14 +1,15 @@
 """Section 5.1 and appendix H.1 of the paper on mirrored Langevin (Hsieh et al. 2018).
 
-Eleven categories, counts 10,000, 10, 10 and eight times 0, prior .1, all observations in every step.
-Each iteration's law is that of many independent trials; its total variation distance to the posterior
-is taken by bins of one category's probability; where categories have the same counts, the mean of their
-distances is shown. Not stated in the paper, so ours: trials start at equal probabilities (SGRLD's g at
-1/11 each); for categories with counts 100 bins of equal width between the quantiles 1e-4 and 1 - 1e-4
-and two for the rest; for those without, 100 bins of equal probability. Trials are 20,000 for each seed,
-of 2,000,000 in the paper: 100 seeds are as many.
+Eleven categories, counts 10,000, 10, 10 and eight times 0, prior .1, all observations in every
+step. Each iteration's law is that of many independent trials; its total variation distance to the
+posterior is taken by bins of one category's probability. For categories with the same counts, the
+mean of their distances is shown. The paper does not state the following choices, so they are ours:
+trials start at equal probabilities (SGRLD's g at 1/11 each); for categories with counts 100 bins of
+equal width between the quantiles 1e-4 and 1 - 1e-4 and two for the rest; for categories without
+counts, 100 bins of equal probability. Trials are 20,000 for each seed, of 2,000,000 in the paper:
+100 seeds give the same number.
 
-The samplers are those of topics, a trial being a topic.
+The samplers also move topics; a trial is a topic.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ ITERATIONS, QUICK_ITERATIONS = 20_000, 300
 #: Steps h. Mirrored Langevin is stable below 4 / 10,021.
 STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
-#: How many steps of each are shown, those that end nearest.
+#: Number of steps shown of each, the nearest at the end first.
 SHOWN = 3
 
 
@@ -76,15 +77,18 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     ]
     listener.note(f"{trials * setting.seeds:,} trials, {iterations:,} iterations, 8 rows")
     with listener.counting("iterations, in percent", 100) as tell:
-        found = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+        results = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     curves: dict[tuple[str, float], Doubles] = {}
     for algo, steps in STEPS.items():
         for h in steps:
             histograms = [
-                f for t, f in zip(tasks, found, strict=True) if (t.algo, t.h) == (algo, h)
+                f for t, f in zip(tasks, results, strict=True) if (t.algo, t.h) == (algo, h)
             ]
             curves[algo, h] = variation(np.sum(histograms, axis=0))
-    at, each = marks(iterations), [floor(m, trials * setting.seeds) for m in masses()]
+    compared, category_floors = (
+        marks(iterations),
+        [floor(m, trials * setting.seeds) for m in masses()],
+    )
     files = [
         write_csv(
             setting.out / "tv.csv",
@@ -92,25 +96,25 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
             [
                 (LABELS[a], h, int(t), *map(float, tv))
                 for (a, h), curve in curves.items()
-                for t, tv in zip(at, curve, strict=True)
+                for t, tv in zip(compared, curve, strict=True)
             ],
         )
     ]
-    floors = [each[alike[0]] for alike in ALIKE.values()]
+    floors = [category_floors[alike[0]] for alike in ALIKE.values()]
     curves = {row: by_kind(curve) for row, curve in curves.items()}
     rows: list[tuple[Any, ...]] = [("exact", None, *floors)]  # the distances at the end
     rows += [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
     files.append(write_csv(setting.out / "steps.csv", HEAD, rows))
     if setting.pictures:
-        files.append(draw(setting.out / "tv.png", curves, at, floors, quick=setting.quick))
-    return Report(HEAD, rows, sentences(curves, floors, at, quick=setting.quick), files)
+        files.append(draw(setting.out / "tv.png", curves, compared, floors, quick=setting.quick))
+    return Report(HEAD, rows, sentences(curves, floors, compared, quick=setting.quick), files)
 
 
-# ---- what is run
+# ---- work
 
 
 def marks(iterations: int) -> Int64s:
-    """Return the iterations whose law is compared, evenly on a logarithmic scale."""
+    """Return the iterations to compare, evenly on a logarithmic scale."""
     return np.unique(np.geomspace(1, iterations, 60).round().astype(np.int64))
 
 
@@ -118,14 +122,14 @@ def bins() -> list[Doubles]:
     """Return the log probabilities that separate the bins, for each category."""
     from scipy.special import betaincinv
 
-    found = []
+    edges = []
     for count, shapes in zip(COUNTS, SHAPES, strict=True):
         if count:
             low, high = betaincinv(*shapes, [1e-4, 1 - 1e-4])
-            found.append(np.log(np.linspace(low, high, 101)))
+            edges.append(np.log(np.linspace(low, high, 101)))
         else:
-            found.append(np.log(betaincinv(*shapes, np.arange(1, 100) / 100)))
-    return found
+            edges.append(np.log(betaincinv(*shapes, np.arange(1, 100) / 100)))
+    return edges
 
 
 def masses() -> list[Doubles]:
@@ -139,7 +143,7 @@ def masses() -> list[Doubles]:
 
 
 def floor(mass: Doubles, trials: int) -> float:
-    """Return the mean distance of so many exact draws to the posterior, in bins of these masses."""
+    """Return the mean distance of ``trials`` exact draws to the posterior, in bins of these masses."""
     return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
 
 
@@ -151,41 +155,41 @@ def work(task: TrialsTask, share: Callable[[float], None]) -> Int64s:
 
 
 def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], None]) -> Int64s:
-    """Run a task's trials from any start and count those in each bin.
+    """Run a task's trials from any start and count the trials in each bin.
 
     Returns
     -------
     (marks, categories, bins) int64
-        Filled up with zeros where a category has fewer bins.
+        Filled up with zeros if a category has fewer bins.
     """
     chains = Chains(task.algo, rows, np.full(len(COUNTS), ALPHA), task.trials)
     width = rows["g"].shape[1]
     counts = np.zeros((len(COUNTS), width), np.int64)
     counts[:, : task.trials] = np.array(COUNTS)[:, None]
     everything = Counts(np.arange(len(COUNTS), dtype=np.int32), counts, 1.0)
-    at, edges = marks(task.iterations), bins()
-    found = np.zeros((len(at), len(COUNTS), max(map(len, edges)) + 1), np.int64)
+    compared, edges = marks(task.iterations), bins()
+    counted = np.zeros((len(compared), len(COUNTS), max(map(len, edges)) + 1), np.int64)
     for t in range(task.iterations):
         if t % 20 == 0:
             share(t / task.iterations)
         chains.step(Key(task.seed, 0, t), everything, task.h)
-        mark = int(np.searchsorted(at, t + 1))
-        if mark < len(at) and at[mark] == t + 1:
+        mark = int(np.searchsorted(compared, t + 1))
+        if mark < len(compared) and compared[mark] == t + 1:
             log_g = chains.log_g()
             log_phi = log_g - log_total(log_g)
             for c in range(len(COUNTS)):
                 bin_of = np.searchsorted(edges[c], log_phi[c])
-                found[mark, c] = np.bincount(bin_of, minlength=found.shape[2])
-    return found
+                counted[mark, c] = np.bincount(bin_of, minlength=counted.shape[2])
+    return counted
 
 
 def variation(counted: Int64s) -> Doubles:
     """Return the total variation distance to the posterior, (marks, categories), of counted trials."""
-    found = np.zeros(counted.shape[:2])
+    distances = np.zeros(counted.shape[:2])
     for i, mass in enumerate(masses()):
         share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
-        found[:, i] = 0.5 * np.abs(share[:, : len(mass)] - mass).sum(axis=1)
-    return found
+        distances[:, i] = 0.5 * np.abs(share[:, : len(mass)] - mass).sum(axis=1)
+    return distances
 
 
 # ---- what came out
@@ -199,47 +203,47 @@ def by_kind(curve: Doubles) -> Doubles:
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return the steps of a sampler: first those that end nearest in kind i of categories."""
-    own = [h for a, h in curves if a == algo]
-    return sorted(own, key=lambda h: curves[algo, h][-1, i])
+    """Return the steps of a sampler, the nearest at the end in kind i of categories first."""
+    of_sampler = [h for a, h in curves if a == algo]
+    return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 
 
 def sentences(
-    curves: dict[tuple[str, float], Doubles], floors: list[float], at: Int64s, *, quick: bool
+    curves: dict[tuple[str, float], Doubles], floors: list[float], compared: Int64s, *, quick: bool
 ) -> list[str]:
-    """Return sentences on where each sampler ends with its best step."""
-    found = []
+    """Return sentences on the end of each sampler with its best step."""
+    text = []
     if quick:
-        found.append("few trials and iterations: only that it works can be seen from this.")
-    for i, what in enumerate(ALIKE):
+        text.append("few trials and iterations: only that it works can be seen from this.")
+    for i, kind in enumerate(ALIKE):
         ends = {a: curves[a, nearest(curves, a, i)[0]][-1, i] for a in STEPS}
         parts = ", ".join(
             f"{LABELS[a]} {ends[a]:.3f} (h = {nearest(curves, a, i)[0]:g})" for a in STEPS
         )
         winner = LABELS[min(ends, key=lambda a: ends[a])]
         verdict = "as the paper says" if winner == "MLD" else "NOT what the paper says"
-        found.append(
-            f"{what}: total variation after {at[-1]:,} iterations, best step: {parts}, exact draws "
-            f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(curves, i, at)}."
+        text.append(
+            f"{kind}: total variation after {compared[-1]:,} iterations, best step: {parts}, exact draws "
+            f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(curves, i, compared)}."
         )
-    return found
+    return text
 
 
-def overtaken(curves: dict[tuple[str, float], Doubles], i: int, at: Int64s) -> str:
+def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
     """Return from which iteration on MLD stays nearer, each at its best step then; empty if never."""
     best = {
         a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
     }
     behind = np.flatnonzero(best["smld"] >= best["sgrld"])
-    if not len(behind) or behind[-1] == len(at) - 1:
+    if not len(behind) or behind[-1] == len(compared) - 1:
         return ""
-    return f", from iteration {at[behind[-1] + 1]:,} on"
+    return f", from iteration {compared[behind[-1] + 1]:,} on"
 
 
 def draw(
     path: Path,
     curves: dict[tuple[str, float], Doubles],
-    at: Int64s,
+    compared: Int64s,
     floors: list[float],
     *,
     quick: bool,
@@ -252,7 +256,7 @@ def draw(
         for algo, colour in zip(STEPS, (COLOURS[2], COLOURS[0]), strict=True):
             for h, style in zip(nearest(curves, algo)[:SHOWN], ("-", "--", ":"), strict=True):
                 axes.plot(
-                    at,
+                    compared,
                     curves[algo, h][:, i],
                     color=colour,
                     ls=style,

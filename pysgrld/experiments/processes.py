@@ -28,7 +28,7 @@ def in_processes(
     costs: Sequence[float],
     processes: int,
     tell: Callable[[int], None],
-    done: Callable[[int, Result], None] = lambda at, result: None,
+    done: Callable[[int, Result], None] = lambda position, result: None,
 ) -> list[Result]:
     """Run ``work(task, share)`` for all tasks, dear ones first; results in the order of the tasks.
 
@@ -37,8 +37,9 @@ def in_processes(
     Parameters
     ----------
     work : callable
-        Of a module, so that another process can import it. It calls ``share`` often, with how much
-        of the task is done, from 0 to 1; that call ends a task that nobody waits for any more.
+        Defined in a module, so that another process can import it. It calls ``share`` often, with
+        the share of the task that is done, from 0 to 1; that call ends a task that is no longer
+        needed.
     tasks : sequence
         Plain values.
     costs : sequence of float
@@ -46,9 +47,9 @@ def in_processes(
     processes : int
         At most.
     tell : callable
-        Told how much of all is done, in percent.
+        Called with the percentage of all tasks that is done.
     done : callable, optional
-        Told of each result as soon as it is there: its task's position, and the result.
+        Called with each result as soon as it is available: its task's position, and the result.
 
     Raises
     ------
@@ -64,21 +65,21 @@ def in_processes(
     executor = ProcessPoolExecutor(
         max(1, min(processes, len(tasks))), context, _start, (shares, stop)
     )
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     try:
         running: dict[Future[Result], int] = {
-            executor.submit(_do, work, at, tasks[at]): at
-            for at in sorted(range(len(tasks)), key=lambda i: -costs[i])
+            executor.submit(_do, work, position, tasks[position]): position
+            for position in sorted(range(len(tasks)), key=lambda i: -costs[i])
         }
         while running:
             ready, _ = wait(running, LOOK, FIRST_COMPLETED)
             if interrupted.is_set():
                 raise KeyboardInterrupt
             for future in ready:
-                at = running.pop(future)
-                found[at] = future.result()
-                shares[at] = 1.0
-                done(at, found[at])
+                position = running.pop(future)
+                results[position] = future.result()
+                shares[position] = 1.0
+                done(position, results[position])
             tell(int(100 * sum(c * s for c, s in zip(costs, shares[:], strict=True)) / sum(costs)))
     except BrokenProcessPool:
         raise MemoryLimitError(
@@ -89,13 +90,13 @@ def in_processes(
         signal.signal(signal.SIGINT, before)  # the next one stops at once
         stop.set()
         executor.shutdown(cancel_futures=True)
-    return [found[at] for at in range(len(tasks))]
+    return [results[position] for position in range(len(tasks))]
 
 
 def _start(shares: Any, stop: Any) -> None:
     global _shared
     _shared = shares, stop
-    # Ctrl-C reaches all processes of a terminal: the first one tells the others
+    # Ctrl-C reaches all processes of a terminal: the first one stops the others
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -108,13 +109,15 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _do(work: Callable[[Task, Callable[[float], None]], Result], at: int, task: Task) -> Result:
+def _do(
+    work: Callable[[Task, Callable[[float], None]], Result], position: int, task: Task
+) -> Result:
     assert _shared is not None
     shares, stop = _shared
 
     def share(part: float) -> None:
         if stop.is_set():
             raise Interrupted("nobody waits for this row any more")
-        shares[at] = part
+        shares[position] = part
 
     return work(task, share)

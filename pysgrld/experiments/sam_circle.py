@@ -1,10 +1,10 @@
 """Section 5.1 of the paper on geodesic Monte Carlo (Liu, Zhu and Song 2016): a circle.
 
-The energy is -log(exp(5 m1'x) + 2 exp(5 m2'x)), m1 and m2 at 60 degrees to either side of the x axis;
-gradients are exact but for normal noise of variance 1000 in each of their two components. The paper names
-neither step nor friction: ours are eps = .005 and C = 5, so that noise which nobody accounts for heats
-chains to 1 + 1000 eps / (2 C) = 1.5. They start from exact draws: what is seen is the law that they keep,
-not how long they need to cross from mode to mode.
+The energy is -log(exp(5 m1'x) + 2 exp(5 m2'x)), m1 and m2 at 60 degrees to either side of the x
+axis; gradients are exact but for normal noise of variance 1000 in each of their two components. The
+paper names neither step nor friction: ours are eps = .005 and C = 5, so that unmodelled noise heats
+chains to 1 + 1000 eps / (2 C) = 1.5. They start from exact draws: the figure shows their stationary
+law, not the time that they need to cross from mode to mode.
 
 The thermostat runs twice: with the one dimension that a circle has, and with the two of the plane around
 it, which the released code divides by.
@@ -61,7 +61,7 @@ ROWS = {
     "gsgnht": CircleRow("gSGNHT", 0.005, 5.0, algo="gsgnht"),
     "gsgnht-released": CircleRow("gSGNHT as released", 0.005, 5.0, algo="released"),
 }
-#: Rows whose density is drawn.
+#: Rows with a drawn density.
 SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 
@@ -88,8 +88,8 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
-    found = dict(zip(ROWS, outcomes, strict=True))
-    rows = [  # beside what is found, the distance of a law that has the temperature that was found
+    by_row = dict(zip(ROWS, outcomes, strict=True))
+    rows = [  # next to the measured distance, the distance of a law at the measured temperature
         (
             name,
             None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
@@ -99,7 +99,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
             None if math.isnan(o.temperature) else variation(masses(o.temperature)),
             o.friction if ROWS[name].algo in ("gsgnht", "released") else None,
         )
-        for name, o in found.items()
+        for name, o in by_row.items()
     ]
     edges = np.linspace(-180, 180, BINS + 1)
     files = [
@@ -111,28 +111,28 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
                 map(float, edges[:-1]),
                 map(float, edges[1:]),
                 map(float, masses()),
-                *(list(map(float, share(o))) for o in found.values()),
+                *(list(map(float, share(o))) for o in by_row.values()),
                 strict=True,
             ),
         ),
     ]
     if setting.pictures:
-        files.append(draw(setting.out / "circle.png", found, quick=setting.quick))
-    return Report(HEAD, rows, sentences(found, quick=setting.quick), files)
+        files.append(draw(setting.out / "circle.png", by_row, quick=setting.quick))
+    return Report(HEAD, rows, sentences(by_row, quick=setting.quick), files)
 
 
-# ---- what is run
+# ---- work
 
 
 def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
     """Run one row, and count its angles."""
     row = ROWS[task.row]
     chains = QUICK_CHAINS if task.quick else CHAINS
-    burn_in, kept = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
+    burn_in, n_draws = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
     start = TARGET.draw(chains, seed=task.seed)
     exact = row.algo == "gmc"  # its iterations are longer
     if task.row == "exact":
-        x = TARGET.draw(chains * kept, seed=task.seed + 1)
+        x = TARGET.draw(chains * n_draws, seed=task.seed + 1)
         draws = SphereDraws(x[:, None], *(np.full(1, math.nan),) * 4)
     elif row.algo == "released":
         gradients = Gradients(TARGET, start, None, row.noise, row.estimate, task.seed)
@@ -140,7 +140,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
         moved.degrees = 2  # coordinates of the plane, not of the circle
-        draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), kept, burn_in, THIN, share)
+        draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), n_draws, burn_in, THIN, share)
     else:
         draws = sample(
             TARGET,
@@ -151,7 +151,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
             gradient_noise=row.noise,
             noise_estimate=row.estimate,
             leaps=5,
-            samples=kept,
+            samples=n_draws,
             burn_in=0 if exact else burn_in,
             thin=1 if exact else THIN,
             seed=task.seed,
@@ -190,55 +190,57 @@ def variation(p: Doubles) -> float:
 HEAD = ("sampler", "step", "C", "variation", "temperature", "variation-at-it", "friction")
 
 
-def sentences(found: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
+def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
     """Return the distances and temperatures of the samplers that know of noise, and of the others."""
-    far = {name: variation(share(o)) for name, o in found.items()}
-    hot = {name: o.temperature for name, o in found.items()}
-    said = []
+    far = {name: variation(share(o)) for name, o in by_row.items()}
+    hot = {name: o.temperature for name, o in by_row.items()}
+    text = []
     if quick:
-        said.append("few chains and iterations: only that it works can be seen from this.")
+        text.append("few chains and iterations: only that it works can be seen from this.")
     verdict = "as the paper says" if far["sggmc"] < 0.02 else "NOT what the paper says"
-    said.append(
+    text.append(
         f"noise known: total variation {far['sggmc']:.3f} (exact draws {far['exact']:.3f}), temperature "
         f"{hot['sggmc']:.2f}: {verdict}. Ignored, the same noise gives {far['sggmc-ignored']:.3f} and "
         f"{hot['sggmc-ignored']:.2f}."
     )
-    said.append(
+    text.append(
         f"thermostat by the dimension of the circle: temperature {hot['gsgnht']:.2f}, total variation "
         f"{far['gsgnht']:.3f}; by that of the plane, as released: {hot['gsgnht-released']:.2f} and "
         f"{far['gsgnht-released']:.3f}, a factor of d / (d - 1) = 2."
     )
-    return said
+    return text
 
 
-def draw(path: Path, found: dict[str, CircleOutcome], *, quick: bool) -> Path:
+def draw(path: Path, by_row: dict[str, CircleOutcome], *, quick: bool) -> Path:
     """Draw a hundred points on the circle, and densities in the angle."""
     colours = dict(zip(SHOWN, (COLOURS[2], COLOURS[0], COLOURS[3], COLOURS[1]), strict=True))
     figure = new_figure(12, 5.2)
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
+    density_axes, right = figure.subplots(1, 2, width_ratios=(1, 1.6))
     degrees = (np.arange(720) + 0.5) / 2 - 180
     angles = np.radians(degrees)
     density = np.exp(TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1)))
     width = 2 * math.pi / BINS
     ring = 1 + density
-    left.plot(np.cos(angles), np.sin(angles), color="#bbbbbb", lw=1)
-    left.plot(ring * np.cos(angles), ring * np.sin(angles), color="black", lw=1.4)
+    density_axes.plot(np.cos(angles), np.sin(angles), color="#bbbbbb", lw=1)
+    density_axes.plot(ring * np.cos(angles), ring * np.sin(angles), color="black", lw=1.4)
     centres = (np.arange(BINS) + 0.5) * width - math.pi
-    height = 1 + share(found["sggmc"]) / width
+    height = 1 + share(by_row["sggmc"]) / width
     for a, h in zip(centres, height, strict=True):
         edge = np.linspace(a - width / 2, a + width / 2, 9)
         rim = np.concatenate([edge, edge[::-1]])
         out = np.concatenate([np.full(9, h), np.ones(9)])
-        left.fill(out * np.cos(rim), out * np.sin(rim), color=colours["sggmc"], alpha=0.35, lw=0)
-    points = np.array(found["sggmc"].first)
-    left.plot(np.cos(points), np.sin(points), "o", ms=4, color=colours["sggmc"], alpha=0.6)
-    left.set(
+        density_axes.fill(
+            out * np.cos(rim), out * np.sin(rim), color=colours["sggmc"], alpha=0.35, lw=0
+        )
+    points = np.array(by_row["sggmc"].first)
+    density_axes.plot(np.cos(points), np.sin(points), "o", ms=4, color=colours["sggmc"], alpha=0.6)
+    density_axes.set(
         aspect="equal", title="SGGMC, noise known: 100 draws;\noutside, all of them and the law"
     )
-    left.set_axis_off()
+    density_axes.set_axis_off()
     right.plot(degrees, density, color="black", lw=1.6, label="the law")
     for name in SHOWN:
-        o = found[name]
+        o = by_row[name]
         label = f"{ROWS[name].label}: temperature {o.temperature:.2f}"
         heights = np.append(share(o), share(o)[-1]) / width
         right.step(

@@ -1,11 +1,12 @@
 """Section 5.2 of the paper on geodesic Monte Carlo (Liu, Zhu and Song 2016): two directions on a circle.
 
-Both have the prior vMF(e1, 20); half of a hundred points are around v1, half around m, the direction of
-v1 + v2, each as vMF(., 20); the sampler is not told which. The paper draws them with v1 and v2 at -7.5
-and 22.5 degrees, and does not give them; here they are quantiles of the normal distribution that is
-nearest, the same for everybody. The posterior is summed on a grid, and angles are compared in ten bins.
+Both have the prior vMF(e1, 20); half of a hundred points are around v1, half around m, the
+direction of v1 + v2, each as vMF(., 20); the sampler does not know the half of a point. The paper
+draws them with v1 and v2 at -7.5 and 22.5 degrees, and does not list them; here they are quantiles
+of the nearest normal distribution, the same in every run. The posterior is summed on a grid, and
+angles are compared in ten bins.
 
-Minibatches are of ten points, as in the paper, with replacement; step and friction, which it does not
+Minibatches have ten points, as in the paper, with replacement; step and friction, which it does not
 name, are ours. Chains start from the prior.
 """
 
@@ -67,10 +68,10 @@ class TwoDirections:
         beyond = np.einsum("cbd,cd->cb", x, middle)
         first = 1.0 / (1.0 + np.exp(KAPPA * (beyond - np.einsum("cbd,cd->cb", x, v[:, 0]))))
         shared = (x - beyond[..., None] * middle[:, None]) * ((1 - first) / length)[..., None]
-        own = np.stack([first[..., None] * x + shared, shared], axis=2)
-        found = -KAPPA * self.observations * own
-        found[..., 0] -= KAPPA
-        return np.asarray(found)
+        terms = np.stack([first[..., None] * x + shared, shared], axis=2)
+        gradients = -KAPPA * self.observations * terms
+        gradients[..., 0] -= KAPPA
+        return np.asarray(gradients)
 
     def _middle(self, v: Doubles) -> tuple[Doubles, Doubles]:
         """Return the direction of the sum of both vectors, and its length."""
@@ -141,17 +142,20 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     ]
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = in_processes(work, tasks, costs, setting.threads, tell)
-    found = dict(zip(ROWS, outcomes, strict=True))
-    laws = {"exact": exact()} | {name: o.mass for name, o in found.items()}
-    rows = table(found, laws)
+    by_row = dict(zip(ROWS, outcomes, strict=True))
+    laws = {"exact": exact()} | {name: o.mass for name, o in by_row.items()}
+    rows = table(by_row, laws)
     files = [
         write_csv(setting.out / "rows.csv", HEAD, rows),
         write_csv(
             setting.out / "densities.csv",
             ("angle", *(f"{name}_v{i + 1}" for name in laws for i in (0, 1))),
             [
-                (float(a), *(float(m.sum(axis=1 - i)[at]) for m in laws.values() for i in (0, 1)))
-                for at, a in enumerate(ANGLES)
+                (
+                    float(a),
+                    *(float(m.sum(axis=1 - i)[index]) for m in laws.values() for i in (0, 1)),
+                )
+                for index, a in enumerate(ANGLES)
             ],
         ),
     ]
@@ -196,14 +200,14 @@ def moments(mass: Doubles) -> tuple[float, float, float]:
     return first, second, float(away[0] @ mass @ away[1]) / (first * second)
 
 
-# ---- what is run
+# ---- work
 
 
 def work(task: PosteriorTask, share: Callable[[float], None]) -> PosteriorOutcome:
     """Run one row."""
     row = ROWS[task.row]
     chains = QUICK_CHAINS if task.quick else CHAINS
-    kept = QUICK_KEPT if task.quick else row.iterations // THIN
+    n_draws = QUICK_KEPT if task.quick else row.iterations // THIN
     burn_in = 0 if task.quick else row.burn_in
     prior = VonMisesFisher([1.0, 0.0], KAPPA).draw(2 * chains, seed=task.seed)
     draws = sample(
@@ -214,7 +218,7 @@ def work(task: PosteriorTask, share: Callable[[float], None]) -> PosteriorOutcom
         friction=row.friction,
         minibatch=row.minibatch,
         noise_estimate=row.estimate,
-        samples=kept,
+        samples=n_draws,
         burn_in=burn_in,
         thin=THIN,
         seed=task.seed,
@@ -227,7 +231,7 @@ def work(task: PosteriorTask, share: Callable[[float], None]) -> PosteriorOutcom
     return PosteriorOutcome(
         mass / mass.sum(),
         float(draws.temperature.mean()),
-        float(draws.clipped.mean()) / (burn_in + kept * THIN),
+        float(draws.clipped.mean()) / (burn_in + n_draws * THIN),
         float(draws.accepted.mean()),
     )
 
@@ -249,13 +253,13 @@ HEAD = (
 
 
 def variation(mass: Doubles, law: Doubles, axis: int) -> float:
-    """Return the total variation distance of one angle, in bins that are of like mass under the law."""
-    own, exactly = (m.sum(axis=1 - axis) for m in (mass, law))
+    """Return the total variation distance of one angle, in bins of equal mass under the law."""
+    marginal, exactly = (m.sum(axis=1 - axis) for m in (mass, law))
     bins = np.floor((np.cumsum(exactly) - exactly / 2) * BINS).astype(int)
-    return 0.5 * float(np.abs(np.bincount(bins, own - exactly)).sum())
+    return 0.5 * float(np.abs(np.bincount(bins, marginal - exactly)).sum())
 
 
-def table(found: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[tuple[Any, ...]]:
+def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[tuple[Any, ...]]:
     """Return a line for each row, that of the law first."""
     lines: list[tuple[Any, ...]] = []
     for name, mass in laws.items():
@@ -263,7 +267,7 @@ def table(found: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[
         if name == "exact":
             lines.append((name, None, None, *far, *moments(mass), None, None))
             continue
-        row, o = ROWS[name], found[name]
+        row, o = ROWS[name], by_row[name]
         friction = None if math.isnan(row.friction) else f"{row.friction:g}"
         warm = None if row.algo == "gmc" else o.temperature
         clipped = o.clipped if row.estimate else None
@@ -273,23 +277,24 @@ def table(found: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[
 
 def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
     """Return sentences on how far minibatches are from the law, with the noise estimated and ignored."""
-    by = {row[0]: row for row in rows}
-    said = []
+    cells = {row[0]: row for row in rows}
+    text = []
     if quick:
-        said.append("few chains and iterations: only that it works can be seen from this.")
-    far = {name: max(row[3:5]) for name, row in by.items()}
+        text.append("few chains and iterations: only that it works can be seen from this.")
+    far = {name: max(row[3:5]) for name, row in cells.items()}
     verdict = "as the paper says" if far["sggmc"] < 0.02 else "NOT what the paper says"
-    said.append(
+    text.append(
         f"minibatches of {MINIBATCH}, noise by empirical Fisher information: total variation of v1 and "
         f"v2 at most {far['sggmc']:.3f}, GMC with all points {far['gmc']:.3f}: {verdict}."
     )
-    said.append(
-        f"steps of .005: {far['sggmc-long']:.3f} with the estimate, where {by['sggmc-long'][9]:.0%} of "
-        f"the steps have more noise than may be added; {far['sggmc-ignored']:.3f} with noise ignored; "
-        f"{far['gsgnht']:.3f} by the thermostat, at a temperature of {by['gsgnht'][8]:.2f}: the noise "
+    text.append(
+        f"steps of .005: {far['sggmc-long']:.3f} with the estimate, where "
+        f"{cells['sggmc-long'][9]:.0%} of the steps have more noise than may be added; "
+        f"{far['sggmc-ignored']:.3f} with noise ignored; "
+        f"{far['gsgnht']:.3f} by the thermostat, at a temperature of {cells['gsgnht'][8]:.2f}: the noise "
         "differs between directions, and friction does not."
     )
-    return said
+    return text
 
 
 def draw(path: Path, laws: dict[str, Doubles], *, quick: bool) -> Path:
@@ -310,8 +315,8 @@ def draw(path: Path, laws: dict[str, Doubles], *, quick: bool) -> Path:
         law = joint["exact"].sum(axis=1 - i) / width
         axes.fill_between(angles, law, color="#cccccc", lw=0, label="the posterior")
         for name, (label, colour, style) in styles.items():
-            own = joint[name].sum(axis=1 - i) / width
-            axes.plot(angles, own, style, color=colour, lw=1.8, label=label)
+            marginal = joint[name].sum(axis=1 - i) / width
+            axes.plot(angles, marginal, style, color=colour, lw=1.8, label=label)
         axes.set(
             xlim=((-25, 25), (-45, 45))[i],
             ylim=(0, 1.45 * law.max()),

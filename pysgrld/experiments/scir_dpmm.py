@@ -1,14 +1,14 @@
 """Dirichlet-process mixture of web users (Baker, Fearnhead, Fox and Nemeth 2018, Figure 3 (b)).
 
-Each iteration sees 1,000 users. The released code gives the two samplers different priors (components:
-0.5 for SCIR, 0.001 for SGRLD) and starts (20 and 30 components), and has two defects. Its components
-move by the users at the *positions* that their users have in the minibatch, so by the first 1,000 of
-the corpus in every iteration; and its SGRLD has a wrong drift of the second stick variable, v for 1 -
-v. All that is shown: as published, with SCIR's prior, with the wrong drift alone, and as released,
-with both. Exact slice Gibbs over all users stands beside them. The paper's score is minus the mean log
-predictive density of a test user under the current components, no samples averaged, their weights
-divided by their sum; the average over samples, what is left of the stick on the prior, is the last
-column.
+Each iteration sees 1,000 users. The released code gives the two samplers different priors
+(components: 0.5 for SCIR, 0.001 for SGRLD) and starts (20 and 30 components), and has two defects.
+Its components move by the users at the *positions* that their users have in the minibatch, so by
+the first 1,000 of the corpus in every iteration; and its SGRLD has a wrong drift of the second
+stick variable, v for 1 - v. The rows show all variants: as published, with SCIR's prior, with the
+wrong drift alone, and as released, with both. Exact slice Gibbs over all users is the reference.
+The paper's score is minus the mean log predictive density of a test user under the current
+components, no samples averaged, their weights divided by their sum. The last column is the average
+over samples, with the rest of the stick on the prior.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class Released(Mixture):
         super().__init__(users, words, row.settings, seed)
         self.row, self.first = row, first
 
-    def _move(self, some: Documents, z: Int32s, scale: float, pace: float) -> None:
-        seen = first(self.first, len(some)) if self.row.positions else some
+    def _move(self, documents: Documents, z: Int32s, scale: float, pace: float) -> None:
+        seen = first(self.first, len(documents)) if self.row.positions else documents
         super()._move(seen, z, scale, pace)
 
     def _shares(self, g: Doubles) -> Doubles:
@@ -159,7 +159,7 @@ HEAD = ("row", "score", "averaged", "components", "concentration", "seconds", "s
 
 def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Sample all rows; write ``rows.csv``, ``curves.csv`` and ``curves.png``."""
-    wanted = matching(list(ROWS), setting.rows)
+    names = matching(list(ROWS), setting.rows)
     train, test, words = read_unsplit_parts(corpus, setting, listener)
     iterations, minibatch = ITERATIONS, min(MINIBATCH, len(train))
     if setting.quick:
@@ -169,100 +169,102 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
     tasks = [
         MixtureTask(name, ROWS[name], seed, iterations, minibatch, train, test, words)
         for seed in seeds
-        for name in wanted
+        for name in names
     ]
     listener.note(f"{len(train):,} users to train on, {len(test):,} to score; {len(tasks)} rows")
     costs = [len(train) / minibatch if t.row.settings.algo == "gibbs" else 4.0 for t in tasks]
     with listener.counting("rows", 100) as tell:
-        found = in_processes(work, tasks, costs, setting.threads, tell)
-    shown = lines(wanted, found)
+        outcomes = in_processes(work, tasks, costs, setting.threads, tell)
+    shown = lines(names, outcomes)
     files = [
         write_csv(setting.out / "rows.csv", HEAD, shown),
         write_csv(
             setting.out / "curves.csv",
             ("row", "seed", *Look._fields),
-            [(f.name, f.seed, *look) for f in found for look in f.looks],
+            [(f.name, f.seed, *look) for f in outcomes for look in f.looks],
         ),
     ]
     if setting.pictures:
-        files.append(draw(setting.out / "curves.png", wanted, found))
+        files.append(draw(setting.out / "curves.png", names, outcomes))
     sentences = ["a small cut and few iterations: only that it works can be seen."] * setting.quick
-    return Report(HEAD, shown, sentences + say(shown, found), files)
+    return Report(HEAD, shown, sentences + say(shown, outcomes), files)
 
 
-def lines(wanted: Sequence[str], found: Sequence[Found]) -> list[tuple[Any, ...]]:
-    """Return a line of the table for each row: means over seeds of where they ended."""
-    told: list[tuple[Any, ...]] = []
-    for name in wanted:
-        own = [f for f in found if f.name == name and f.looks and not f.fault]
-        if not own:
-            told.append((name, *(None,) * 5, 0, None))
+def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ...]]:
+    """Return a line of the table for each row: means over seeds of the final values."""
+    table: list[tuple[Any, ...]] = []
+    for name in names:
+        of_row = [f for f in outcomes if f.name == name and f.looks and not f.fault]
+        if not of_row:
+            table.append((name, *(None,) * 5, 0, None))
             continue
-        ends = [f.looks[-1] for f in own]
+        ends = [f.looks[-1] for f in of_row]
         scores = [e.score for e in ends]
-        told.append(
+        table.append(
             (
                 name,
                 statistics.fmean(scores),
-                statistics.fmean(f.averaged for f in own),
+                statistics.fmean(f.averaged for f in of_row),
                 statistics.fmean(e.components for e in ends),
                 statistics.fmean(e.concentration for e in ends),
                 statistics.fmean(e.seconds for e in ends),
-                len(own),
-                statistics.stdev(scores) if len(own) > 1 else None,
+                len(of_row),
+                statistics.stdev(scores) if len(of_row) > 1 else None,
             )
         )
-    return told
+    return table
 
 
-def say(shown: Sequence[tuple[Any, ...]], found: Sequence[Found]) -> list[str]:
+def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[Found]) -> list[str]:
     """Return sentences on whether SCIR is lower, and how many components each row has."""
     line = {row[0]: row for row in shown if row[1] is not None}
-    told = []
+    text = []
     for other in [name for name in ROWS if name not in ("gibbs", "scir")]:
         if "scir" in line and other in line:
             ahead = "lower" if line["scir"][1] < line[other][1] else "not lower"
-            told.append(
+            text.append(
                 f"SCIR is {ahead} than {other}: {line['scir'][1]:.3f} against {line[other][1]:.3f}"
             )
     if len(line) > 1:
-        told.append(
+        text.append(
             "occupied components at the end: "
             + ", ".join(f"{name} {row[3]:.0f}" for name, row in line.items())
         )
-    return told + [f"{f.name}, seed {f.seed}: {f.fault}" for f in found if f.fault]
+    return text + [f"{f.name}, seed {f.seed}: {f.fault}" for f in outcomes if f.fault]
 
 
-def draw(path: Path, wanted: Sequence[str], found: Sequence[Found]) -> Path:
+def draw(path: Path, names: Sequence[str], outcomes: Sequence[Found]) -> Path:
     """Draw score and number of components over iterations."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
     figure = new_figure(11.5, 4.8)
-    left, right = figure.subplots(1, 2)
-    for name, colour in zip(wanted, COLOURS, strict=False):
-        for f in (f for f in found if f.name == name):
+    score_axes, right = figure.subplots(1, 2)
+    for name, colour in zip(names, COLOURS, strict=False):
+        for f in (f for f in outcomes if f.name == name):
             steps = [look.iteration for look in f.looks]
-            left.plot(steps, [look.score for look in f.looks], color=colour, lw=1.0, alpha=0.8)
+            score_axes.plot(
+                steps, [look.score for look in f.looks], color=colour, lw=1.0, alpha=0.8
+            )
             right.plot(
                 steps, [look.components for look in f.looks], color=colour, lw=1.0, alpha=0.8
             )
-    late = [look.score for f in found for look in f.looks[len(f.looks) // 10 :]]
+    late = [look.score for f in outcomes for look in f.looks[len(f.looks) // 10 :]]
     if late:
         low, high = min(late), float(np.quantile(late, 0.98))
-        left.set_ylim(low - 0.05 * (high - low), high + 0.15 * (high - low))
-    left.set_ylabel("minus log predictive density of a test user (lower is better)")
+        score_axes.set_ylim(low - 0.05 * (high - low), high + 0.15 * (high - low))
+    score_axes.set_ylabel("minus log predictive density of a test user (lower is better)")
     right.set_ylabel("occupied components")
     right.set_yscale("log")
     right.yaxis.set_major_locator(FixedLocator([5, 10, 20, 30, 40, 60, 80, 100, 150, 200, 300]))
     right.yaxis.set_minor_locator(NullLocator())
     right.yaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-    for axes in (left, right):
+    for axes in (score_axes, right):
         axes.set_xlabel("iterations")
         show_grid(axes)
     handles = [
         Line2D([], [], color=colour, lw=2.2, label=name)
-        for name, colour in zip(wanted, COLOURS, strict=False)
+        for name, colour in zip(names, COLOURS, strict=False)
     ]
     figure.legend(handles=handles, loc="outside right center", frameon=False)
     figure.suptitle("Dirichlet-process mixture of web users: a line for each seed")

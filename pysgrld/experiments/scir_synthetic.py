@@ -38,12 +38,12 @@ SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
 #: Chains of each row; iterations that are left out, and as many kept, in full and in a quick run.
 CHAINS, KEPT, QUICK_KEPT = 5, 1000, 150
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
-#: Whose draws are shown, and after which minibatches.
+#: Methods with draws in the figure, and the minibatches of these draws.
 COMPONENT, SHOWN_MINIBATCH = 4, 10
 
 
 class Method(NamedTuple):
-    """A sampler, its steps (the paper's epsilon for SGRLD), and those of a quick run."""
+    """A sampler, its steps (the paper's epsilon for SGRLD), and the steps of a quick run."""
 
     label: str
     steps: tuple[float, ...]
@@ -92,23 +92,24 @@ class Distances(NamedTuple):
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     """Run all rows; write ``scores.csv``, ``best.csv``, ``component5.csv`` and ``synthetic.png``."""
     require_scipy("scir-synthetic")
-    kept = QUICK_KEPT if setting.quick else KEPT
+    n_draws = QUICK_KEPT if setting.quick else KEPT
     minibatches = QUICK_MINIBATCHES if setting.quick else MINIBATCHES
     tasks = [
-        DirichletTask(target, method, n, step, kept, setting.seed)
+        DirichletTask(target, method, n, step, n_draws, setting.seed)
         for target in ("sparse", "dense")
         for method, m in METHODS.items()
         for n in minibatches
         for step in (m.quick if setting.quick else m.steps)
     ]
     tasks += [
-        DirichletTask(target, "exact", 0, 0.0, kept, setting.seed) for target in ("sparse", "dense")
+        DirichletTask(target, "exact", 0, 0.0, n_draws, setting.seed)
+        for target in ("sparse", "dense")
     ]
-    listener.note(f"{len(tasks)} rows of {CHAINS} chains, {2 * kept} iterations")
+    listener.note(f"{len(tasks)} rows of {CHAINS} chains, {2 * n_draws} iterations")
     costs = [1.0 + task.minibatch / 100 for task in tasks]
     with listener.counting("rows, in percent", 100) as tell:
-        found = in_processes(work, tasks, costs, setting.threads, tell)
-    scored = dict(zip(tasks, found, strict=True))
+        results = in_processes(work, tasks, costs, setting.threads, tell)
+    scored = dict(zip(tasks, results, strict=True))
     # the step of least mean distance for each target, method and minibatch
     best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
@@ -143,11 +144,11 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     return Report(HEAD, rows, sentences(rows, boxes, quick=setting.quick), files)
 
 
-# ---- what is run
+# ---- work
 
 
 def counts_of(target: str, seed: int) -> Int64s:
-    """Return the observations in each category, (D,); those of the dense target are drawn."""
+    """Return the observations in each category, (D,); the observations of the dense target are drawn."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
@@ -156,16 +157,16 @@ def counts_of(target: str, seed: int) -> Int64s:
 def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
     """Run and score one row."""
     counts = counts_of(task.target, task.seed)
-    kept, a = task.kept, np.asarray(counts + ALPHA, np.float64)
+    n_draws, a = task.kept, np.asarray(counts + ALPHA, np.float64)
     start = a
     if task.target == "sparse":
         start = np.full(D, OBSERVATIONS / D + ALPHA)
     if task.method == "exact":
         log_omega = simplex.sample(
-            counts, alpha=ALPHA, step_size=50.0, samples=kept, chains=CHAINS, seed=task.seed
+            counts, alpha=ALPHA, step_size=50.0, samples=n_draws, chains=CHAINS, seed=task.seed
         ).log_omega
     elif task.method == "sgrld-released":
-        log_omega = released(counts, task.step, task.minibatch, kept, start, task.seed, share)
+        log_omega = released(counts, task.step, task.minibatch, n_draws, start, task.seed, share)
     else:
         h = task.step if task.method == "scir" else task.step / 2
         log_omega = simplex.sample(
@@ -174,8 +175,8 @@ def work(task: DirichletTask, share: Callable[[float], None]) -> Distances:
             algo=task.method,
             step_size=h,
             minibatch=task.minibatch,
-            samples=kept,
-            burn_in=kept,
+            samples=n_draws,
+            burn_in=n_draws,
             chains=CHAINS,
             start=start,
             seed=task.seed,
@@ -190,46 +191,48 @@ def released(
     counts: Int64s,
     eps: float,
     minibatch: int,
-    kept: int,
+    n_draws: int,
     start: Doubles,
     seed: int,
     share: Callable[[float], None],
 ) -> Doubles:
     """Run SGRLD as in the code released with the SCIR paper; log omega, (kept, chains, d).
 
-    Its drift is g (alpha - g + N - omega N.) + 1, where alpha - g + N - omega N. is meant.
+    Its drift is g (alpha - g + N - omega N.) + 1; the correct one is alpha - g + N - omega N.
     """
     g = np.tile(start, (CHAINS, 1))
-    noise, found = Noise(CHAINS, D, seed), np.empty((kept, CHAINS, D))
+    noise, log_omega = Noise(CHAINS, D, seed), np.empty((n_draws, CHAINS, D))
     with np.errstate(all="ignore"):
-        for t in range(2 * kept):
+        for t in range(2 * n_draws):
             if t % 100 == 0:
-                share(t / (2 * kept))
-            some = count_minibatch(counts, minibatch, CHAINS, Key(seed, 0, t))[:, :CHAINS].T
-            natural = ALPHA - g + some * (counts.sum() / minibatch)
+                share(t / (2 * n_draws))
+            minibatch_counts = count_minibatch(counts, minibatch, CHAINS, Key(seed, 0, t))[
+                :, :CHAINS
+            ].T
+            natural = ALPHA - g + minibatch_counts * (counts.sum() / minibatch)
             natural -= g / g.sum(axis=1, keepdims=True) * counts.sum()
             z, _ = noise.at(t)
             g = np.abs(g + eps / 2 * (g * natural + 1.0) + np.sqrt(eps * g) * z)
-            if t >= kept:
-                found[t - kept] = np.log(g) - np.log(g.sum(axis=1, keepdims=True))
-    return found
+            if t >= n_draws:
+                log_omega[t - n_draws] = np.log(g) - np.log(g.sum(axis=1, keepdims=True))
+    return log_omega
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
     """Return the mean of the Kolmogorov-Smirnov distances to uniform of Rosenblatt's d - 1 coordinates.
 
-    ``log_omega`` (draws, d), ``a`` (d,) the shapes of the Dirichlet; 1 where a draw is not finite.
+    ``log_omega`` (draws, d), ``a`` (d,) the shapes of the Dirichlet; 1 if a draw is not finite.
     """
     from scipy.special import betainc
 
     if not np.isfinite(log_omega).all():
         return 1.0
     n, rest = len(log_omega), np.logaddexp.accumulate(log_omega[:, ::-1], axis=1)[:, ::-1]
-    i, found = np.arange(n), []
+    i, distances = np.arange(n), []
     for j in range(len(a) - 1):
         v = np.sort(betainc(a[j], a[j + 1 :].sum(), np.exp(log_omega[:, j] - rest[:, j])))
-        found.append(max(((i + 1) / n - v).max(), (v - i / n).max()))
-    return float(np.mean(found))
+        distances.append(max(((i + 1) / n - v).max(), (v - i / n).max()))
+    return float(np.mean(distances))
 
 
 # ---- what came out
@@ -243,7 +246,7 @@ def table(
     *,
     quick: bool,
 ) -> list[tuple[Any, ...]]:
-    """Return a line for each target, minibatch and method, with the reference where there is one."""
+    """Return a line for each target, minibatch and method, with the reference if one exists."""
     lines: list[tuple[Any, ...]] = []
     for (target, method, n), task in best.items():
         d = scored[task].distances
@@ -265,9 +268,9 @@ def table(
 
 def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool) -> list[str]:
     """Return sentences on the smallest and the largest minibatch, and on the sparse component."""
-    found = []
+    text = []
     if quick:
-        found.append("few iterations and steps: only that it works can be seen from this.")
+        text.append("few iterations and steps: only that it works can be seen from this.")
     for target in ("sparse", "dense"):
         ours = {
             m: [r[4] for r in rows if r[0] == target and r[2] == m] for m in (*METHODS, "exact")
@@ -288,14 +291,14 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
                 if nearer
                 else ("; neither is nearer at every minibatch")
             )
-        found.append(line + ".")
+        text.append(line + ".")
     medians = {m: math.exp(float(np.median(draws))) for m, draws in boxes.items()}
-    found.append(
+    text.append(
         f"median of component 5, sparse, n = {SHOWN_MINIBATCH}: exact {medians['exact']:.0e}, "
         + ", ".join(f"{METHODS[m].label} {medians[m]:.0e}" for m in METHODS)
         + "; near zero the drift of the code as released is +1 where +0.1 is meant."
     )
-    return found
+    return text
 
 
 def draw(
@@ -306,9 +309,9 @@ def draw(
     labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
     figure = new_figure(13, 4.9)
     top = 1.05 * max(0.68, *(r[6] for r in rows))
-    left, *others = figure.subplots(1, 3, width_ratios=(1.05, 1, 1))
+    draws_axes, *distance_axes = figure.subplots(1, 3, width_ratios=(1.05, 1, 1))
     order = list(colours)
-    shown = left.boxplot(
+    shown = draws_axes.boxplot(
         [boxes[m] / math.log(10) for m in order],
         widths=0.6,
         whis=(2.5, 97.5),
@@ -318,19 +321,19 @@ def draw(
     )
     for box, m in zip(shown["boxes"], order, strict=True):
         box.set(facecolor=colours[m], edgecolor=colours[m])
-    left.set_xticks(range(1, 5), ["exact", "SCIR", "SGRLD", "SGRLD\nas released"])
-    left.set(
+    draws_axes.set_xticks(range(1, 5), ["exact", "SCIR", "SGRLD", "SGRLD\nas released"])
+    draws_axes.set(
         ylabel="log10 of the probability",
         xlabel="boxes: half of the draws, lines: 95 %",
         title=f"Sparse: a category without counts,\nminibatches of {SHOWN_MINIBATCH} in 1000",
     )
-    for axes, target in zip(others, ("sparse", "dense"), strict=True):
+    for axes, target in zip(distance_axes, ("sparse", "dense"), strict=True):
         for m in METHODS:
-            own = [r for r in rows if r[0] == target and r[2] == m]
-            x = [r[1] / OBSERVATIONS for r in own]
-            axes.plot(x, [r[4] for r in own], "o-", color=colours[m], lw=2, ms=5, label=labels[m])
+            curve = [r for r in rows if r[0] == target and r[2] == m]
+            x = [r[1] / OBSERVATIONS for r in curve]
+            axes.plot(x, [r[4] for r in curve], "o-", color=colours[m], lw=2, ms=5, label=labels[m])
             axes.fill_between(
-                x, [r[5] for r in own], [r[6] for r in own], color=colours[m], alpha=0.2, lw=0
+                x, [r[5] for r in curve], [r[6] for r in curve], color=colours[m], alpha=0.2, lw=0
             )
         (exact,) = [r[4] for r in rows if r[0] == target and r[2] == "exact"]
         axes.axhline(exact, color="black", lw=1.2, ls="--", label=labels["exact"])
@@ -340,10 +343,10 @@ def draw(
             ylim=(0, top),
             title=f"{target.capitalize()}: distance to the posterior,\nbest step of each",
         )
-    others[0].set_ylabel("mean Kolmogorov-Smirnov distance")
-    for axes in (left, *others):
+    distance_axes[0].set_ylabel("mean Kolmogorov-Smirnov distance")
+    for axes in (draws_axes, *distance_axes):
         show_grid(axes)
-    handles, names = others[0].get_legend_handles_labels()
+    handles, names = distance_axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
     figure.suptitle(
         "Dirichlet posteriors from minibatches"

@@ -1,15 +1,16 @@
 """Figure 1 of the paper on SGRLD (Patterson and Teh 2013): which Langevin sampler mixes best.
 
-Ten categories, counts 90, 5, 5 and seven times 0, prior .1; 110,000 iterations, the first 10,000 left
-out and every 100th of the others kept; effective sample size of the probabilities against the step,
-and traces at the step where it is largest. The estimator is not stated in the paper: here it is
-Geyer's initial monotone sequence on the kept draws, at most as many as are different. All chains
-start at the posterior's mean: from a random start the longest steps in natural coordinates accept
-nothing. Figures are means of ten chains: one that is stuck says little of its sampler.
+Ten categories, counts 90, 5, 5 and seven times 0, prior .1; 110,000 iterations, the first 10,000
+left out and every 100th of the others kept; effective sample size of the probabilities against the
+step, and traces at the step with the largest. The estimator is not stated in the paper: here it is
+Geyer's initial monotone sequence on the kept draws, at most the number of distinct draws. All
+chains start at the posterior's mean: from a random start the longest steps in natural coordinates
+accept nothing. Results are means of ten chains, as a single chain that is stuck is not
+representative of its sampler.
 
-The expanded-mean sampler runs twice, with the Metropolis step as the paper describes and without it,
-because only the second looks like the figure; and what each step does to the law stands beside the
-effective sample size, since draws of a wrong law are easily independent.
+The expanded-mean sampler runs twice, with the Metropolis step as the paper describes and without
+it, because only the second agrees with the paper's figure. The table also has the error of the law
+for each step, since draws of a wrong law are easily independent.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
 #: The paper's epsilon, twice the diffusion time h.
 STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
-#: Iterations left out, and from one kept draw to the next, in full and where it only has to work.
+#: Iterations left out, and from one kept draw to the next, in a full run and in a quick run.
 FULL, QUICK = (10_000, 100), (500, 2)
 KEPT = 1000
 #: Chains of a sampler at each step.
 CHAINS = 10
-#: Categories whose traces are shown: 90 counts, 5, and 0.
+#: Categories with traces in the figure: 90 counts, 5, and 0.
 SHOWN = (0, 1, 3)
 RARE = 1e-6
 
@@ -105,19 +106,19 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
         f"{len(SAMPLERS)} samplers, {len(STEPS)} steps, {burn_in + KEPT * thin:,} iterations"
     )
     with listener.counting("iterations, in percent", 100) as tell:
-        found = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
+        results = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     outcomes = {
         name: [
-            mean([o[0][at] for t, o in zip(tasks, found, strict=True) if t.name == name])
-            for at in range(len(STEPS))
+            mean([o[0][index] for t, o in zip(tasks, results, strict=True) if t.name == name])
+            for index in range(len(STEPS))
         ]
         for name in SAMPLERS
     }
     best = {name: best_step(outcomes[name]) for name in SAMPLERS}
-    traces = {name: o[1][best[name]] for name, o in zip(SAMPLERS, found, strict=False)}
+    traces = {name: o[1][best[name]] for name, o in zip(SAMPLERS, results, strict=False)}
     rows: list[tuple[Any, ...]] = [("exact", None, *exact())]
-    for name, own in outcomes.items():
-        for eps, outcome in zip(STEPS, own, strict=True):
+    for name, of_algo in outcomes.items():
+        for eps, outcome in zip(STEPS, of_algo, strict=True):
             line = (name, eps, *outcome)
             rows.append((*line[:-1], None) if name == "rn-ld" else line)  # which has no g
     files = [
@@ -155,9 +156,9 @@ def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outco
         seed=task.seed,
         progress=share,
     )
-    each = [measure(draws, chain) for chain in range(len(STEPS) * CHAINS)]
-    outcomes = [mean(each[at :: len(STEPS)]) for at in range(len(STEPS))]
-    return outcomes, [draws.log_omega[:, at, list(SHOWN)] for at in range(len(STEPS))]
+    measured = [measure(draws, chain) for chain in range(len(STEPS) * CHAINS)]
+    outcomes = [mean(measured[index :: len(STEPS)]) for index in range(len(STEPS))]
+    return outcomes, [draws.log_omega[:, index, list(SHOWN)] for index in range(len(STEPS))]
 
 
 def measure(draws: simplex.Draws, chain: int) -> Outcome:
@@ -201,8 +202,8 @@ def mean(outcomes: list[Outcome]) -> Outcome:
 
 
 def best_step(outcomes: list[Outcome]) -> int:
-    """Return the position of the step whose mean effective sample size is largest."""
-    return max(range(len(outcomes)), key=lambda at: outcomes[at].ess_mean)
+    """Return the position of the step with the largest mean effective sample size."""
+    return max(range(len(outcomes)), key=lambda index: outcomes[index].ess_mean)
 
 
 # ---- what came out
@@ -232,32 +233,32 @@ def exact() -> Outcome:
 
 def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) -> list[str]:
     """Return sentences on which sampler has the largest effective sample size, and how biased it is."""
-    found = []
+    text = []
     if setting.quick:
-        found.append("few iterations: only that it works can be seen from this.")
-    at = {name: best_step(own) for name, own in outcomes.items()}
-    best = {name: outcomes[name][at[name]] for name in outcomes}
+        text.append("few iterations: only that it works can be seen from this.")
+    best_steps = {name: best_step(of_algo) for name, of_algo in outcomes.items()}
+    best = {name: outcomes[name][best_steps[name]] for name in outcomes}
     adjusted = sorted(
         (n for n in SAMPLERS if SAMPLERS[n].adjusted), key=lambda n: -best[n].ess_mean
     )
     order = ", ".join(
-        f"{SAMPLERS[n].label.split(',')[0]} {best[n].ess_mean:.0f} (epsilon {STEPS[at[n]]:.2g}, "
+        f"{SAMPLERS[n].label.split(',')[0]} {best[n].ess_mean:.0f} (epsilon {STEPS[best_steps[n]]:.2g}, "
         f"accepts {best[n].accepted:.0%})"
         for n in adjusted
     )
     verdict = "as the paper says" if adjusted[0] == "em-rld" else "NOT the paper's order"
-    found.append(f"with a correct accept step the best mean ESS of {KEPT} is {order}: {verdict}.")
+    text.append(f"with a correct accept step the best mean ESS of {KEPT} is {order}: {verdict}.")
     free, truth = best["em-rld-unadjusted"], exact()
     top = max(best, key=lambda n: best[n].ess_mean)
-    found.append(
+    text.append(
         f"without it EM-RLD has ESS {free.ess_mean:.0f} at epsilon "
-        f"{STEPS[at['em-rld-unadjusted']]:.2g}, "
+        f"{STEPS[best_steps['em-rld-unadjusted']]:.2g}, "
         + ("the highest of all" if top == "em-rld-unadjusted" else "not the highest")
         + f", of another law: the seven categories without counts have {free.zeros:.4f} of the mass, "
         f"{free.zeros / truth.zeros:.1f} times the exact {truth.zeros:.4f}, and {free.rare:.0%} of "
         f"their draws are below 1e-6, where {truth.rare:.0%} should be."
     )
-    return found
+    return text
 
 
 def draw(
@@ -272,11 +273,11 @@ def draw(
     rows = figure.subfigures(2, 1, height_ratios=(1.15, 1))
     size, bias = rows[0].subplots(1, 2)
     truth = exact()
-    for (name, own), colour in zip(outcomes.items(), COLOURS, strict=False):
+    for (name, of_algo), colour in zip(outcomes.items(), COLOURS, strict=False):
         label = SAMPLERS[name].label
-        size.plot(STEPS, [o.ess_mean for o in own], "o-", color=colour, lw=2, ms=4, label=label)
-        size.plot(STEPS, [o.ess_median for o in own], color=colour, lw=1.2, ls=":")
-        moving = [(eps, o) for eps, o in zip(STEPS, own, strict=True) if o.ess_mean > 10]
+        size.plot(STEPS, [o.ess_mean for o in of_algo], "o-", color=colour, lw=2, ms=4, label=label)
+        size.plot(STEPS, [o.ess_median for o in of_algo], color=colour, lw=1.2, ls=":")
+        moving = [(eps, o) for eps, o in zip(STEPS, of_algo, strict=True) if o.ess_mean > 10]
         bias.plot(
             [eps for eps, _ in moving], [o.zeros for _, o in moving], "o-", color=colour, lw=2, ms=4
         )

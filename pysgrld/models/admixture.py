@@ -157,7 +157,7 @@ class AdmixtureFitted(BlockFitted):
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the expected share of some documents' tokens that each topic makes, (K,).
 
-        Weights under the mean topics, without the prior's share; None without documents.
+        Weights under the mean topics, without the prior's share, or None without documents.
         """
         training = documents()
         if training is None:

@@ -68,7 +68,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap of stored draws to other texts like these; None without replicates.
+        """Return the bootstrap of stored draws to other texts like these, or None without replicates.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class BlockFitted(Fitted):
 
     @cached_property
     def mean(self) -> Draw | None:
-        """Mean of all posterior samples; None without samples."""
+        """Mean of all posterior samples, or None without samples."""
         samples = self.samples
         if samples == 0:
             return None

@@ -124,10 +124,10 @@ class Fitted(ABC):
     sample_invariants, state_invariants : mapping of str to Invariant
         Invariants of the arrays of a kept sample, and of a checkpoint, by patterns of their names.
     no_mean : str or None
-        The reason why draws cannot be averaged, nor topics be followed from draw to draw; None if
+        The reason why draws cannot be averaged, nor topics be followed from draw to draw, or None if
         they can.
     likeness : Likeness or None
-        Method that matches the topics of different draws; None if they cannot be matched, and
+        Method that matches the topics of different draws, or None if they cannot be matched, and
         `quantities` are compared instead.
     titles : mapping of str to str
         Titles of `quantities` by name; empty if topics are matched.
@@ -141,7 +141,7 @@ class Fitted(ABC):
     depth : int
         Number of layers.
     remedy : str or None
-        The training options that give draws from the posterior; None if no options do.
+        The training options that give draws from the posterior, or None if no options do.
     """
 
     kind: str
@@ -165,7 +165,7 @@ class Fitted(ABC):
 
     @cached_property
     def exact(self) -> ExactPlan | None:
-        """Return the Gibbs refinement that made the draws; None without one, or without a checkpoint."""
+        """Return the Gibbs refinement that made the draws, or None without it or a checkpoint."""
         try:
             plan = plan_in(self.record.arrays)
         except CheckpointError:
@@ -174,7 +174,7 @@ class Fitted(ABC):
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Return the bootstrap of stored draws to other texts like these; None without replicates."""
+        """Return the bootstrap of stored draws to other texts like these, or None without replicates."""
         return None
 
     def like_these(self, step: int, sample: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -212,7 +212,7 @@ class Fitted(ABC):
 
     @property
     def mean(self) -> Draw | None:
-        """Mean of all posterior samples; None without samples."""
+        """Mean of all posterior samples, or None without samples."""
         return None
 
     def mean_sample(self) -> dict[str, Floats]:
@@ -315,8 +315,8 @@ class Fitted(ABC):
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
         """Return the share of the corpus that each topic makes up, (K,).
 
-        The weights of topics without weights of their own come from some training documents; None
-        without documents.
+        The weights of topics without weights of their own come from some training documents. Return
+        None without documents.
         """
 
     @abstractmethod
@@ -326,7 +326,7 @@ class Fitted(ABC):
     # ---- priors
 
     def document_prior(self, layer: int) -> Doubles | None:
-        """Return the Dirichlet parameters of proportions, (K,); None if they have no such prior."""
+        """Return the Dirichlet parameters of proportions, (K,), or None if they have no such prior."""
         del layer
         return None
 
@@ -363,7 +363,7 @@ class Fitted(ABC):
         raise UsageError(f"topics of {self.kind} do not change with time")
 
     def counts(self) -> Int64s | None:
-        """Count the training documents of each component; None if documents have several topics."""
+        """Count the training documents of each component, or None if documents have several topics."""
         return None
 
     def numbers(self) -> dict[str, int]:

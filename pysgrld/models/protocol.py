@@ -119,8 +119,8 @@ class Model(ABC, Generic[R]):
     learns : frozenset of str
         Options of priors that may be learned along with the topics.
     expected_topics : int or None
-        Number of topics that memory, samples on disk and steps are planned for; None: the number of
-        ``--topics``.
+        Number of topics that memory, samples on disk and steps are planned for, or None for the
+        number of ``--topics``.
     adds_up : bool
         Whether the statistics of documents are integers that ranks add up, so that several
         processes may train one chain.
@@ -244,7 +244,7 @@ class Model(ABC, Generic[R]):
     def exact_chains(
         self, options: R, chain: Chain, threads: int, *, start: bool
     ) -> tuple[ExactChain, ...]:
-        """Return the Gibbs-refinement chains that start at the end of a training chain; none by default.
+        """Return the Gibbs-refinement chains that start at the end of a training chain; empty by default.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
 
 
 def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
-    """Return a note on the seed words that are not in the vocabulary; None if all are.
+    """Return a note on the seed words that are not in the vocabulary, or None if all are.
 
     Parameters
     ----------

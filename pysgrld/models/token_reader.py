@@ -36,7 +36,7 @@ def gibbs_readers(topics: int, alpha: float | None) -> Readers:
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet prior per topic of a document; None if draws have one for each.
+        Symmetric Dirichlet prior per topic of a document, or None if draws have one for each.
     """
     return Readers((topics,), core.MAX_COLLECTED, partial(GibbsReader, topics, alpha))
 

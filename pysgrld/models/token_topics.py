@@ -57,9 +57,9 @@ class TokenTopics(DocumentSampler):
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic of a document; None if it is learned, one for each.
+        Symmetric Dirichlet parameter per topic of a document, or None if it is learned, one for each.
     z : (N,) int32 or None
-        Persistent topics of all tokens, -1 before the first visit; None if topics do not persist.
+        Persistent topics of all tokens, -1 before the first visit, or None if topics do not persist.
     token_ptr : (n + 1,) int64 or None
         Position of each document's first token in this array.
     """
@@ -116,7 +116,7 @@ class GibbsDocuments(TokenTopics):
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic; None if it is learned, one for each.
+        Symmetric Dirichlet parameter per topic, or None if it is learned, one for each.
     sweeps, kept : int
         Gibbs sweeps at a visit, and how many of them (the last) are collected.
     rao_blackwell : bool

@@ -81,7 +81,9 @@ class Ascent(Points):
         self.v[:], self.squares[:] = 0.0, 0.0
 
     def aim(self, key: Key, slope: EnergyGradient) -> None:
-        """Set the velocities to minus the gradient, projected; the first step is of one radian."""
+        """Set the velocities to minus the gradient, projected; the length of the first step is
+        one radian.
+        """
         self.rest()
         self.push(key, 0, slope.gradient, 1.0)
         if not self.time[0]:

@@ -42,7 +42,7 @@ _TOGETHER = 4096
 
 
 class Concentration(BlockState[Any]):
-    """A learned eta; what it is moved by differs."""
+    """A learned eta; subclasses differ in the statistics that move it."""
 
     names = ("eta",)
     of_topics = "eta"

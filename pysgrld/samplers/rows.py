@@ -202,7 +202,7 @@ class Rows(FromRows):
         )
 
     def waited(self) -> Doubles | None:
-        """Return the time since each row was last stepped, (V,); None if no row is lazy."""
+        """Return the time since each row was last stepped, (V,), or None if no row is lazy."""
         return None
 
 

@@ -176,7 +176,7 @@ class Sampler:
         Parameters
         ----------
         values : mapping
-            Options by name; None for an option that was not set.
+            Options by name, or None for an option that was not set.
         facts : SamplerFacts
         """
         allowed = {

@@ -54,7 +54,7 @@ class EnergyGradient(NamedTuple):
     gradient : (V, Kp) float64
         Euclidean: the sampler projects it. The sampler may overwrite it.
     noise : (Kp,) float64 or None
-        Estimated variance of a component of the gradient, by minibatch noise; None if it was not
+        Estimated variance of a component of the gradient, by minibatch noise, or None if it was not
         requested.
     """
 
@@ -154,7 +154,7 @@ class BlockState(ABC, Generic[S]):
     names: ClassVar[tuple[str, ...]]
     #: Name of the array with a number for each topic that is not finite if the topic is not.
     of_topics: ClassVar[str]
-    #: The class of the state in the noise-free warm-up; None if it has none.
+    #: The class of the state in the noise-free warm-up, or None if it has none.
     warm_up: ClassVar[type[BlockState[Any]] | None] = None
     #: Names of the arrays of rows that are split over processes; every process has all other arrays
     #: in full.
@@ -318,7 +318,7 @@ class BlockState(ABC, Generic[S]):
         return self.look(key)
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Return the rows that the topics of tokens are drawn by, (R, Kp); None if these are `rows`."""
+        """Return the rows that draw the topics of tokens, (R, Kp), or None if these are `rows`."""
         del words
         return None
 

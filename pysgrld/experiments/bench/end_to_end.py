@@ -22,7 +22,7 @@ from pysgrld.train.begin import begin
 
 
 def bundled_corpus() -> Path | None:
-    """Find the King James Bible of the repository; None where it is not at hand."""
+    """Find the King James Bible of the repository, or None if it is missing."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         path = root / "data" / "docword.bible.txt.gz"
         if path.is_file():
@@ -35,7 +35,8 @@ def timings(
 ) -> Iterator[Timing]:
     """Yield reading, in CPU time, and training on ``source``, if there is one, by the wall's clock.
 
-    Training is by one thread and more, up to ``most``: by default those that this process may have.
+    Training runs with one thread and more, up to ``most``: by default the threads that this process
+    may have.
 
     Documents are written to ``scratch``, and the corpus is read into it.
     """
@@ -84,16 +85,16 @@ def _read(folder: Path, documents: int, repeats: int) -> list[float]:
 def _train(
     corpus: Corpus, algo: str, topics: int, number: int, quick: bool, repeats: int
 ) -> list[float]:
-    """Return the tokens a second of training with so many threads."""
+    """Return the tokens a second of training with a number of threads."""
     everything = np.arange(corpus.documents)
     words = minibatch_words(corpus, everything)
     facts = Facts(corpus.documents, corpus.words, corpus.tokens, 0, words)
-    # the sampler is what is timed: a short warm-up
+    # the benchmark times the sampler: a short warm-up
     resolved = resolve({"algo": algo, "topics": topics}, facts).options
     options = replace(resolved, warm_up=1 if quick else 10)
     stream = Epochs.of(options, corpus, everything)
-    known = CorpusFacts(corpus.words, corpus.tokens)
-    chain = begin(options, stream, known, RunOn(number)).chain
+    corpus_facts = CorpusFacts(corpus.words, corpus.tokens)
+    chain = begin(options, stream, corpus_facts, RunOn(number)).chain
     for _ in range(options.warm_up):
         chain.advance()
     values = []

@@ -25,7 +25,7 @@ from pysgrld.types import UNIT, Block, Documents, Floats, Key, Minibatch
 
 
 def timings(quick: bool) -> Iterator[Timing]:
-    """Yield what is measured of kernels: documents, rows of topics, directions, random numbers."""
+    """Yield the timings of kernels: documents, rows of topics, points on spheres, random numbers."""
     few = 100 if quick else 500
     # documents, given topics
     unit = "ns/token-sweep"
@@ -46,7 +46,7 @@ def timings(quick: bool) -> Iterator[Timing]:
         name = f"tables of alpha, K={k}, 150 tokens"
         yield Timing("documents", name, "ns/token", partial(_tables, k, 150, few))
 
-    # topics, given documents; of a minibatch's words: all where V is small, else one in twenty
+    # topics, given documents; of a minibatch's words: all if V is small, else one in twenty
     sizes = [("in cache", 2000, 2000), ("from memory", 100_000, 5000)]
     for where, v, touched in sizes[:1] if quick else sizes:
         for title, algo, h in (
@@ -183,7 +183,7 @@ def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
 
 @lru_cache(maxsize=1)  # the rows of one K and length follow each other
 def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floats, Minibatch]:
-    """Make topics of which a few percent carry the mass, and documents of at most twenty topics."""
+    """Make topics with their mass on a few percent of words, and documents of at most 20 topics."""
     rng = np.random.default_rng(0)
     topics = rng.gamma(0.05, size=(k, v)) + 1e-6
     topics /= topics.sum(axis=1, keepdims=True)
@@ -214,15 +214,15 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
 
 def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
     """Time steps of all rows; without a sampler, noise-free ones."""
-    found = _counts(k, v, touched)
-    block = Block("phi", "simplex", (v, k), 0.05, 0, float(found.counts.sum() / UNIT))
+    counts = _counts(k, v, touched)
+    block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
     # a transition of infinite length: the state that a chain with these counts comes to
     start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
-    start.step(Key(1, 0, 0), found, np.inf)
+    start.step(Key(1, 0, 0), counts, np.inf)
     state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)
     if algo:
         state = state.after_warm_up()
-    return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), found, h), v * k, repeats)
+    return nanoseconds(lambda t: state.step(Key(1, 0, t + 1), counts, h), v * k, repeats)
 
 
 def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
@@ -234,9 +234,9 @@ def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[fl
     state = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
 
     def once(step: int) -> None:
-        key, found = Key(1, 0, step + 1), parts[step % 4]
-        state.catch_up(key, found.rows)
-        state.step(key, found, h)
+        key, counts = Key(1, 0, step + 1), parts[step % 4]
+        state.catch_up(key, counts.rows)
+        state.step(key, counts, h)
 
     for step in range(4):
         once(step)
@@ -245,20 +245,20 @@ def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[fl
 
 def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: int) -> list[float]:
     """Time steps of all words that walk through slices of time."""
-    found = _counts(k, words * slices, touched)
+    counts = _counts(k, words * slices, touched)
     block = Block("phi", "walk", (words * slices, k), 0.0, 0, 0.0, hyper=(0.1, 3.0), copies=slices)
     state = SAMPLERS[algo].start(Key(1, 0, 0), block, 1).after_warm_up()
     return nanoseconds(
-        lambda t: state.step(Key(1, 0, t + 1), found, 0.1), words * slices * k, repeats
+        lambda t: state.step(Key(1, 0, t + 1), counts, 0.1), words * slices * k, repeats
     )
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
-    """Draw counts of some words, of which one cell in ten has any, as the topics of words have."""
+    """Draw counts of some words with one non-zero cell in ten, as the topics of words have."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((touched, padded(k)), np.int64)
-    some = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
-    counts[:, :k] = some * UNIT
+    values = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
+    counts[:, :k] = values * UNIT
     rows = np.sort(rng.choice(v, touched, replace=False)).astype(np.int32)
     return Counts(rows, counts, 1.0 / UNIT)
 

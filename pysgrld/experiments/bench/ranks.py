@@ -1,7 +1,7 @@
 """The cost of an iteration on the nodes at hand by ranks of MPI, and how many of them it keeps busy.
 
-All ranks measure together, by the wall's clock; figures are those of the first one. They are medians of
-some repeats, but the model is made of the fastest iteration, which others on the machine disturb least.
+All ranks measure together, by the wall clock; the first one reports. Reports are medians of some
+repeats, but the model uses the fastest iteration, which other load on the machine disturbs least.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from pysgrld.types import Documents, Minibatch
 REPEATS, QUICK_REPEATS = 5, 1
 #: Messages that are timed together.
 MESSAGES = 100
-#: Megabytes of counts that go to those who hold their words, and counts of a word.
+#: Megabytes of counts that go to the owners of their words, and counts of a word.
 SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
 ACROSS = 112
-#: Minibatches that are measured: so many times the first one.
+#: Sizes of the measured minibatches, as multiples of the first one.
 TIMES, QUICK_TIMES = (1, 4, 16, 64), (1, 2)
 #: Seconds of an iteration beyond which no larger minibatch is measured.
 LONG = 5.0
@@ -67,9 +67,11 @@ class Setting(NamedTuple):
     def options(self, minibatch: int | None) -> Resolved:
         """Resolve the options of a training that samples from its second iteration on."""
         of_words = minibatch_words(self.source, np.arange(self.documents))
-        given = {"topics": self.topics, "minibatch": minibatch, "warm-up": 1, "seed": 1}
-        known = {name: value for name, value in given.items() if value is not None}
-        return resolve(known, Facts(self.documents, self.words, self.tokens, 0, of_words)).options
+        settings = {"topics": self.topics, "minibatch": minibatch, "warm-up": 1, "seed": 1}
+        explicit = {name: value for name, value in settings.items() if value is not None}
+        return resolve(
+            explicit, Facts(self.documents, self.words, self.tokens, 0, of_words)
+        ).options
 
 
 def measure_ranks(
@@ -86,13 +88,13 @@ def measure_ranks(
     Parameters
     ----------
     comm : Communicator
-        Of at least two members, who all call this alike.
+        At least two members, which all make this call equally.
     quick : bool
         Few sizes, once each: to see that it works.
     corpus : Path, optional
-        What is trained on, seen by all members; by default documents that are made.
+        Training corpus, visible to all members; by default generated documents.
     topics, minibatch : int, optional
-        100, and what training takes by default; 400 documents of those that are made.
+        100, and the default of training; 400 for generated documents.
     tell : callable (done, total), optional
 
     Returns
@@ -137,10 +139,12 @@ def measure_ranks(
                 break
             options = setting.options(size)
             group = f"an iteration, {options.minibatch:,} documents, {comm.size} ranks"
-            found = _iterations(comm, setting, options, repeats)
-            rows += [row_of(group, name, "ms", took) for name, took in found.items()]
-            fastest = int(np.argmin(found["all of it"]))
-            whole, sampling, moving, _, exchange = (took[fastest] / 1e3 for took in found.values())
+            iteration_times = _iterations(comm, setting, options, repeats)
+            rows += [row_of(group, name, "ms", took) for name, took in iteration_times.items()]
+            fastest = int(np.argmin(iteration_times["all of it"]))
+            whole, sampling, moving, _, exchange = (
+                took[fastest] / 1e3 for took in iteration_times.values()
+            )
             one = min(latency) / math.ceil(math.log2(comm.size))
             cost = Cost.measured(comm.size, whole, sampling + moving, exchange, one)
             model.append(
@@ -171,7 +175,7 @@ def measure_ranks(
 
 
 def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) -> Setting:
-    """Open a corpus, or make one of so many documents, words by Zipf's law."""
+    """Open a corpus, or generate one of ``documents`` documents, with words by Zipf's law."""
     if corpus is not None:
         read = open_corpus([str(corpus)], CorpusOptions(), store=scratch / "corpus")
         return Setting(read, corpus.name, read.documents, read.words, read.tokens, topics)
@@ -181,29 +185,29 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
     words.sort(axis=1)
     new = np.ones(words.shape, bool)
     new[:, 1:] = words[:, 1:] != words[:, :-1]
-    at = np.flatnonzero(new)
+    starts = np.flatnonzero(new)
     made = Documents(
         np.append(0, np.cumsum(new.sum(axis=1))),
-        words.reshape(-1)[at].astype(np.int32),
-        np.diff(np.append(at, words.size)).astype(np.int32),
+        words.reshape(-1)[starts].astype(np.int32),
+        np.diff(np.append(starts, words.size)).astype(np.int32),
     )
     return Setting(made, "made documents", documents, WORDS, TOKENS * documents, topics)
 
 
 def _messages(comm: Communicator, repeats: int) -> list[float]:
     """Return the seconds of a short message that all members send to all, for each repeat."""
-    found = []
+    times = []
     for _ in range(repeats + 1):
         before = comm.figures()["exchange_seconds"]
         for _ in range(MESSAGES):
             comm.meet()
-        found.append(max(1e-9, (comm.figures()["exchange_seconds"] - before) / MESSAGES))
-    return found[1:]
+        times.append(max(1e-9, (comm.figures()["exchange_seconds"] - before) / MESSAGES))
+    return times[1:]
 
 
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
-    """Return the milliseconds in which counts of words go to those who hold them, for each repeat."""
-    counts, found = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
+    """Return the milliseconds in which counts of words go to the owners, for each repeat."""
+    counts, times = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
     none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
     words = np.arange(len(counts), dtype=np.int32)
     batch, _ = comm.ask(Minibatch(ends, none, none, words, ends[1:], 1.0))
@@ -211,8 +215,8 @@ def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
         comm.meet()
         began = time.perf_counter()
         comm.collect(lambda _: Collected((counts,)), batch)
-        found.append(1e3 * (time.perf_counter() - began))
-    return found[1:]
+        times.append(1e3 * (time.perf_counter() - began))
+    return times[1:]
 
 
 def _iterations(
@@ -222,7 +226,7 @@ def _iterations(
     stream = Epochs.of(options, setting.source, np.arange(setting.documents), comm.rank, comm.size)
     run_on = RunOn(threads(None).number, comm=comm)
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain
-    found: dict[str, list[float]] = {
+    times: dict[str, list[float]] = {
         name: []
         for name in (
             "all of it",
@@ -245,11 +249,11 @@ def _iterations(
                 now[f"{name}_seconds"] - before[f"{name}_seconds"]
                 for name in ("sampling", "moving", "exchange")
             )
-            own = max(0.0, whole - sampling - moving - exchange)
-            parts = whole, sampling, moving, own, exchange
-            for took, seconds in zip(found.values(), parts, strict=True):
+            documents_time = max(0.0, whole - sampling - moving - exchange)
+            parts = whole, sampling, moving, documents_time, exchange
+            for took, seconds in zip(times.values(), parts, strict=True):
                 took.append(1e3 * max(1e-6, seconds))
     finally:
         chain.close()
-    # the first is of the warm-up, and the second begins to sample
-    return {name: took[2:] for name, took in found.items()}
+    # the first belongs to the warm-up, and the second begins to sample
+    return {name: took[2:] for name, took in times.items()}

@@ -1,8 +1,7 @@
 """The results of `sgmc bench`: measured, read from a file, compared.
 
-Times are CPU time of one thread, the median of several repeats, except in training with several
-threads, where the wall's clock is what counts. Nothing is asserted: compare two files of results
-from the same machine.
+Times are CPU time of one thread, the median of several repeats. Training with several threads is
+measured by the wall clock. Nothing is asserted: compare two files of results from the same machine.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def measure(
     threads: int | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Measure kernels, reading, and training where there is a corpus.
+    """Measure kernels and reading, and training if a corpus is available.
 
     Parameters
     ----------
@@ -42,9 +41,9 @@ def measure(
     isa : str, optional
         Instruction set; by default the one in use.
     corpus : Path, optional
-        Any input of `open_corpus`, for training; training is left out where None.
+        Any input of `open_corpus`, for training. None leaves training out.
     threads : int, optional
-        Most threads of training; by default those that this process may have.
+        Maximum number of threads of training; by default the threads that this process may have.
     tell : callable (done, total), optional
 
     Returns
@@ -85,10 +84,10 @@ def read_results(path: Path) -> dict[str, Any]:
     MissingInputError, CorpusError
     """
     try:
-        found = json.loads(read_input(path, LARGEST, "result of a bench"))
-        if found["schema"] != SCHEMA:
-            raise CorpusError(f"results of schema {found['schema']}: measure again", path)
-        for row in found["rows"]:
+        results = json.loads(read_input(path, LARGEST, "result of a bench"))
+        if results["schema"] != SCHEMA:
+            raise CorpusError(f"results of schema {results['schema']}: measure again", path)
+        for row in results["rows"]:
             if not (isinstance(row["value"], float) and row["value"] > 0):
                 raise TypeError
             _ = row["group"], row["name"], row["unit"]
@@ -98,11 +97,11 @@ def read_results(path: Path) -> dict[str, Any]:
         raise CorpusError(
             "not what 'sgmc bench -o' writes: give a file of an earlier bench", path
         ) from None
-    return dict(found)
+    return dict(results)
 
 
 def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """Return how many times as fast each row has become.
+    """Return the speed-up factor of each row.
 
     Returns
     -------
@@ -110,11 +109,11 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
         By (group, name), of the rows that both results have in the same unit.
     """
     before = {(row["group"], row["name"], row["unit"]): row["value"] for row in old["rows"]}
-    found = {}
+    factors = {}
     for row in new["rows"]:
         key = (row["group"], row["name"], row["unit"])
         if key in before:
             ratio = before[key] / row["value"]
             rate = row["unit"].endswith("/s")  # of these more is better, of times less
-            found[key[:2]] = 1.0 / ratio if rate else ratio
-    return found
+            factors[key[:2]] = 1.0 / ratio if rate else ratio
+    return factors

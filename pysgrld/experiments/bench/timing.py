@@ -26,7 +26,7 @@ class Timing(NamedTuple):
     Attributes
     ----------
     group, name, unit : str
-        What is measured, and in what.
+        The subject of the measurement, and its unit.
     run : callable (repeats) -> list of float
         A value in ``unit`` per repeat.
     """
@@ -62,7 +62,7 @@ def row_of(group: str, name: str, unit: str, values: list[float]) -> dict[str, A
 
 
 def machine() -> dict[str, Any]:
-    """Return what measurements depend on: processor, instruction set, versions, load, and date."""
+    """Return the conditions of measurements: processor, instruction set, versions, load, and date."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": processor_name(),
@@ -83,7 +83,7 @@ def use_isa(name: str) -> None:
     Raises
     ------
     UsageError
-        If there is none of that name here.
+        If this build has no instruction set of that name.
     """
     try:
         core.use_isa(name)

@@ -76,8 +76,8 @@ class DeepReader(Reader):
     def proportions(self, key: Key, parts: Draw, how: Visiting) -> list[Floats]:
         """Return the mean proportions of the topics of every layer, each (n, Kp) float32.
 
-        Given shapes s and counts n, theta over its sum is Dirichlet(s + n). This average is of that
-        law's mean, with n expected over the split, in the kept sweeps.
+        Given shapes s and counts n, theta over its sum is Dirichlet(s + n). The result is the mean
+        of that law, with n expected over the split, averaged over the kept sweeps.
         """
         if how is Visiting.NEW:
             sweeps = sweeps_of_new(self.NEW, longest=int(self.documents.lengths.max(initial=0)))

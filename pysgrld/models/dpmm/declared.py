@@ -200,7 +200,7 @@ class MixtureModel(Model["MixtureOptions"]):
 
 
 def unordered(algo: str, concentration: str | None) -> bool:
-    """Return whether components have no order: the default if all of them are drawn afresh."""
+    """Return True if components have no order: the default if all of them are drawn afresh."""
     return algo not in STEPS and concentration != "sticks"
 
 

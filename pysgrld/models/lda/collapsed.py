@@ -27,7 +27,7 @@ class CollapsedDocuments(TokenTopics):
     block : Block
         The topics over words, with their prior.
     alpha : float or None
-        Symmetric Dirichlet parameter per topic of a document; None if it is learned, one for each.
+        Symmetric Dirichlet parameter per topic of a document, or None if it is learned, one for each.
     sweeps : int
         Over all tokens, an iteration.
     threads : int

@@ -174,7 +174,7 @@ class LDAModel(Model["LDAOptions"]):
                 value["counts"], value["kept-sweeps"] = "sampled", 1
 
     def _may_start_by_clusters(self, value: Mapping[str, Any], whole_corpus: bool) -> bool:
-        """Return whether training may by default begin with clusters of topics."""
+        """Return True if training may by default begin with clusters of topics."""
         never = (
             value["preset"]
             or value["corpus-size"]

@@ -31,7 +31,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
     topics : int
         K.
     alpha : float or None
-        Symmetric Dirichlet prior per topic of a document; None if draws have one for each.
+        Symmetric Dirichlet prior per topic of a document, or None if draws have one for each.
     mean_field : bool
         Whether documents are fitted by mean field, as in training; else their topics are sampled.
     """

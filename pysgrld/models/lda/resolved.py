@@ -21,5 +21,5 @@ class LDAOptions(Resolved):
 
     @property
     def fixed_alpha(self) -> float | None:
-        """Dirichlet prior per topic of a document; None if it is learned."""
+        """Dirichlet prior per topic of a document, or None if it is learned."""
         return None if isinstance(self.alpha, str) else self.alpha

@@ -74,8 +74,8 @@ class SphericalDocuments(DocumentSampler):
     moved : (2,) float64
         Share of trajectories accepted and squared jump of proportions, as of the last visit.
     kept : (n, Kp) float64 or None
-        Proportions from which documents of the whole corpus continue, -1 before their first visit;
-        None if they start afresh.
+        Proportions from which documents of the whole corpus continue, -1 before their first visit,
+        or None if they start afresh.
     """
 
     def __init__(

@@ -97,7 +97,7 @@ class SphericalFitted(BlockFitted):
 
     @cached_property
     def mean(self) -> Draw | None:
-        """Mean direction of each topic over all posterior samples; None without samples."""
+        """Mean direction of each topic over all posterior samples, or None without samples."""
         mean = super().mean
         if mean is None:
             return None
@@ -186,7 +186,7 @@ class SphericalFitted(BlockFitted):
         return float(0.2 / options.kappa**0.5)
 
     def weights(self, documents: SomeDocuments, layer: int) -> Doubles | None:
-        """Return the mean proportion of each topic in some documents, (K,); None without documents."""
+        """Return the mean proportion of each topic in some documents, (K,), or None without documents."""
         training = documents()
         if training is None:
             return None

@@ -297,7 +297,7 @@ class VariationalDocuments(DocumentSampler):
     gained : (1,) float64
         J for each document, but for a constant, as of the last visit.
     kept : (n, K) float64 or None
-        Parameters from which documents of the whole corpus continue, 0 before their first visit;
+        Parameters from which documents of the whole corpus continue, 0 before their first visit, or
         None if they start afresh.
     """
 

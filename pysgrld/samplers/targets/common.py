@@ -103,7 +103,7 @@ def check_posterior(
     alpha : float or (d,) floats
         Prior, in (0, 10^9).
     minibatch : int or None
-        Observations of an iteration; None for all.
+        Observations of an iteration, or None for all.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def iterations(
     t : int
         Number of the iteration, from 0.
     at : int or None
-        Number of the draw, from 0; None if the iteration is not stored.
+        Number of the draw, from 0, or None if the iteration is not stored.
     """
     total = burn_in + samples * thin
     for t in range(total):
