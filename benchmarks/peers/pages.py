@@ -18,8 +18,7 @@ PAGE = """\
 Measured {when}: {machines}.{within}
 One command (at the end) writes this page and its plots from
 [peers.json](../../benchmarks/results/peers.json) and
-[kernels.json](../../benchmarks/results/kernels.json), which have every point; tables have the last point
-and the one at a sixteenth of the time.
+[kernels.json](../../benchmarks/results/kernels.json), which have every point; tables have the last ones.
 
 ## Compared with other topic modellers
 
@@ -49,15 +48,17 @@ perplexities (below 1: sgmc is better).
   over the draws of all chains. "One draw" is then the geometric mean over the chains.
 - **Tools that cannot continue** ({refits}) were fitted from scratch, with the same seed,
   for each point; the time is that of the whole fit.
-- **Columns.** The last point within a column's time (15 % tolerance). "Best of other priors": the
+- **Columns.** "Best of other priors": the
   last topics, scored with {others} for the alpha of theta; the lowest. "M tokens/s": visited tokens,
   all sweeps of a visit counted once. "MB": peak memory of the process, including the corpus and
   the held-out documents.
 - **Seconds until** a perplexity are interpolated linearly between two points on logarithmic axes.
 
-| contest | machine | alpha | eta | date | load average before | pysgrld |
-|---|---|---:|---:|---|---:|---|
+| contest | machine | alpha | eta | load | pysgrld |
+|---|---:|---:|---:|---:|---|
 {conditions}
+
+Machines are numbered in the order of the list above; "load" is the load average before the contest.
 
 | peer | version | settings |
 |---|---|---|
@@ -100,7 +101,7 @@ OWN_ALPHA = """,
 
 #: Where contests were on several machines.
 WITHIN = """
-Each contest names its machine; compare seconds only within a contest."""
+The table of contests names the machine; compare seconds only within a contest."""
 
 
 def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Path) -> None:
@@ -129,7 +130,7 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
             kernels_machine=processor(kernels["machine"]),
             within=WITHIN if several else "",
             versus=versus(contests),
-            conditions="\n".join(conditions(found) for found in contests),
+            conditions=conditions(contests),
             settings="\n".join(
                 dict.fromkeys(row for found in contests for row in peer_rows(found))
             ),
@@ -176,14 +177,18 @@ def processor(machine: dict[str, Any]) -> str:
     return "{cpu}, {isa}".format(**machine)
 
 
-def conditions(found: dict[str, Any]) -> str:
-    """Write the row of a contest: its machine and priors, and the load of the machine."""
-    settings, machine = found["settings"], found["machine"]
-    priors = "own | own" if settings["own"] else f"{settings['alpha']:g} | {settings['eta']:g}"
-    return (
-        f"| {title(found)} | {processor(machine)} | {priors} | {machine['date'][:10]} | "
-        f"{machine['load']:g} | {machine['pysgrld']} |"
-    )
+def conditions(contests: list[dict[str, Any]]) -> str:
+    """Write a row for each contest: the number of its machine, priors, load and version."""
+    machines = list(dict.fromkeys(processor(found["machine"]) for found in contests))
+    rows = []
+    for found in contests:
+        settings, machine = found["settings"], found["machine"]
+        priors = "own | own" if settings["own"] else f"{settings['alpha']:g} | {settings['eta']:g}"
+        number = machines.index(processor(machine)) + 1
+        rows.append(
+            f"| {title(found)} | {number} | {priors} | {machine['load']:g} | {machine['pysgrld']} |"
+        )
+    return "\n".join(rows)
 
 
 def peer_rows(found: dict[str, Any]) -> list[str]:

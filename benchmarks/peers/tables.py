@@ -1,4 +1,4 @@
-"""Tables of a contest: perplexity by training seconds, and the seconds to reach tomotopy's."""
+"""Tables of a contest: last perplexities, and the seconds to reach tomotopy's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from typing import Any
 
 from series import OURS, THEIRS, all_series, title
 
-#: Of a series, the last point not later than a column's time, give or take this much.
-GRACE = 1.15
-
 #: Head of the table of `versus`.
 VERSUS = """\
 | contest | tomotopy, averaged | after, s | sgmc, s | ratio | one draw | after | sgmc | ratio | end |
@@ -18,28 +15,19 @@ VERSUS = """\
 
 
 def table(found: dict[str, Any]) -> str:
-    """Write a Markdown table of perplexity after so many seconds, a row for each series."""
-    ends = [p["seconds"] for peer in found["peers"] for p in peer["points"]]
-    octaves = [2.0**i for i in range(-1, 12) if 2.0**i <= GRACE * max(ends, default=0.0)]
-    columns = octaves[::-4][1::-1]  # the last octave, and a sixteenth of it
-    head = ["", *(f"{t:g} s" for t in columns), "best of other priors", "M tokens/s", "MB"]
+    """Write a Markdown table of the last perplexities, a row for each series."""
+    head = ["", "perplexity", "best of other priors", "M tokens/s", "MB"]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     for series in all_series(found):
         peer, last = series.peer, series.peer["points"][-1]
-        cells = [cell(series.points, t) for t in columns]
         best = "" if series.figure != "point" else f"{min(peer['other_alphas'].values()):.0f}"
         speed = f"{last['tokens'] / last['seconds'] / 1e6:.2f}"
         name = f"**{series.label}**" if peer["kind"] == "sgmc" else series.label
         memory = f"{peer['peak_rss_bytes'] / 1e6:.0f}"
-        lines.append(f"| {' | '.join([name, *cells, best, speed, memory])} |")
+        perplexity = f"{series.points[-1][1]:.0f}"
+        lines.append(f"| {' | '.join([name, perplexity, best, speed, memory])} |")
     failed = ", ".join(peer["peer"] for peer in found["peers"] if peer.get("failed"))
     return "\n".join(lines) + (f"\n\nFailed, and left out: {failed}." if failed else "")
-
-
-def cell(points: list[tuple[float, float]], t: float) -> str:
-    """Write the figure of the last point that belongs to a column; empty where there is none."""
-    inside = [p for s, p in points if GRACE * t / 2 < s <= GRACE * t]
-    return f"{inside[-1]:.0f}" if inside else ""
 
 
 # ---- seconds until a perplexity
