@@ -78,7 +78,7 @@ EXPLAINED = {
         NONE LEVEL SPAN; run/tensors ALIGNMENT""",
     "How fine numbers are stored or cut: beyond what the result is rounded to.": """
         chain/clusters _UNIT; estimators/inputs FINE RESOLUTION; evaluate/reader _FINE; types UNIT;
-        report/page_file LEAST; report/topic_words _TINY; report/exports/pyldavis _TINY;
+        report/page_file LEAST; models/word_order _TINY; report/exports/pyldavis _TINY;
         report/exports/mallet _LEAST; samplers/shapes LEAST; run/tensors TOLERANCE; options/parse
         SMALLEST""",
     "A limit far from what anybody has, against files that somebody made to harm.": """
@@ -254,6 +254,8 @@ def page() -> str:
 def has_comment(source: list[str], line: int) -> bool:
     """Return True if a comment ``#:`` stands above the assignment that the line belongs to."""
     while not re.match(r"[_A-Z(]", source[line]):
+        line -= 1
+    while source[line - 1].startswith("#") and not source[line - 1].startswith("#:"):
         line -= 1
     return source[line - 1].startswith("#:")
 
