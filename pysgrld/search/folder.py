@@ -45,7 +45,7 @@ from pysgrld.train.prepare import move_corpus
 from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable
 
-#: Chains of each contender in the last rung, where nothing is said.
+#: Chains of each contender in the last rung, by default.
 CHAINS = 2
 #: Files of a search that was killed before it had a plan.
 _BEGUN = frozenset({"lock", "lock.held", "corpus", LIST})
@@ -61,9 +61,9 @@ class SearchRequest(NamedTuple):
     Attributes
     ----------
     inputs : sequence of str
-        Files or folders that make up the corpus; or one folder of a search, to go on with it.
+        Files or folders that make up the corpus; or one folder of a search, to continue it.
     given : mapping
-        Options of training that were given, parsed; ``out`` is the folder of the search.
+        Options of training that the user typed, parsed; ``out`` is the folder of the search.
     topics : tuple of int or None
         Numbers of topics to try.
     grid : sequence of Axis
@@ -72,9 +72,9 @@ class SearchRequest(NamedTuple):
     jobs : int
         Runs that train at the same time.
     root : Path
-        Where searches lie that have no ``out``.
+        Folder of searches that have no ``out``.
     break_lock : bool
-        Take over what a process of another host has left locked.
+        Take over a lock that a process of another host has left.
     """
 
     inputs: Sequence[str]
@@ -87,11 +87,11 @@ class SearchRequest(NamedTuple):
     break_lock: bool = False
 
     def resumed(self) -> Path | None:
-        """Return the folder of a search where that was named as the corpus; else None."""
+        """Return the folder of a search if it was named as the corpus; else None."""
         folders = [Path(name) for name in self.inputs]
         places = [p for f in folders for p in (f, self.root / f)]
-        found = next((p for p in places if is_search(p)), None)
-        return found if len(folders) == 1 else None
+        match = next((p for p in places if is_search(p)), None)
+        return match if len(folders) == 1 else None
 
 
 class ReadySearch(NamedTuple):
@@ -102,35 +102,35 @@ class ReadySearch(NamedTuple):
     folder : Path
     plan : SearchPlan
     request : SearchRequest
-        With all that the plan says.
+        The request, completed with the options of the plan.
     """
 
     folder: Path
     plan: SearchPlan
     request: SearchRequest
 
-    def request_of(self, contender: Contender, out: Path, **own: Any) -> Request:
+    def request_of(self, contender: Contender, out: Path, **changes: Any) -> Request:
         """Return the request that trains a run of a contender, with its part of the threads."""
         request = self.request
         whole = Request(request.inputs, request.given)
-        given = {name: v for name, v in request.given.items() if name not in _OF_SEARCH}
-        given |= {**contender.options, **own, "out": str(out), "resume": "auto"}
-        if "exact-sweeps" in kind_of(given)[1].options:
-            given["exact-sweeps"] = 0  # runs that are compared go on from rung to rung
-        given["threads"] = max(1, whole.threads // request.jobs)
+        options = {name: v for name, v in request.given.items() if name not in _OF_SEARCH}
+        options |= {**contender.options, **changes, "out": str(out), "resume": "auto"}
+        if "exact-sweeps" in kind_of(options)[1].options:
+            options["exact-sweeps"] = 0  # runs that are compared go on from rung to rung
+        options["threads"] = max(1, whole.threads // request.jobs)
         corpus = self.folder / "corpus"
-        return Request(request.inputs, given, request.root, request.break_lock, corpus)
+        return Request(request.inputs, options, request.root, request.break_lock, corpus)
 
     def cell_request(self, rung: Rung, cell: Cell) -> Request:
         """Return the request of a run of a rung, with its part of the threads and of the memory."""
-        own: dict[str, Any] = {"chain-id": cell.chain}
+        changes: dict[str, Any] = {"chain-id": cell.chain}
         if rung.epochs is not None:
-            own["epochs"] = float(rung.epochs)
+            changes["epochs"] = float(rung.epochs)
         memory = self.request.given.get("max-memory") or allowed_memory()
         if memory is not None:
-            own["max-memory"] = memory // self.request.jobs
-        found = self.request_of(cell.contender, cell.path(self.folder), **own)
-        return found._replace(as_stored=True)  # the inputs were looked at once, for all
+            changes["max-memory"] = memory // self.request.jobs
+        task_request = self.request_of(cell.contender, cell.path(self.folder), **changes)
+        return task_request._replace(as_stored=True)  # the inputs were looked at once, for all
 
 
 def check(request: SearchRequest) -> None:
@@ -140,28 +140,28 @@ def check(request: SearchRequest) -> None:
     ------
     UsageError
     """
-    given = request.given
-    if given.get("holdout") == 0:
+    options = request.given
+    if options.get("holdout") == 0:
         raise UsageError("--holdout 0 leaves no documents to choose by: leave it out")
-    refuse_streams(request.inputs, given, "a search")
+    refuse_streams(request.inputs, options, "a search")
     if request.resumed() is None:
         draft = _draft(request)
         for contender in draft.contenders:
-            Request(request.inputs, {**given, **contender.options}).check()
+            Request(request.inputs, {**options, **contender.options}).check()
 
 
 def _draft(request: SearchRequest) -> SearchPlan:
     """Return the plan of a search before its corpus is read, without the facts that come from there."""
-    given = request.given
-    contenders = contenders_of(axes_of(request.topics, request.grid, given))
+    options = request.given
+    contenders = contenders_of(axes_of(request.topics, request.grid, options))
     chains = request.chains or CHAINS
     if len(contenders) < 2 and chains < 2:
         raise UsageError(
             f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare: give -k "
             "several numbers, or train it with 'sgmc train'"
         )
-    inputs, epochs = tuple(request.inputs), given.get("epochs")
-    lasting = {name: value for name, value in given.items() if name not in FREE}
+    inputs, epochs = tuple(request.inputs), options.get("epochs")
+    lasting = {name: value for name, value in options.items() if name not in FREE}
     return SearchPlan(inputs, lasting, contenders, chains, 0, epochs, {})
 
 
@@ -191,20 +191,20 @@ def prepared(request: SearchRequest, listener: Listener, stop: StopFlag) -> Iter
         _check_folder(folder)
         make_folder(folder, "search")
         with hold(folder / "lock", break_lock=request.break_lock):
-            if (found := _planned(request, draft, folder, stoppable)) is not None:
-                yield found
+            if (ready := _planned(request, draft, folder, stoppable)) is not None:
+                yield ready
                 return
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise an error if a folder has files by the names of a search that are no files of one.
+    """Raise an error if a folder has foreign files under the names that a search writes.
 
     Raises
     ------
     CheckpointError
-        If ``search.json`` is not what was written.
+        If ``search.json`` was changed after it was written.
     OutputError
-        If files of results are there that sgmc did not write.
+        If files of results exist there that sgmc did not write.
     """
     if is_search(folder):
         read_plan(folder)
@@ -212,9 +212,9 @@ def _check_folder(folder: Path) -> None:
 
 
 def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
-    """Open a search that has its plan, to go on with it on its own corpus.
+    """Open a search that has its plan, to continue it on its own corpus.
 
-    That is the copy in its folder, or the stored corpus that was named when it was begun.
+    The corpus is the copy in its folder, or the stored corpus that was named at its beginning.
     """
     plan = read_plan(folder)
     places = [folder / "corpus", *(Path(name) for name in plan.inputs if len(plan.inputs) == 1)]
@@ -227,10 +227,10 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
         raise MissingInputError(
             f"{folder}: its corpus is not at {where}, or was changed: restore it, or search anew"
         )
-    given = {**plan.given, **request.given}
+    options = {**plan.given, **request.given}
     if plan.epochs is not None:
-        given["epochs"] = plan.epochs
-    return ReadySearch(folder, plan, request._replace(inputs=plan.inputs, given=given))
+        options["epochs"] = plan.epochs
+    return ReadySearch(folder, plan, request._replace(inputs=plan.inputs, given=options))
 
 
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
@@ -249,12 +249,12 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
 
 
 def find(request: SearchRequest) -> Path:
-    """Find the search that a request means, which must have its plan.
+    """Return the folder of the search that a request means; it must have its plan.
 
     Raises
     ------
     MissingInputError
-        If there is none.
+        If no such search exists.
     """
     if (folder := request.resumed()) is not None:
         _refuse_other_options(request, folder)
@@ -269,7 +269,7 @@ def find(request: SearchRequest) -> Path:
 
 
 def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
-    """Yield the folders where the search may lie, the likeliest first, and at last a new one."""
+    """Yield the folders in which the search may lie, the likeliest first, and at last a new one."""
     if (out := request.given.get("out")) is not None:
         folder = Path(out)
         if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
@@ -279,8 +279,8 @@ def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
         yield folder
         return
     name = f"{corpus_name(request.inputs)}-search"
-    free, found = numbered(request.root, name, lambda p: is_search(p) or _is_begun(p))
-    yield from (f for f in found if _is_begun(f) or draft.is_like(read_plan(f)))
+    free, folders = numbered(request.root, name, lambda p: is_search(p) or _is_begun(p))
+    yield from (f for f in folders if _is_begun(f) or draft.is_like(read_plan(f)))
     yield free
 
 
@@ -313,22 +313,22 @@ def _planned(
     # what all may use together: how many fit side by side is asked here, once
     shared = {name: request.given[name] for name in ("max-memory",) if name in request.given}
     for contender in draft.contenders:
-        each = search.request_of(contender, folder / contender.name, **shared)
-        with planned(each, listener, request.jobs) as plan:
+        contender_request = search.request_of(contender, folder / contender.name, **shared)
+        with planned(contender_request, listener, request.jobs) as plan:
             corpus = plan.config["corpus"]
             if not resolved:
                 draft = draft._replace(corpus={name: corpus[name] for name in _FACTS})
                 if is_search(folder):
-                    there = read_plan(folder)
-                    if there.identity == draft.identity:
-                        return ReadySearch(folder, there, request)
+                    stored_plan = read_plan(folder)
+                    if stored_plan.identity == draft.identity:
+                        return ReadySearch(folder, stored_plan, request)
                     if request.given.get("out") is None:
                         return None
                     summary = (
                         f"{folder}: holds a search with other options or of another corpus; search anew "
                         "in another folder (--out), or give the same options:"
                     )
-                    raise MismatchError(mismatch(summary, there.identity, draft.identity))
+                    raise MismatchError(mismatch(summary, stored_plan.identity, draft.identity))
                 move_corpus(plan, folder)
             resolved.append((plan.options, corpus["training_documents"]))
     made = draft._replace(first=first_epochs(resolved))

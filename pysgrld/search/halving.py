@@ -1,6 +1,7 @@
-"""The search itself, by successive halving: rungs are trained, judged and written down, to the last one.
+"""The search itself, by successive halving: rungs are trained, judged and recorded, to the last one.
 
-Whatever stops it, the same command goes on: runs by their checkpoints, the search by its two files.
+After any interruption the same command continues: runs from their checkpoints, the search from its
+two files.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pysgrld.train.events import Reporter
 from pysgrld.train.processes import Task, Watcher, conclude, run_all
 from pysgrld.train.start import ending_with, train
 
-#: Exit code of an error, and the line that says it.
+#: Function that returns the exit code of an error, and its line.
 Explain = Callable[[BaseException], tuple[int, str]]
 
 
@@ -40,14 +41,14 @@ class SearchTeller(Watcher, Protocol):
     progress: SearchProgress | None
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Show which rung begins: names of its runs, the first of which has number 1."""
+        """Show the rung that begins: names of its runs, the first of which has number 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
         """Show a decision: a line of ``rungs.jsonl``."""
 
 
 class DecidedSearch(NamedTuple):
-    """A search whose last rung is decided: its folder, its plan, and the lines of all rungs."""
+    """A search with a decided last rung: its folder, its plan, and the lines of all rungs."""
 
     folder: Path
     plan: SearchPlan
@@ -55,7 +56,7 @@ class DecidedSearch(NamedTuple):
 
 
 def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> DecidedSearch:
-    """Search until the last rung is decided; go on where an earlier start left off.
+    """Search until the last rung is decided; continue an earlier start of the same search.
 
     Parameters
     ----------
@@ -63,20 +64,23 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
         Checked.
     teller : SearchTeller
     explain : callable
-        Exit code of an error, and the line that says it; of a module, for other processes.
+        Returns the exit code of an error, and its line; a function of a module, for other
+        processes.
 
     Raises
     ------
     Interrupted
         If it was stopped early, each run after a checkpoint.
     SgmcError
-        For everything else that is wrong.
+        For every other error.
     """
-    given, started = request.given, process_start()
-    watch = StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal"), start=started)
+    options, started = request.given, process_start()
+    watch = StopFlag(
+        options.get("time-limit"), stop_signal=options.get("stop-signal"), start=started
+    )
     with (
         watch as stop,
-        ending_with(given.get("requeue-exit-code")),
+        ending_with(options.get("requeue-exit-code")),
         prepared(request, teller, stop) as ready,
     ):
         records = read_rungs(ready.folder)
@@ -138,13 +142,13 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
         raise UsageError(
             f"--task {number}: rung {rung.number} has {len(rung.cells)} tasks; --tasks says how many"
         )
-    own = ready.cell_request(rung, rung.cells[number - 1])
-    given = request.given
+    run_request = ready.cell_request(rung, rung.cells[number - 1])
+    options = request.given
     with (
-        StopFlag(given.get("time-limit"), stop_signal=given.get("stop-signal")) as stop,
-        ending_with(given.get("requeue-exit-code")),
+        StopFlag(options.get("time-limit"), stop_signal=options.get("stop-signal")) as stop,
+        ending_with(options.get("requeue-exit-code")),
     ):
-        return train(own, reporter, stop)
+        return train(run_request, reporter, stop)
 
 
 def _train(
@@ -163,13 +167,13 @@ def _train(
         f"{c.contender.name}, chain {c.chain}" if rung.last else c.contender.name for c in cells
     ]
     teller.rung(rung, names)
-    given = ready.request.given
+    options = ready.request.given
     work = [
-        Task(ready.cell_request(rung, cell), started, explain, given.get("time-limit"))
+        Task(ready.cell_request(rung, cell), started, explain, options.get("time-limit"))
         for cell in cells
     ]
     ended = run_all(work, teller, stop, ready.request.jobs)
-    conclude(ended, lambda some: "; ".join(names[n - 1] for n in some), ready.folder)
+    conclude(ended, lambda numbers: "; ".join(names[n - 1] for n in numbers), ready.folder)
     if len(ended) < len(cells):
         raise Interrupted(
             f"{stop.reason}: stopped after {len(ended)} of {len(cells)} runs of rung {rung.number}; run "
@@ -190,7 +194,7 @@ def _decide(
             standings.append(read_standing(contender, chains)[0])
             widths = chains[0].options.widths
             sizes[contender.name] = widths[0] if widths else 0
-    found = [*records, decision(ready.plan, rung, judge(standings), sizes)]
-    replace_file(ready.folder / RUNGS, [jsonio.line(record) for record in found], "search")
-    teller.decided(found[-1])
-    return found
+    lines = [*records, decision(ready.plan, rung, judge(standings), sizes)]
+    replace_file(ready.folder / RUNGS, [jsonio.line(record) for record in lines], "search")
+    teller.decided(lines[-1])
+    return lines

@@ -1,4 +1,4 @@
-"""The outcome of a search, read from its runs: where each contender stands, and a row of numbers."""
+"""The outcome of a search, read from its runs: the standing of each contender, and a row of numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAMPLES = 40
 def read_standing(
     contender: Contender, chains: Sequence[Results]
 ) -> tuple[Standing, list[Estimate]]:
-    """Read where a contender stands from the newest checkpoints of its chains.
+    """Read the standing of a contender from the newest checkpoints of its chains.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def read_standing(
     standing : Standing
         Its score is the mean over the chains.
     scores : list of Estimate
-        That of each chain: of its average, or of its current topics where it has no samples.
+        Score of each chain: of its average, or of its current topics without posterior samples.
     """
     scorers, scores = [own_scorer(results) for results in chains], []
     for results, scorer in zip(chains, scorers, strict=True):
@@ -85,20 +85,21 @@ class Tried(NamedTuple):
     ----------
     name : str
     topics : int
-        Of the lowest layer; 0 where their number is not chosen.
+        Topics of the lowest layer; 0 if their number is not chosen.
     options : dict
         Values of the options that were tried.
     dropped : float or None
-        Epochs after which it was dropped; None of those that went on to the end.
+        Epochs after which it was dropped; None if it was trained to the end.
     chains, iterations : int
         Chains, and iterations of the longest.
     score, low, high : float
-        Of the held-out documents, with its 95 % interval over documents: the mean of the chains.
+        Mean score of the chains on held-out documents, with its 95 % interval over documents.
     above : tuple of float
-        Share by which its perplexity is above the best, with the 95 % interval of pairs of scores of the
-        same documents. Of one that was dropped: above the leader at that time.
+        Share by which its perplexity is above the best, with the 95 % interval of paired
+        differences on the same documents. For a dropped contender: above the leader at that time.
     apart : float or None
-        Share by which the perplexities of the best and the worst chain differ; None of one chain.
+        Share by which the perplexities of the best and the worst chain differ; None for one chain.
+        Share of the words that lie in topics found by all chains.
     gain : float or None
         Share of the perplexity that it takes off the next smaller number of topics.
     coherence : tuple of float or None
@@ -106,11 +107,11 @@ class Tried(NamedTuple):
     found : float or None
         Share of the words that lie in topics that all chains found.
     steady : float or None
-        How many of a topic's ten words are among its ten in a draw, on average.
+        Mean number of a topic's ten top words that are among its ten in a draw.
     seconds : float
         Seconds of training, of all chains.
     memory : int
-        Bytes that the largest of its processes held.
+        Memory of its largest process, in bytes.
     """
 
     name: str
@@ -190,7 +191,7 @@ def result_of(
         Lines of ``rungs.jsonl``, the last rung's at the end.
     threads : int
     tell : callable, optional
-        Told how many contenders are read.
+        Called with the number of contenders read so far.
     """
     judged = {one["name"]: (record, one) for record in records for one in record["contenders"]}
     rows: list[Tried] = []
@@ -207,7 +208,7 @@ def result_of(
         standing, scores = read_standing(contender, chains)
         score = bounds(float(standing.score), resampled([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        # what it takes off the next smaller number of topics, all else alike
+        # share that it takes off the next smaller number of topics, with all other options equal
         gain = None
         if not dropped:
             smaller = [
@@ -219,8 +220,8 @@ def result_of(
             if smaller:
                 gain = float(standing.share_gained(smaller[-1].score, standing.score))
             standings[contender.name] = standing
-        coherence, found = None, first.coherence(TEN)
-        npmi = np.empty(0) if found is None else found.npmi[first.fitted.shown(0)]
+        coherence, measured = None, first.coherence(TEN)
+        npmi = np.empty(0) if measured is None else measured.npmi[first.fitted.shown(0)]
         if len(npmi):
             low, high = np.quantile(npmi, (0.25, 0.75))
             coherence = float(npmi.mean()), float(low), float(high)
@@ -262,10 +263,10 @@ def result_of(
 
 
 def share_found_by_all(chains: Sequence[Results]) -> float | None:
-    """Return the share of the words that lie in topics that every chain has found.
+    """Return the share of the words that lie in topics found by every chain.
 
     A topic of the first chain is found by another one if its counterpart there has at least 70 % of its
-    probability in common. None of one chain, and where topics cannot be matched.
+    probability in common. None for one chain, and if topics cannot be matched.
 
     Parameters
     ----------
@@ -276,15 +277,15 @@ def share_found_by_all(chains: Sequence[Results]) -> float | None:
         return None
     topics = [np.ascontiguousarray(c.phi()[:, : c.fitted.layers[0]].T) for c in chains]
     matched = match(topics, likeness)
-    found = matched.found == len(chains)
+    is_in_all = matched.found == len(chains)
     weights = chains[0].weights()
     if weights is None:
-        weights = np.full(len(found), 1.0 / len(found))
-    return float(weights[found].sum() / weights.sum())
+        weights = np.full(len(is_in_all), 1.0 / len(is_in_all))
+    return float(weights[is_in_all].sum() / weights.sum())
 
 
 def steady_words(results: Results) -> float | None:
-    """Return how many of a topic's ten words are among its ten in a draw, averaged; None without draws.
+    """Return the mean number of a topic's ten words among its ten in a draw, or None without draws.
 
     Parameters
     ----------
@@ -294,7 +295,7 @@ def steady_words(results: Results) -> float | None:
     if results.fitted.no_mean or len(steps) < 2:
         return None
     top = results.top(min(TEN, len(results.vocabulary)), order=PROBABLE)
-    rows, there = np.arange(len(top)), np.ones(top.shape, bool)
+    rows, everywhere = np.arange(len(top)), np.ones(top.shape, bool)
     shares = []
     for step in evenly_spaced(np.array(steps), SAMPLES).tolist():
         values, censored = results.words_at(step, top, 0, slim=slim)
@@ -302,6 +303,6 @@ def steady_words(results: Results) -> float | None:
             last = results.read_slim(step)["phi"][:, [top.shape[1] - 1]]
             shares.append((values >= last) & ~censored)
         else:
-            least = tenth(results.rows_of(step, 0), rows, values, there)
+            least = tenth(results.rows_of(step, 0), rows, values, everywhere)
             shares.append(values >= least[:, None])
     return float(np.mean(shares) * top.shape[1])

@@ -18,13 +18,13 @@ from pysgrld.run.files import read_small, replace_file
 
 #: File of the plan in the folder of a search.
 PLAN = "search.json"
-#: Numbers of topics that are tried where none are given.
+#: Numbers of topics to try by default.
 TOPICS = (20, 50, 100, 200)
 #: Epochs of the first rung, unless warm-up and burn-in take longer.
 FIRST_EPOCHS = 4
-#: The first rung is long enough when every contender has so many posterior samples.
+#: Posterior samples of every contender after which the first rung is long enough.
 FIRST_SAMPLES = 20
-#: Where samples are rare, this many of them after this many iterations of sampling are enough.
+#: If samples are rare, this number of them after this number of iterations of sampling is enough.
 FEWER_SAMPLES, FIRST_ITERATIONS = 10, 100
 #: Contenders, at most.
 MOST = 1000
@@ -42,7 +42,7 @@ class Contender(NamedTuple):
     Attributes
     ----------
     name : str
-        Of its folder, which holds its chains.
+        Name of its folder, which holds its chains.
     place : tuple of int
         For each option, the index of its value in the list of those to try.
     options : dict
@@ -60,7 +60,7 @@ def parse_grid(text: str) -> Axis:
     Raises
     ------
     UsageError
-        If there is no such option, it must be the same for all, or a value is none of its.
+        If the option does not exist, must be the same for all, or cannot have one of the values.
     """
     name, equals, typed = text.partition("=")
     name = name.strip().removeprefix("--")
@@ -74,15 +74,15 @@ def parse_grid(text: str) -> Axis:
         raise UsageError("numbers of topics are given with -k")
     if option.free or option.group in _OF_DOCUMENTS or name in _OF_ALL:
         raise UsageError(f"{name} must be the same for all that are compared: give --{name} once")
-    found = tuple((value, option.parse(value)) for value in values)
-    parsed = [value for _, value in found]
+    pairs = tuple((value, option.parse(value)) for value in values)
+    parsed = [value for _, value in pairs]
     if any(parsed.count(value) > 1 for value in parsed):
         raise UsageError(f"'{text}' has a value twice")
-    return name, found
+    return name, pairs
 
 
 def axes_of(
-    topics: Sequence[int] | None, grid: Sequence[Axis], given: Mapping[str, Any]
+    topics: Sequence[int] | None, grid: Sequence[Axis], options: Mapping[str, Any]
 ) -> tuple[Axis, ...]:
     """Return the options to try, the numbers of topics first and ascending.
 
@@ -95,11 +95,11 @@ def axes_of(
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"--grid {name} is given twice: list all values in one")
-        if name in given:
+        if name in options:
             raise UsageError(f"--{name} and --grid {name} contradict each other: give one")
-    _, model = kind_of({**given, **{name: values[0][1] for name, values in grid}})
-    # a model that finds its own number, or whose layers are tried, has no list of them
-    if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *given}):
+    _, model = kind_of({**options, **{name: values[0][1] for name, values in grid}})
+    # a model that determines its own number, or has layers to try, has no list of them
+    if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *options}):
         if not grid:
             raise UsageError("there is nothing to try: give --grid NAME=VALUE,VALUE,...")
         return tuple(grid)
@@ -118,20 +118,20 @@ def contenders_of(axes: Sequence[Axis]) -> tuple[Contender, ...]:
     number = math.prod(len(values) for _, values in axes)
     if number > MOST:
         raise UsageError(f"{number:,} combinations are to be tried: at most {MOST:,} can be")
-    found = []
+    contenders = []
     for chosen in itertools.product(*(enumerate(values) for _, values in axes)):
         parts = [
             f"{'k' if name == 'topics' else name}-{re.sub(r'[^A-Za-z0-9.+_-]', '_', text)}"
             for (name, _), (_, (text, _)) in zip(axes, chosen, strict=True)
         ]
         options = {name: value for (name, _), (_, (_, value)) in zip(axes, chosen, strict=True)}
-        found.append(Contender("-".join(parts), tuple(i for i, _ in chosen), options))
-    names = [contender.name for contender in found]
+        contenders.append(Contender("-".join(parts), tuple(i for i, _ in chosen), options))
+    names = [contender.name for contender in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(
             f"two values that are to be tried would have the same folder {twice}: rename one of the files"
         )
-    return tuple(found)
+    return tuple(contenders)
 
 
 class SearchPlan(NamedTuple):
@@ -140,16 +140,17 @@ class SearchPlan(NamedTuple):
     Attributes
     ----------
     inputs : tuple of str
-        What the corpus was read from, as it was typed.
+        Sources of the corpus, as the user typed them.
     given : dict
-        Options that were typed, the same for all, but for those that may change at every start.
+        Options that the user typed, the same for all, without the ones that may change at every
+        start.
     contenders : tuple of Contender
     chains : int
         Chains of each contender in the last rung.
     first : int
         Epochs of the first rung.
     epochs : float or None
-        Epochs of the last rung; None: until the score has converged.
+        Epochs of the last rung; None to train until the score has converged.
     corpus : dict
         Facts of the corpus: name, documents, words, tokens.
     """
@@ -200,7 +201,7 @@ def read_plan(folder: Path) -> SearchPlan:
     Raises
     ------
     CheckpointError
-        If it is not what was written.
+        If it was changed after it was written.
     """
     try:
         record = jsonio.parse(read_small(folder / PLAN))

@@ -24,18 +24,18 @@ SCRIPTS = ("core.js", "charts/figure.js", "charts/lines.js", "search.js")
 
 
 def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path]:
-    """Write all files of a result into the folder of the search; the picture where matplotlib is there.
+    """Write all files of a result into the folder of the search; the picture only with matplotlib.
 
     Parameters
     ----------
     result : SearchResult
     note : callable
-        Told in a line what is left out.
+        Called with a line about a file that is left out.
 
     Returns
     -------
     list of Path
-        What was written.
+        The files written.
     """
     record = jsonio.plain(result.record(), nonfinite_is_null=True)
     claim_results(result.folder)
@@ -109,14 +109,14 @@ def draw(result: SearchResult, path: Path) -> Path:
     result : SearchResult
     path : Path
     """
-    found = charts(result)
-    figure = new_figure(9.5, 3.1 * -(-len(found) // 2))
-    places = figure.subplots(-(-len(found) // 2), 2, squeeze=False).ravel()
+    all_charts = charts(result)
+    figure = new_figure(9.5, 3.1 * -(-len(all_charts) // 2))
+    places = figure.subplots(-(-len(all_charts) // 2), 2, squeeze=False).ravel()
     ticks = sorted({row.topics for row in result.rows})
-    for axes, chart in zip(places, found, strict=False):
+    for axes, chart in zip(places, all_charts, strict=False):
         for line, colour in zip(chart.lines, COLOURS * len(chart.lines), strict=False):
-            known = [point for point in line.points if not point.dropped]
-            topics, values = [p.topics for p in known], [p.value for p in known]
+            trained = [point for point in line.points if not point.dropped]
+            topics, values = [p.topics for p in trained], [p.value for p in trained]
             axes.plot(topics, values, "o-", ms=4, color=colour, label=line.name)
             for point in line.points:
                 if point.low is not None and point.high is not None:
@@ -137,9 +137,9 @@ def draw(result: SearchResult, path: Path) -> Path:
         for name, style in ((result.best, "--"), (result.smallest, ":")):
             axes.axvline(result.row(name).topics, color="#888888", lw=0.9, ls=style, zorder=0)
         show_grid(axes)
-    for axes in places[len(found) :]:
+    for axes in places[len(all_charts) :]:
         axes.set_visible(False)
-    if len(found[0].lines) > 1:
+    if len(all_charts[0].lines) > 1:
         places[0].legend(fontsize=7, frameon=False)
     return write_png(path, figure)
 
@@ -148,7 +148,7 @@ def draw(result: SearchResult, path: Path) -> Path:
 
 
 class ChartPoint(NamedTuple):
-    """A value at a number of topics, with its bounds where it has some."""
+    """A value at a number of topics, with its bounds if it has any."""
 
     topics: int
     value: float
@@ -158,14 +158,14 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points of one setting of the other options, by topics; the name is empty where there is one."""
+    """Points of one setting of the other options, by topics; the name is empty for a single setting."""
 
     name: str
     points: tuple[ChartPoint, ...]
 
 
 class Chart(NamedTuple):
-    """A chart: its title, a remark for its reader, its lines, and the ends of its axis where known."""
+    """A chart: its title, a remark for its reader, its lines, and the ends of its axis if fixed."""
 
     title: str
     remark: str
@@ -187,13 +187,15 @@ def charts(result: SearchResult) -> list[Chart]:
     """
 
     def score(row: Tried) -> _Values:
-        """Return a score, of perplexities with its bounds if the best stayed where it is."""
+        """Return a score; a perplexity has its bounds if the best stayed the same."""
         if result.kind.whole or not math.isfinite(row.above[1]):
             return row.score, None, None
         share, low, high = row.above
         return row.score, row.score * (1 + low) / (1 + share), row.score * (1 + high) / (1 + share)
 
-    wanted: list[tuple[str, str, Callable[[Tried], _Values], float | None, float | None]] = [
+    specifications: list[
+        tuple[str, str, Callable[[Tried], _Values], float | None, float | None]
+    ] = [
         (
             f"{result.kind.title.capitalize()} of held-out documents",
             "Lower predicts better. Bars hold 95 % of what the difference to the best may be on other "
@@ -225,8 +227,8 @@ def charts(result: SearchResult) -> list[Chart]:
             10.5,
         ),
     ]
-    found = []
-    for title, remark, value, low, high in wanted:
+    drawn_charts = []
+    for title, remark, value, low, high in specifications:
         lines: dict[str, list[ChartPoint]] = {}
         for row in result.rows:
             if row.topics and (values := value(row)) is not None:
@@ -235,5 +237,5 @@ def charts(result: SearchResult) -> list[Chart]:
                 lines.setdefault(called(row._replace(options=rest)), []).append(point)
         if lines:
             drawn = tuple(Line(name, tuple(points)) for name, points in lines.items())
-            found.append(Chart(title, remark, drawn, low, high))
-    return found
+            drawn_charts.append(Chart(title, remark, drawn, low, high))
+    return drawn_charts

@@ -1,8 +1,9 @@
-"""The rungs of a search: who trains next and how far, and how a rung that is trained is judged.
+"""The rungs of a search: the contenders to train next and their epochs, and the decision on a rung.
 
-Contenders are compared in pairs, on the same held-out documents, which are resampled: what a document's
-words make hard for all of them cancels. ``rungs.jsonl`` has a line for each rung that is decided. Which
-rung is next is known from it and from ``search.json`` alone, so that whoever goes on does the same.
+Contenders are compared in pairs, on the same held-out documents, which are resampled: the
+difficulty of a document's words, equal for all of them, cancels. ``rungs.jsonl`` has a line for
+each decided rung. The next rung follows from it and from ``search.json`` alone, so every process
+that continues does the same.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ from pysgrld.types import Doubles
 
 #: File of the decisions in the folder of a search.
 RUNGS = "rungs.jsonl"
-#: A contender may be dropped whose perplexity is surely worse than the leader's by more than this share.
+#: A contender may be dropped if its perplexity is surely worse than the leader's by more than this
+# share.
 WORSE = 0.01
-#: The smallest number of topics is told whose perplexity is within this share of the best.
+#: The smallest number of topics with a perplexity within this share of the best is reported.
 NEAR = 0.005
 #: Times that held-out documents are resampled, and the share of them that intervals hold.
 RESAMPLES, SURE = 2000, 0.95
@@ -49,14 +51,14 @@ class Cell(NamedTuple):
 
 
 class Rung(NamedTuple):
-    """The runs that are to be trained next, and how far.
+    """The runs to train next, and their epochs.
 
     Attributes
     ----------
     number : int
         From 1.
     epochs : float or None
-        How far each goes; None: until its score has converged.
+        Epochs of each run; None to train until its score has converged.
     last : bool
     cells : tuple of Cell
         By chain, then in the order of the plan: numbers of tasks.
@@ -68,14 +70,14 @@ class Rung(NamedTuple):
     cells: tuple[Cell, ...]
 
     def is_done(self, cell: Cell, folder: Path) -> bool:
-        """Return True if a cell has been trained as far as this rung goes."""
+        """Return True if a cell has been trained for the epochs of this rung."""
         path = cell.path(folder)
         if not is_run(path):
             return False
         try:
             run = RunDirectory.open(path)
             finished = run.status.get("state") == "finished"
-        except SgmcError:  # training it says what is wrong
+        except SgmcError:  # its training will report the error
             return False
         return finished and run.config.get("options", {}).get("epochs") == self.epochs
 
@@ -97,12 +99,12 @@ def next_rung(plan: SearchPlan, decided: Sequence[Mapping[str, Any]]) -> Rung | 
 
 
 def read_rungs(folder: Path) -> list[dict[str, Any]]:
-    """Read the decisions so far; none where no rung is decided.
+    """Read the decisions so far; an empty list if no rung is decided.
 
     Raises
     ------
     CheckpointError
-        If the file is not what was written.
+        If the file was changed after it was written.
     """
     path = folder / RUNGS
     try:
@@ -112,12 +114,12 @@ def read_rungs(folder: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror or error}") from None
     try:
-        found = [jsonio.parse(line) for line in lines]
-        for record in found:
+        decisions = [jsonio.parse(line) for line in lines]
+        for record in decisions:
             record["last"], record["next"], record["goes_on"]
     except (ValueError, TypeError, KeyError) as error:
         raise CheckpointError(f"{path}: is damaged ({error}); restore it") from None
-    return found
+    return decisions
 
 
 # ---- how a rung is judged
@@ -214,40 +216,42 @@ def differences(standings: Sequence[Standing], leader: Standing) -> list[Interva
     """Return by what share each perplexity is worse than the leader's, on resampled documents."""
     draws = resampled([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
-    found = []
-    for standing, own in zip(standings, draws, strict=True):
+    intervals = []
+    for standing, draws_of_standing in zip(standings, draws, strict=True):
         shares = [
-            worse_by(standing, a, b) for a, b in zip(own.tolist(), lead.tolist(), strict=True)
+            worse_by(standing, a, b)
+            for a, b in zip(draws_of_standing.tolist(), lead.tolist(), strict=True)
         ]
         value = worse_by(standing, standing.score, leader.score)
-        found.append(bounds(value, np.array(shares)))
-    return found
+        intervals.append(bounds(value, np.array(shares)))
+    return intervals
 
 
 def judge(standings: Sequence[Standing]) -> list[Judged]:
-    """Judge a rung: the leader and its neighbours in the grid go on, and all who may still win.
+    """Judge a rung: the leader, its neighbours in the grid, and all that may still win go on.
 
-    A contender is dropped if it is worse than the leader by more than 1 % of the perplexity, surely so at
-    95 %, and what its last doubling of iterations took off is less than what it lacks.
+    A contender is dropped if two conditions hold. It is worse than the leader by more than 1 % of
+    the perplexity, surely so at 95 %; and its last doubling of iterations gained less than its
+    distance to the leader.
     """
     leader = leader_of(standings)
     judged = []
     for standing, worse in zip(standings, differences(standings, leader), strict=True):
         goes_on = True
         if standing.name == leader.name:
-            why = "leads"
+            reason = "leads"
         elif are_neighbours(standing.place, leader.place):
-            why = "next to the leader"
+            reason = "next to the leader"
         elif not worse.low > WORSE:
-            why = "not surely worse"
+            reason = "not surely worse"
         elif standing.gained is None:
-            why = "too early to tell what it gains"
-        # both in logarithms: what a doubling took off, and what is lacking
+            reason = "too early to tell what it gains"
+        # both in logarithms: the gain of the last doubling, and the distance to the leader
         elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
-            why = "worse, and still gaining"
+            reason = "worse, and still gaining"
         else:
-            goes_on, why = False, "surely worse, and gains too little to catch up"
-        judged.append(Judged(standing, worse, goes_on, why))
+            goes_on, reason = False, "surely worse, and gains too little to catch up"
+        judged.append(Judged(standing, worse, goes_on, reason))
     return judged
 
 
@@ -259,12 +263,12 @@ def are_neighbours(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
     """Return True if more rungs can change nothing.
 
-    All who go on are then neighbours of the leader, or the scores of all have converged.
+    All remaining contenders are then neighbours of the leader, or their scores have all converged.
     """
     alive = [j.standing for j in judged if j.goes_on]
     leader = leader_of(alive)
-    beside = (s.name == leader.name or are_neighbours(s.place, leader.place) for s in alive)
-    return all(beside) or all(s.converged for s in alive)
+    near_leader = (s.name == leader.name or are_neighbours(s.place, leader.place) for s in alive)
+    return all(near_leader) or all(s.converged for s in alive)
 
 
 def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
@@ -284,9 +288,9 @@ def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> St
 def decision(
     plan: SearchPlan, rung: Rung, judged: Sequence[Judged], sizes: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return the line of a rung for ``rungs.jsonl``: who leads, who goes on, and how far.
+    """Return the line of a rung for ``rungs.jsonl``: the leader, the contenders kept, and their epochs.
 
-    That of the last rung names the smallest near the best, too, and drops nobody.
+    The line of the last rung also names the smallest near the best, and drops no contender.
 
     Parameters
     ----------
@@ -294,7 +298,7 @@ def decision(
     rung : Rung
     judged : sequence of Judged
     sizes : mapping
-        Topics of each contender, by name; 0 where their number is not chosen.
+        Topics of each contender, by name; 0 if their number is not chosen.
     """
     standings = [j.standing for j in judged]
     smallest = {"smallest": smallest_near(standings, sizes).name} if rung.last else {}
@@ -324,5 +328,5 @@ def decision(
             for j in judged
         ],
     }
-    found: dict[str, Any] = jsonio.plain(record, nonfinite_is_null=True)
-    return found
+    plain_record: dict[str, Any] = jsonio.plain(record, nonfinite_is_null=True)
+    return plain_record

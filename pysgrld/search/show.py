@@ -13,7 +13,7 @@ from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import Contender, SearchPlan, is_search, read_plan
 from pysgrld.search.rungs import NEAR, Rung, next_rung, read_rungs
 
-#: Heads of the table, after what was tried and its score.
+#: Heads of the table, after the options tried and the score.
 HEADS = (
     "95 % interval",
     "above the best",
@@ -32,7 +32,7 @@ _LISTED = 20
 
 
 def called(row: Tried | Contender) -> str:
-    """Return what a sentence calls a contender: "K = 50", or with the other options tried.
+    """Return the name of a contender in a sentence: "K = 50", or with the other options tried.
 
     >>> called(Contender("k-50-eta-0.1", (1, 0), {"topics": 50, "eta": (0.1,)}))
     'K = 50, eta = 0.1'
@@ -45,16 +45,16 @@ def called(row: Tried | Contender) -> str:
 
 
 class SearchProgress(NamedTuple):
-    """How far a search is: what ``sgmc runs`` says of it, and what one that was stopped prints.
+    """Progress of a search, for ``sgmc runs`` and for the line of a search that was stopped.
 
     Attributes
     ----------
     folder : Path
     plan : SearchPlan
     records : sequence of mapping
-        Rungs that are decided, as ``rungs.jsonl`` has them.
+        Rungs that are decided, in the form of ``rungs.jsonl``.
     rung : Rung or None
-        The one that is open, or None if the last one is decided.
+        The open rung, or None if the last one is decided.
     runs : tuple of ListedRun
         Runs that have begun.
     """
@@ -73,23 +73,23 @@ class SearchProgress(NamedTuple):
         ----------
         folder : Path
         runs : sequence of ListedRun, optional
-            Its runs, where they were read already.
+            Its runs, if they were read already.
 
         Raises
         ------
         CheckpointError
-            If one of them is not what was written.
+            If one of them was changed after it was written.
         """
-        found = tuple(list_runs(folder) if runs is None else runs)
+        listed = tuple(list_runs(folder) if runs is None else runs)
         plan, records = read_plan(folder), read_rungs(folder)
-        return cls(folder, plan, records, next_rung(plan, records), found)
+        return cls(folder, plan, records, next_rung(plan, records), listed)
 
     def listed(self) -> tuple[str, str, str]:
-        """Return topics, state and score as a list of runs shows them.
+        """Return topics, state and score in the form of a list of runs.
 
-        Topics are the numbers that are tried, or their range where they are many. The state says how many
-        settings are tried, and how far it is. The score is that of who leads by the last rung that was
-        decided, with its name. What there is not is a dash.
+        Topics are the numbers tried, or their range if they are many. The state has the number of
+        settings and the progress. The score is the leader's in the last decided rung, with its
+        name. A dash stands for a missing entry.
         """
         contenders = self.plan.contenders
         counts = sorted({c.options["topics"] for c in contenders if "topics" in c.options})
@@ -106,7 +106,7 @@ class SearchProgress(NamedTuple):
         return topics, f"{plural(len(contenders), 'setting')}, {state}", score
 
     def table(self) -> list[tuple[str, ...]]:
-        """Return a row for every setting as text, the heads first; nothing where no run has begun."""
+        """Return a row for every setting as text, the heads first; an empty list if no run has begun."""
         rung = self.rung
         if not self.runs or rung is None:
             return []
@@ -119,8 +119,8 @@ class SearchProgress(NamedTuple):
             cells = [cell for cell in rung.cells if cell.contender == contender]
             done = sum(rung.is_done(cell, self.folder) for cell in cells)
             if not cells:
-                left = next(r for r in self.records if contender.name not in r["goes_on"])
-                state = f"dropped after {left['epochs']:g} epochs"
+                drop = next(r for r in self.records if contender.name not in r["goes_on"])
+                state = f"dropped after {drop['epochs']:g} epochs"
             elif done == len(cells):
                 state = "done"
             elif len(cells) == 1:
@@ -143,7 +143,7 @@ def search_of(run: Path) -> Path | None:
 
 
 def table(result: SearchResult) -> list[tuple[str, ...]]:
-    """Return the table as text, the heads first; a column that nobody has a value for is left out."""
+    """Return the table as text, the heads first, without columns that have no value."""
     kind = result.kind
     rows: list[tuple[str, ...]] = [("tried", kind.title, *HEADS)]
     for row in result.rows:
@@ -173,14 +173,14 @@ def table(result: SearchResult) -> list[tuple[str, ...]]:
                 "" if row.dropped is None else f"{row.dropped:g} epochs",
             )
         )
-    known = [
+    has_values = [
         any(cell not in ("", "-") for cell in column) for column in zip(*rows[1:], strict=True)
     ]
-    return [tuple(c for c, keep in zip(row, known, strict=True) if keep) for row in rows]
+    return [tuple(c for c, keep in zip(row, has_values, strict=True) if keep) for row in rows]
 
 
 def sentences(result: SearchResult) -> list[str]:
-    """Return who predicts best, who is small enough to read, and what these numbers leave open.
+    """Return the best setting, the smallest readable one, and the limits of these numbers, in sentences.
 
     Parameters
     ----------
@@ -188,11 +188,11 @@ def sentences(result: SearchResult) -> list[str]:
     """
     best, small = result.row(result.best), result.row(result.smallest)
     kind = result.kind
-    said = [
+    lines = [
         f"For predicting: {called(best)}, the best {kind.title}: {kind.show(best.score)} "
         f"({kind.show(best.low)} to {kind.show(best.high)})."
     ]
-    if small.topics:  # where no number of topics is chosen, nothing is smaller
+    if small.topics:  # if no number of topics is chosen, none is smaller
         near = f"within {100 * NEAR:g} % of it"
         reading = f"For reading: {called(best)}, too: nothing smaller is {near}"
         if small.name != best.name:
@@ -200,46 +200,46 @@ def sentences(result: SearchResult) -> list[str]:
             reading = f"For reading: {called(small)}, the smallest {near} ({score})"
         if small.found is not None:
             who = all_of(small.chains, "chains")
-            found = f"{100 * small.found:.0f} % of the words are in topics that {who} found"
-            reading += f". {found}"
+            remark = f"{100 * small.found:.0f} % of the words are in topics that {who} found"
+            reading += f". {remark}"
             if small.name != best.name and best.found is not None:
                 reading += f"; with {called(best)} {100 * best.found:.0f} %"
-        said.append(f"{reading}.")
-    # chains of one setting that differ by more than what settings are told apart by
+        lines.append(f"{reading}.")
+    # chains of one setting that differ by more than the distance that separates settings
     apart = {called(row): row.apart for row in result.rows if row.dropped is None and row.apart}
     worst = max(apart, key=lambda name: apart[name], default=None)
     if worst is not None and apart[worst] > NEAR:
-        said.append(
+        lines.append(
             f"Chains of one setting differ by up to {100 * apart[worst]:.1f} % ({worst}): "
             "do not make much of differences that are smaller."
         )
-    said += _more_to_try(result)
-    said.append(
+    lines += _more_to_try(result)
+    lines.append(
         f"Chosen on {plural(result.documents, 'held-out document')}, so this is no test: for a figure "
         "to report score documents that the search has not seen."
     )
-    return said
+    return lines
 
 
 def _more_to_try(result: SearchResult) -> list[str]:
-    """Return what to try where the best or the smallest is at an end of the numbers of topics tried."""
+    """Return advice on further numbers if the best or the smallest is at an end of the numbers tried."""
     tried = sorted({row.topics for row in result.rows if "topics" in row.options})
     if not tried:
         return []
     best, small = result.row(result.best), result.row(result.smallest)
-    said = []
+    advice = []
     command = "the command of this search with -k"
     if best.topics == tried[-1]:
-        more = [*tried, 2 * tried[-1]]
-        said.append(
+        numbers = [*tried, 2 * tried[-1]]
+        advice.append(
             f"{called(best)} is the most that was tried, so more may predict better still: try "
-            f"{more[-1]}, by {command} {','.join(map(str, more))}."
+            f"{numbers[-1]}, by {command} {','.join(map(str, numbers))}."
         )
     half = tried[0] // 2
     if small.topics == tried[0] and half >= 2:
         fewer = [half, *tried]
-        said.append(
+        advice.append(
             f"{called(small)} is the fewest that was tried, so fewer may do as well: try "
             f"{half}, by {command} {','.join(map(str, fewer))}."
         )
-    return said
+    return advice
