@@ -35,10 +35,10 @@ T = TypeVar("T")
 MOST = 2**31 - 1
 #: What a positive parameter must be between, as a person reads it.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
-#: Parameters whose names are other than those of options; `Estimator.options_of` has the others.
+#: Parameters with other names than their options; `Estimator.options_of` has the rest.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
-#: Parameters that may change between calls of `partial_fit`: those of `fit` alone, and those that each
-#: call reads.
+#: Parameters that may change between calls of `partial_fit`: the ones that only `fit` uses, and the
+# ones that each call reads.
 _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
@@ -53,17 +53,17 @@ class Rule(NamedTuple):
     Attributes
     ----------
     option : str
-        Option of training that the parameter is; empty where it is none.
+        Option of training that the parameter sets; empty if it sets none.
     value : object
-        The value that was given; None: left to us, and good of an option.
+        The value of the parameter; None, valid for an option, leaves the choice to sgmc.
     good : bool
         Whether the value keeps the rule.
     wanted : str
         The rule in words, for messages.
     name : str
-        The parameter, where it has another name than the option with ``-`` as ``_``.
+        The parameter, if its name is not the option with ``_`` for ``-``.
     needed : bool
-        Whether None is no good of an option either, as nothing is chosen for it.
+        True if None is not valid for an option either, as it has no default.
     """
 
     option: str
@@ -112,7 +112,7 @@ class Estimator(ABC):
 
         Returns
         -------
-        dict of str to object
+        In the order of the constructor, with the values passed: None for a parameter left out.
             In the order of the constructor, as they were given: None where one was left out.
         """
         del deep
@@ -125,8 +125,8 @@ class Estimator(ABC):
         ----------
         **params : object
             New values by the names of parameters; they are checked when the model is fitted. `fit`
-            begins anew with them. `partial_fit` goes on with a chain whose prior, topics and steps are
-            fixed: it refuses other values of their parameters.
+            begins again with them. `partial_fit` continues a chain with fixed prior, topics and
+            steps: it refuses other values of their parameters.
 
         Returns
         -------
@@ -158,7 +158,7 @@ class Estimator(ABC):
     # ---- what scikit-learn's tools ask
 
     def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn's tools, such as pipelines, want to know of an estimator."""
+        """Return the tags that scikit-learn's tools, such as pipelines, read."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         takes = InputTags(sparse=True, string=True, positive_only=self.of_counts)
@@ -182,32 +182,32 @@ class Estimator(ABC):
     # ---- X: a matrix, or words
 
     def _known_documents(self, X: Any, log: Callable[[str], None] = lambda _: None) -> Any:
-        """Return X over the columns that the model was fitted to: of words, those that it knows.
+        """Return X over the columns of the fitted model; of texts, only the words that the model has.
 
-        ``log`` is told which words are left out.
+        ``log`` is called with a line about the words left out.
 
         Raises
         ------
         UsageError
-            A `ValueError`: columns of other names or in another order, or texts for a model that knows
-            no words.
+            A `ValueError`: columns of other names or in another order, or texts for a model without
+            words.
         """
-        known = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None)
         read = getattr(self, "_options", None)  # of a run that was loaded, how its texts were read
         how = {name: getattr(read, name, None) for name in ("token_pattern", "phrases", "segment")}
-        words = None if known is None else known.tolist()
+        words = None if names is None else names.tolist()
         threads = jobs(self.n_jobs)
-        found = column_names(X)
+        other_names = column_names(X)
         X = counts_in(X)
         documents = known_documents(X, words, self.n_features_in_, how, threads, log)
         if documents is not None:
             return documents
-        if known is not None and found is not None and len(known) == len(found):
-            for at, (name, other) in enumerate(zip(known, found, strict=True)):
+        if names is not None and other_names is not None and len(names) == len(other_names):
+            for column, (name, other) in enumerate(zip(names, other_names, strict=True)):
                 if name != other:
                     raise UsageError(
-                        f"column {at} of X is {other!r}, and was {name!r} in fit: give the same columns "
-                        "in the same order"
+                        f"column {column} of X is {other!r}, and was {name!r} in fit: give the same "
+                        "columns in the same order"
                     )
         return X
 
@@ -272,28 +272,28 @@ class Estimator(ABC):
 
 
 def unknown_parameter(cls: type[Estimator], name: str) -> str:
-    """Return what is said of a parameter that is not there: what it is here, or which there are.
+    """Return the explanation of an unknown parameter: its counterpart here, or the list of parameters.
 
     Parameters
     ----------
     cls : type
         The estimator.
     name : str
-        As it was given.
+        The name that the user typed.
     """
-    there = cls._parameters()
-    said, found = f"there are {', '.join(there)}", peer(name)
-    if found is not None and found.here.startswith("--"):
-        option = found.here.removeprefix("--")
-        named = {o: own for own, o in cls.options_of.items()} | _PARAMETERS
-        own = named.get(option, option.replace("-", "_"))
-        if own.partition(",")[0] in there:
-            said = hint(name, found._replace(note=""), own)
-    return f"invalid parameter {name!r} for {cls.__name__}: {said}"
+    parameters = cls._parameters()
+    explanation, counterpart = f"there are {', '.join(parameters)}", peer(name)
+    if counterpart is not None and counterpart.here.startswith("--"):
+        option = counterpart.here.removeprefix("--")
+        named = {o: our_name for our_name, o in cls.options_of.items()} | _PARAMETERS
+        our_name = named.get(option, option.replace("-", "_"))
+        if our_name.partition(",")[0] in parameters:
+            explanation = hint(name, counterpart._replace(note=""), our_name)
+    return f"invalid parameter {name!r} for {cls.__name__}: {explanation}"
 
 
 def _of_known_parameters(constructor: Callable[..., None]) -> Callable[..., None]:
-    """Return a constructor whose message of an unknown parameter says what it is here."""
+    """Return a constructor with a helpful message for an unknown parameter."""
     signature = inspect.signature(constructor)
     if any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         return constructor
@@ -404,17 +404,17 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
     """
 
     @functools.wraps(method)
-    def called(*given: P.args, **named: P.kwargs) -> R:
-        mine, key = object(), (os.getpid(), id(given[0]))
+    def called(*arguments: P.args, **named: P.kwargs) -> R:
+        mine, key = object(), (os.getpid(), id(arguments[0]))
         if _fitted.setdefault(key, mine) is not mine:
             raise UsageError(
-                f"this {type(given[0]).__name__} is being fitted by another thread: wait for it, or "
+                f"this {type(arguments[0]).__name__} is being fitted by another thread: wait for it, or "
                 "give each thread an estimator of its own"
             )
         try:
-            return method(*given, **named)
+            return method(*arguments, **named)
         except SgmcError as error:
-            name = lambda found: found[1].replace("-", "_")  # noqa: E731
+            name = lambda match: match[1].replace("-", "_")  # noqa: E731
             error.args = (re.sub("--([a-z][a-z-]*)", name, str(error)),)
             raise
         finally:
@@ -424,7 +424,7 @@ def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """Return the error of an estimator that is not fitted; scikit-learn's too, where that is loaded.
+    """Return the error of an estimator that is not fitted; also scikit-learn's error if it is loaded.
 
     Parameters
     ----------
@@ -437,8 +437,10 @@ def not_fitted(message: str) -> NotFittedError:
     again = {
         "__reduce__": lambda error: (not_fitted, (str(error),))
     }  # made again in another process
-    found: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(message)
-    return found
+    not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
+        message
+    )
+    return not_fitted_error
 
 
 # ---- options of single samplers
@@ -459,24 +461,24 @@ def with_sampler_options(cls: type[T]) -> type[T]:
         The same class.
     """
     estimator: Any = cls
-    model, own = model_of(estimator.model), estimator.__init__
+    model, original_init = model_of(estimator.model), estimator.__init__
     options = {
         name: option
         for name, option in options_of_samplers(model.algorithms).items()
         if name not in model.refuses
     }
     names = {name.replace("-", "_"): name for name in options}
-    signature = inspect.signature(own)
-    known = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    signature = inspect.signature(original_init)
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in names
     ]
-    signature = signature.replace(parameters=[*known, *added])
+    signature = signature.replace(parameters=[*parameters, *added])
 
-    @functools.wraps(own)
+    @functools.wraps(original_init)
     def constructor(self: Any, *values: Any, **named: Any) -> None:
         vars(self).update({name: named.pop(name, None) for name in names})
-        own(self, *values, **named)
+        original_init(self, *values, **named)
 
     constructor.__signature__ = signature  # type: ignore[attr-defined]
     estimator.__init__ = _of_known_parameters(constructor)

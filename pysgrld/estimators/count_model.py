@@ -34,21 +34,21 @@ class CountModel(TopicModel):
     ) -> Self:
         """Do one iteration with these documents as a minibatch of ``total_samples`` documents.
 
-        The first call fixes the words and starts the chain; each further one goes on from where it
-        stands, after `fit` and `load` too. Posterior samples are taken as in `fit`.
+        The first call fixes the words and starts the chain. Each further call continues from its
+        present state, also after `fit` and `load`. Posterior samples are taken as in `fit`.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            Counts as in `fit`. If no document has words, nothing is done.
+            Counts as in `fit`. Without any document with words nothing is done.
         y : None
             Ignored; there for scikit-learn.
         vocabulary : object, optional
             As in `fit`, of the first call: by default the words of its documents.
         grow : bool
-            Learn words of texts and tokens that the model does not know, too, chosen as `fit` chooses
-            them. Topics go on with their numbers, as with ``sgmc train --from``; where there are such
-            words warm-up and averages begin anew.
+            Also learn words of texts and tokens that the model does not have yet, chosen as `fit`
+            chooses them. Topics continue under their numbers, as with ``sgmc train --from``. If
+            there are such words, warm-up and averages begin again.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class CountModel(TopicModel):
         Warns
         -----
         UnknownWordsWarning
-            The first time that texts have words which the model does not know: they are left out.
+            The first time that texts have words which the model does not have: they are left out.
         """
         del y
         left_out: list[str] = []
@@ -80,8 +80,8 @@ class CountModel(TopicModel):
                 raise UsageError("vocabulary: the model has its words already: leave it out")
             if grow:
                 self._grow(X)
-            of, names = self._known_documents(X, left_out.append), None
-            documents, words = self._documents(of, self.n_features_in_)
+            counted, names = self._known_documents(X, left_out.append), None
+            documents, words = self._documents(counted, self.n_features_in_)
         for line in left_out:
             if "tokens left out" in line and not self._told_of_words:
                 self._told_of_words = True
@@ -90,9 +90,9 @@ class CountModel(TopicModel):
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             return self
-        given = self._given()
-        check_usage(given)
-        sampler, _ = kind_of(given)
+        options = self._given()
+        check_usage(options)
+        sampler, _ = kind_of(options)
         if sampler.whole_corpus:
             raise UsageError(f"algo={sampler.name!r} needs the whole corpus: use fit")
         if self.__sklearn_is_fitted__():
@@ -101,11 +101,11 @@ class CountModel(TopicModel):
         else:
             total = int(self.total_samples)
             tokens = int(documents.tokens / len(usable) * total)
-            given.setdefault("minibatch", len(usable))
+            options.setdefault("minibatch", len(usable))
             seen = len(np.unique(documents.indices))
-            known = self._vocabulary(given, names, words)
-            facts = Facts(total, words, tokens, 0, lambda *_: seen, known)
-            self._begin(given, facts, documents, np.arange(total), None, names)
+            vocabulary_of_model = self._vocabulary(options, names, words)
+            facts = Facts(total, words, tokens, 0, lambda *_: seen, vocabulary_of_model)
+            self._begin(options, facts, documents, np.arange(total), None, names)
         ids = self._seen + np.arange(len(usable))
         self._seen += len(usable)
         batch = compact(documents.take(usable), ids, self.total_samples / len(usable))
@@ -115,25 +115,29 @@ class CountModel(TopicModel):
         return self
 
     def _grow(self, X: Any) -> None:
-        """Go on with the same topics over words that the model has not known, if X has such words."""
-        record, known = self._record, getattr(self, "feature_names_in_", None)
-        if known is None or self._options.depth > 1:
-            what = "the model knows no words" if known is None else "topics of layers cannot go on"
-            raise UsageError(f"grow: {what}")
+        """Continue with the same topics over words that are new to the model, if X has such words."""
+        record, names_before = self._record, getattr(self, "feature_names_in_", None)
+        if names_before is None or self._options.depth > 1:
+            reason = (
+                "the model knows no words"
+                if names_before is None
+                else "topics of layers cannot go on"
+            )
+            raise UsageError(f"grow: {reason}")
         _, names = new_documents(X, jobs(self.n_jobs))
         if names is None or column_names(X) is not None:
             raise UsageError("grow: X has no words: give texts, or lists of tokens")
-        of = set(known.tolist())
-        new = [word for word in names.tolist() if word not in of]
+        old_words = set(names_before.tolist())
+        new = [word for word in names.tolist() if word not in old_words]
         if not new:
             return
         phi, seen = self._fitted().over_words(self._draw, 0), self._seen
-        k, words = self._fitted().layers[0], np.array([*known.tolist(), *new], dtype=object)
-        given = self._given() | {"topics": k, "minibatch": record.options.minibatch}
+        k, words = self._fitted().layers[0], np.array([*names_before.tolist(), *new], dtype=object)
+        options = self._given() | {"topics": k, "minibatch": record.options.minibatch}
         total = int(self.total_samples)
         facts = Facts(total, len(words), record.tokens, 0, lambda *_: len(words), words.tolist())
         nobody = Documents(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-        self._begin(given, facts, nobody, np.arange(total), None, words)
+        self._begin(options, facts, nobody, np.arange(total), None, words)
         self._posterior.chain.begin_from(phi, np.full(k, record.tokens / k))
         self._seen = seen
         self._finish()

@@ -28,12 +28,12 @@ CONTAINERS = ("default", "pandas", "polars")
 
 
 class Framed(Estimator):
-    """Base of estimators whose topics have words.
+    """Base of estimators with topics over words.
 
     Attributes
     ----------
     entry : str
-        The name of a topic's value of a word.
+        Name of the value that a topic gives a word.
     """
 
     entry: ClassVar[str] = "probability"
@@ -48,10 +48,10 @@ class Framed(Estimator):
         """Return the ids of the first n words of topics (K, V) in an order, or by default, (K, n)."""
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Array], bool, bool]:
-        """Return the topics in each kept sample, (K, V), and whether these are faithful, and exact.
+        """Return the topics in each kept sample, (K, V), and two flags: calibrated, and Gibbs refinement.
 
-        Faithful samples vary as the posterior does; exact ones are of an exact stage, of one chain of it
-        after the other. Here none is kept.
+        Calibrated samples vary as the posterior does. Samples of a Gibbs refinement come from one
+        of its chains after the other. This base class keeps none.
         """
         return (), False, False
 
@@ -60,16 +60,16 @@ class Framed(Estimator):
         """Return the shares that topics have in documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
-        """Return the words of the columns: those given, those known, or word1, word2, ..."""
+        """Return the words of the columns: the argument, the model's names, or word1, word2, ..."""
         self._check_fitted()
         v = self.n_features_in_
-        given = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None)
         if vocabulary is not None:
-            given = names_in(vocabulary)
+            names = names_in(vocabulary)
         words = (
             tuple(UNNAMED.format(i + 1) for i in range(v))
-            if given is None
-            else tuple(given.tolist())
+            if names is None
+            else tuple(names.tolist())
         )
         if len(words) != v:
             raise UsageError(f"vocabulary has {plural(len(words), 'word')}, the model has {v:,}")
@@ -160,7 +160,8 @@ class Framed(Estimator):
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: matplotlib is not installed, there is no such topic, layer or order, or
+            A `ValueError`: matplotlib is not installed, the topic, layer or order does not exist,
+            or
             ``vocabulary`` is not of V words.
         """
         library("matplotlib", "plot_topics")
@@ -192,8 +193,8 @@ class Framed(Estimator):
         """Return the first words of topics, (K, n), bounds of them, and whether these are faithful."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
-        known = np.zeros(top.shape, bool)
-        bounds = interval([[(sample[rows, top], known) for sample in draws]], exact=exact)
+        uncensored = np.zeros(top.shape, bool)
+        bounds = interval([[(sample[rows, top], uncensored) for sample in draws]], exact=exact)
         return top, bounds, faithful
 
     def topics_frame(
@@ -217,26 +218,26 @@ class Framed(Estimator):
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
         intervals : bool
-            Whether to look for intervals; of a run that was loaded they are read from disk.
+            True to look for intervals; for a loaded run they are read from disk.
         order : str, optional
             The order of the words, as for `top_words`.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``topic``, ``rank`` (from 1), ``word`` and ``probability`` (of a direction ``entry``),
-            in the order of the words; where at least 20 posterior samples are kept (``keep_samples``)
-            also ``low`` and ``high``, between which 90 % of them are. ``attrs["interval_of"]`` is then
-            "posterior" where those are credible intervals as far as is known, else "draws".
-            docs/python.md, "Intervals and draws".
+            Columns ``topic``, ``rank`` (from 1), ``word`` and ``probability`` (for a direction
+            ``entry``), in the order of the words. If at least 20 posterior samples are kept
+            (``keep_samples``), also ``low`` and ``high``: 90 % of the samples lie between them.
+            ``attrs["interval_of"]`` is then "posterior" if these are calibrated credible intervals,
+            else "draws". docs/python.md, "Intervals and draws".
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: pandas is not installed, ``vocabulary`` is not of V words, or there is no such
-            layer or order.
+            A `ValueError`: pandas is not installed, ``vocabulary`` is not of V words, or the layer
+            or order does not exist.
         """
         frame = library("pandas", "topics_frame").DataFrame
         if not is_whole(n, 1):
@@ -252,13 +253,13 @@ class Framed(Estimator):
         }
         if bounds:
             table |= {"low": bounds.low.ravel(), "high": bounds.high.ravel()}
-        found = frame(table)
+        table_frame = frame(table)
         if bounds:
-            found.attrs["interval_of"] = "posterior" if faithful else "draws"
-        return found
+            table_frame.attrs["interval_of"] = "posterior" if faithful else "draws"
+        return table_frame
 
     def documents_frame(self, X: Any, layer: int = 1) -> pandas.DataFrame:
-        """Return the shares that topics have in documents as a pandas DataFrame, a document a row.
+        """Return the topic shares of documents as a pandas DataFrame, one document a row.
 
         Parameters
         ----------
@@ -277,15 +278,15 @@ class Framed(Estimator):
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: pandas is not installed, a bad X, or there is no such layer.
+            A `ValueError`: pandas is not installed, a bad X, or the layer does not exist.
         """
         frame = library("pandas", "documents_frame").DataFrame
         self._check_fitted()
-        found = self._shares(X, layer)
+        shares = self._shares(X, layer)
         return frame(
-            found,
+            shares,
             index=X.index if hasattr(X, "iloc") else None,
-            columns=self._names(found.shape[1]),
+            columns=self._names(shares.shape[1]),
         )
 
     def _repr_html_(self) -> str:
@@ -295,9 +296,9 @@ class Framed(Estimator):
         words, phi = self._words(None), self.components_[:TOPICS_SHOWN]
         first = self._first_words(self._topics(1), WORDS_SHOWN, 1, None)[:TOPICS_SHOWN].tolist()
         facts = [plural(len(self.components_), "topic"), plural(self.n_features_in_, "word")]
-        for name, what in (("n_iter_", "iteration"), ("n_samples_", "posterior sample")):
+        for name, noun in (("n_iter_", "iteration"), ("n_samples_", "posterior sample")):
             if hasattr(self, name):
-                facts.append(plural(getattr(self, name), what))
+                facts.append(plural(getattr(self, name), noun))
         facts += [
             f"{name.strip('_').replace('_', '-')} {getattr(self, name):.5g}"
             for name in ("perplexity_", "log_perplexity_")
@@ -344,8 +345,8 @@ class Transformer(Framed):
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, optional
-            The container; None leaves it as it is. ``sklearn.set_config(transform_output=...)`` is
-            minded too, where nothing was chosen here.
+            The container; None leaves it unchanged. Without a choice here,
+            ``sklearn.set_config(transform_output=...)`` applies.
 
         Returns
         -------
@@ -355,7 +356,7 @@ class Transformer(Framed):
         Raises
         ------
         UsageError
-            A `ValueError`, if there is no such container.
+            A `ValueError`, if the container does not exist.
         """
         if transform is not None:
             if transform not in CONTAINERS:
@@ -365,17 +366,17 @@ class Transformer(Framed):
             self._sklearn_output_config = {"transform": transform}
         return self
 
-    def _contained(self, found: Doubles, X: Any) -> Any:
+    def _contained(self, shares: Doubles, X: Any) -> Any:
         """Return the rows of `transform` in the container that was chosen."""
         sklearn = sys.modules.get("sklearn")
         common = sklearn.get_config()["transform_output"] if sklearn else "default"
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", common)
         if chosen == "default":
-            return found
-        frame, columns = library(chosen, "set_output").DataFrame, self._names(found.shape[1])
+            return shares
+        frame, columns = library(chosen, "set_output").DataFrame, self._names(shares.shape[1])
         if chosen == "pandas":
-            return frame(found, index=X.index if hasattr(X, "iloc") else None, columns=columns)
-        return frame(found, schema=columns, orient="row")
+            return frame(shares, index=X.index if hasattr(X, "iloc") else None, columns=columns)
+        return frame(shares, schema=columns, orient="row")
 
 
 def wanted_order(order: str | None) -> WordOrder | None:

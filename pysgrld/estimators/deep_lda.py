@@ -23,7 +23,7 @@ class DeepLDA(CountModel):
     """Deep LDA, the Poisson gamma belief network, learned jointly in all layers.
 
     Documents are sampled by upward-downward Gibbs, topics of every layer by any of the samplers.
-    docs/deep-lda.md has the model, its priors and what was measured.
+    docs/deep-lda.md has the model, its priors and measurements.
 
     Parameters
     ----------
@@ -31,16 +31,17 @@ class DeepLDA(CountModel):
         Topics K_1, ..., K_L of each layer, the lowest first, each at least 1 and none above the one
         before; at most 8 layers.
     algo : {"scir", "sgrld", "tlasgr", "tlfsgr", "smld", "smld-approx", "gibbs"}
-        Sampler of the topics; docs/choosing-a-sampler.md says what each is.
+        Sampler of the topics; docs/choosing-a-sampler.md describes each.
     link : {"counts", "binary", "real"}
-        Meaning of X: counts; presence, where any count is 1; or non-negative reals, which are rounded up
+        Meaning of X: counts; presence, with 1 for any count; or non-negative reals, which are
+        rounded up
         to multiples of 2^-20 of the greatest.
     eta : float or sequence of float
         Dirichlet prior per word of a topic, in (0, 10^6): for all layers, or one for each.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 200, fewer where that is a quarter of the corpus or
-        they are long, more where they are short. Not asked by `partial_fit`, which takes what it
-        is given.
+        Documents an iteration, at least 1; by default 200, fewer if that is a quarter of the corpus
+        or they are long, more if they are short. `partial_fit` ignores it: its minibatch is the
+        documents passed to it.
     sweeps : int, optional
         Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
         default 30, and 1 with ``gibbs``.
@@ -63,12 +64,12 @@ class DeepLDA(CountModel):
         Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
         topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
-        not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
+        on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 writes lines on how far `fit` is; 0 none.
+        1 prints lines on the progress of `fit`; 0 none.
 
     Attributes
     ----------
@@ -77,18 +78,18 @@ class DeepLDA(CountModel):
     weights_ : list of (K_l, K_{l-1}) float32
         Posterior means of all layers: topics over words, then topics over the topics below.
     r_ : (K_L,) float32
-        Posterior mean of the shapes of the top layer: how much each of its topics is used.
+        Posterior mean of the shapes of the top layer, a measure of the use of each of its topics.
     n_features_in_ : int
         V.
     feature_names_in_ : (V,) array of str objects
-        Words of the columns, where X has them: columns of a DataFrame, words of texts or of a run.
+        Words of the columns, if X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_ : int
         Iterations done.
     n_samples_ : int
-        Posterior samples in the means; 0: they are of the current state.
+        Posterior samples in the means; 0 if they are of the current state.
     perplexity_ : float
-        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did. That of
-        the current topics before the first posterior sample.
+        Posterior-averaged perplexity of the documents that `fit` set apart, present only if it did.
+        Before the first posterior sample, perplexity of the current topics.
 
     Notes
     -----
@@ -181,8 +182,8 @@ class DeepLDA(CountModel):
             X, self._unit = in_units(X, unit)
         documents, words = as_documents(X, words, type(self).__name__)
         if self.link == "binary":
-            there = np.ones_like(documents.counts)
-            documents = Documents(documents.indptr, documents.indices, there)
+            ones = np.ones_like(documents.counts)
+            documents = Documents(documents.indptr, documents.indices, ones)
         return documents, words
 
     def _finish(self) -> None:
@@ -203,7 +204,7 @@ class DeepLDA(CountModel):
         layer : int
             The layer, counted from 1, which is the lowest.
         draws : int, optional
-            Return so many posterior draws of the proportions, as `LDA.transform` does.
+            Return this number of posterior draws of the proportions, as `LDA.transform` does.
 
         Returns
         -------
@@ -215,7 +216,7 @@ class DeepLDA(CountModel):
         NotFittedError
             A `ValueError`, before `fit` or `partial_fit`.
         UsageError
-            A `ValueError`: no such layer, a bad entry, or another number of columns.
+            A `ValueError`: a layer that does not exist, a bad entry, or another number of columns.
         """
         if draws is not None:
             return self._drawn_shares(X, layer, draws)
@@ -224,7 +225,8 @@ class DeepLDA(CountModel):
     def topics_over_words(self, layer: int = 1) -> np.ndarray:
         """Return the topics of a layer as distributions over words, through the layers below.
 
-        Those of layer l are the columns of Phi_1 ... Phi_l: Cong, Chen, Liu and Zhou (2017), section 2.
+        The topics of layer l are the columns of Phi_1 ... Phi_l: Cong, Chen, Liu and Zhou (2017),
+        section 2.
 
         Parameters
         ----------
@@ -241,6 +243,6 @@ class DeepLDA(CountModel):
         NotFittedError
             A `ValueError`, before `fit` or `partial_fit`.
         UsageError
-            A `ValueError`, if there is no such layer.
+            A `ValueError`, if the layer does not exist.
         """
         return self._topics(layer)

@@ -48,8 +48,8 @@ CONCENTRATIONS = {"sticks": "sticks", "escobar-west": "ew"}
 class DPMixture(Framed):
     """Dirichlet-process mixture of multinomials: clusters of count vectors, in any number.
 
-    Unlike a topic model, every document belongs to one component. docs/mixture.md has the model, what to
-    choose and what was measured.
+    Unlike in a topic model, every document belongs to one component. docs/mixture.md has the model,
+    advice on choices, and measurements.
 
     Parameters
     ----------
@@ -61,28 +61,28 @@ class DPMixture(Framed):
     concentration_prior : (float, float)
         Shape and rate of the gamma prior of the concentration, both in (0, 10^6).
     concentration : {"sticks", "escobar-west"}, optional
-        Conditional law that the concentration is drawn from: given the sticks, or given the number of
-        occupied components; by default the second for ``gibbs``, the first for others.
+        Conditional law of the concentration: given the sticks, or given the number of occupied
+        components; by default the second for ``gibbs``, the first for others.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 1000, or a quarter of them where that is less.
-        Without meaning for ``gibbs``, which takes all.
+        Documents an iteration, at least 1; by default 1000, or a quarter of them if that is less.
+        Ignored by ``gibbs``, which takes all.
     step_size, stick_step_size : float, optional
         Lengths h > 0 of steps of components and of sticks, in diffusion time: by default 0.1 (``scir``),
-        0.001 and 0.005 (``sgrld``). Without meaning for ``gibbs``.
+        0.001 and 0.005 (``sgrld``). Ignored by ``gibbs``.
     start_components : int
-        Components that documents are spread over at first, at least 1: more than are expected.
+        Components over which documents are spread at first, at least 1: more than are expected.
     max_iter : int
         Iterations, at least 1.
     burn_in : int, optional
         Iterations before the first posterior sample, less than ``max_iter``; every later one is a sample.
         By default 200, or a fifth of ``max_iter`` if that is less.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
-        not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
+        on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 writes lines on how far `fit` is; 0 none.
+        1 prints lines on the progress of `fit`; 0 none.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class DPMixture(Framed):
     n_features_in_ : int
         V.
     feature_names_in_ : (V,) array of str objects
-        Words of the columns, where X has them: columns of a DataFrame, words of texts.
+        Words of the columns, if X has them: columns of a DataFrame, words of texts.
     n_samples_ : int
         Posterior samples that `score_samples` averages over, at most `KEPT`, evenly spread.
 
@@ -157,7 +157,7 @@ class DPMixture(Framed):
         self.verbose = verbose
 
     def _rules(self) -> list[Rule]:
-        pair, how, known = self.concentration_prior, self.concentration, MODEL.algorithms
+        pair, how, algorithms = self.concentration_prior, self.concentration, MODEL.algorithms
         two = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(is_positive, pair))
         above = f"a number above 0, between {BOUNDS}"
         numbers = [
@@ -167,7 +167,13 @@ class DPMixture(Framed):
             ("minibatch", "minibatch", self.minibatch, 1, MOST),
         ]
         return [
-            Rule("algo", self.algo, self.algo in known, f"one of {', '.join(known)}", needed=True),
+            Rule(
+                "algo",
+                self.algo,
+                self.algo in algorithms,
+                f"one of {', '.join(algorithms)}",
+                needed=True,
+            ),
             Rule("eta", self.base, is_positive(self.base), above, "base", needed=True),
             Rule(
                 "dp-prior",
@@ -215,15 +221,15 @@ class DPMixture(Framed):
     def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Sample the posterior given a matrix of counts, for ``max_iter`` iterations.
 
-        Ctrl-C ends it after the iteration under way, and `KeyboardInterrupt` is raised: where there is a
-        posterior sample the model is then fitted, as far as it is, else it stays as it was.
+        Ctrl-C ends it after the current iteration, and `KeyboardInterrupt` is raised. The model is
+        then fitted with the samples so far; without any posterior sample it stays as it was.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            How often each of V words is in each of n documents: whole numbers from 0 to 2^31 - 1, of
-            any dtype. Rows without any count are left out. Words are texts, lists of tokens, or bags of
-            words, as `LDA.fit` takes them.
+            Number of occurrences of each of V words in each of n documents: whole numbers from 0 to
+            2^31 - 1, of any dtype. Rows without any count are left out. Words are texts, lists of
+            tokens, or bags of words, as `LDA.fit` takes them.
         y : None
             Ignored; there for scikit-learn.
         vocabulary : object, optional
@@ -242,7 +248,7 @@ class DPMixture(Framed):
             If steps are so large that a component overflows.
         """
         del y
-        given = self._given()
+        explicit_options = self._given()
         if SAMPLERS[self.algo].whole_corpus:
             for name in ("minibatch", "step_size", "stick_step_size"):
                 if getattr(self, name) is not None:
@@ -255,15 +261,15 @@ class DPMixture(Framed):
         usable = np.flatnonzero(documents.lengths > 0)
         if len(usable) == 0:
             raise UsageError("X has no counts: every document is empty")
-        given |= {"model": "dpmm", "eta": (self.base,)}
+        explicit_options |= {"model": "dpmm", "eta": (self.base,)}
         if self.concentration:
-            given["dp-conc"] = CONCENTRATIONS[self.concentration]
+            explicit_options["dp-conc"] = CONCENTRATIONS[self.concentration]
         if self.step_size:
-            given["step-size"] = (float(self.step_size), 1.0, 0.0)
-        check_usage(given)
+            explicit_options["step-size"] = (float(self.step_size), 1.0, 0.0)
+        check_usage(explicit_options)
         train, threads = documents.take(usable), jobs(self.n_jobs)
         facts = Facts(len(train), words, train.tokens, 0, lambda *_: words)
-        options = MixtureOptions.of(resolve(given, facts).options.plain())
+        options = MixtureOptions.of(resolve(explicit_options, facts).options.plain())
         check_memory(options, facts, documents, threads)
         stream = Epochs.of(options, train, np.arange(len(train)))
         chain = MixtureChain(options, stream, words, train.tokens, threads)
@@ -278,8 +284,8 @@ class DPMixture(Framed):
                 if after > 0 and after % spacing == 0:
                     samples.append((*chain.log_weights, chain.log_phi))
                 last = progress.interrupted or chain.step == self.max_iter
-                said = plural(chain.occupied, "occupied component")
-                progress.show(chain.step, self.max_iter, [said], last=last)
+                remark = plural(chain.occupied, "occupied component")
+                progress.show(chain.step, self.max_iter, [remark], last=last)
                 if last:
                     break
             chain.close()
@@ -330,8 +336,8 @@ class DPMixture(Framed):
         Returns
         -------
         (n, J) float64
-            In the order of ``components_``; rows sum to 1. A row without counts gets ``weights_``, and
-            so does one with a word whose probability no component can tell from 0.
+            In the order of ``components_``; rows sum to 1. A row without counts gets ``weights_``.
+            So does a row with a word that has probability 0, to rounding, in every component.
 
         Raises
         ------
@@ -365,14 +371,14 @@ class DPMixture(Framed):
         UsageError
             A `ValueError`: a bad count, or another number of columns than in `fit`.
         """
-        found: Int64s = self.predict_proba(X).argmax(axis=1)
-        return found
+        labels: Int64s = self.predict_proba(X).argmax(axis=1)
+        return labels
 
     def score_samples(self, X: Any) -> Doubles:
         """Return the log predictive density of each document, averaged over posterior samples.
 
-        log (1/S) sum_s p_s(x), where p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x): r is what a sample
-        leaves of the stick, and predicts as the prior does, p_0. The multinomial coefficient is left
+        log (1/S) sum_s p_s(x), with p(x) = sum_j w_j prod_v phi_jv^x_v + r p_0(x): r is the rest of
+        the stick in a sample, and p_0 is the prior predictive. The multinomial coefficient is left
         out. docs/mixture.md, "The score".
 
         Parameters
@@ -383,7 +389,7 @@ class DPMixture(Framed):
         Returns
         -------
         (n,) float64
-            In nats; 0 of a row without counts.
+            In nats; 0 for a row without counts.
 
         Raises
         ------
@@ -394,15 +400,17 @@ class DPMixture(Framed):
         """
         documents = self._documents_like(X)
         usable = np.flatnonzero(documents.lengths > 0)
-        some, found = documents.take(usable), np.zeros(len(documents))
+        nonempty, densities = documents.take(usable), np.zeros(len(documents))
         if len(usable):
-            prior = prior_predictive(some, self.n_features_in_, self._base)
-            each = [
-                log_mixture(some, log_phi, log_weights, left + prior)
-                for log_weights, left, log_phi in self._samples
+            prior = prior_predictive(nonempty, self.n_features_in_, self._base)
+            densities_by_sample = [
+                log_mixture(nonempty, log_phi, log_weights, log_rest + prior)
+                for log_weights, log_rest, log_phi in self._samples
             ]
-            found[usable] = logsumexp(np.array(each).T) - math.log(len(each))
-        return found
+            densities[usable] = logsumexp(np.array(densities_by_sample).T) - math.log(
+                len(densities_by_sample)
+            )
+        return densities
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log predictive density of a document: the mean of `score_samples`.

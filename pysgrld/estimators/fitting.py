@@ -30,8 +30,8 @@ def jobs(n_jobs: Any) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        A number of threads; -1 for all processors, -2 for all but one, and so on; None for what the
-        environment says, else all.
+        A number of threads; -1 for all processors, -2 for all but one, and so on; None for the
+        value in the environment, else all.
 
     Raises
     ------
@@ -61,16 +61,16 @@ def check_memory(
     facts : Facts
         Sizes of the corpus.
     documents : Documents
-        Documents that it is begun on.
+        Documents with which it begins.
     number : int
         Threads.
     kept : int
-        Posterior samples that are kept.
+        Number of posterior samples to keep.
 
     Raises
     ------
     UsageError
-        A `ValueError` that says how much.
+        A `ValueError` that states the amount.
     """
     distinct = int(np.diff(documents.indptr).max(initial=0))
     samples = kept * facts.words * sum(options.widths[:1]) * 4
@@ -82,11 +82,11 @@ def check_memory(
     longest = int(documents.lengths.max(initial=0))
     need, allowed = needed(facts, longest), allowed_memory()
     if allowed is not None and need > allowed:
-        at = int(documents.counts.argmax())
-        most, word = int(documents.counts[at]), int(documents.indices[at])
+        entry = int(documents.counts.argmax())
+        most, word = int(documents.counts[entry]), int(documents.indices[entry])
         without = facts._replace(tokens=facts.tokens - most)
         if needed(without, max(longest - most, 0)) <= allowed:
-            row = int(np.searchsorted(documents.indptr, at, side="right")) - 1
+            row = int(np.searchsorted(documents.indptr, entry, side="right")) - 1
             raise UsageError(
                 f"X[{row}, {word}] is {most:,}: so many tokens of a document need about "
                 f"{need / 2**30:,.1f} GB of memory, and {allowed / 2**30:,.1f} GB may be used; is it a "
@@ -103,22 +103,22 @@ def check_memory(
 class Progress:
     """A context around iterations: Ctrl-C within it waits for the end of the iteration.
 
-    Whoever iterates asks `interrupted` after each one, and leaves the model in order; then
+    The loop asks `interrupted` after each iteration, and leaves the model in order; then
     `KeyboardInterrupt` is raised. A second Ctrl-C breaks the iteration off. Outside the main
-    thread, and where somebody handles Ctrl-C already, nothing is changed.
+    thread, and if other code handles Ctrl-C already, nothing is changed.
 
     Parameters
     ----------
     name : str
-        What the lines begin with.
+        First word of the lines.
     verbose : int
-        Whether there are lines, on standard output: after a second, then ever more seldom, at most every
+        1 to print lines on standard output: after a second, then ever more seldom, at least every
         30 seconds, and at the end.
 
     Attributes
     ----------
     interrupted : bool
-        Whether there was a Ctrl-C.
+        True after a Ctrl-C.
     """
 
     name: str
@@ -162,16 +162,16 @@ class Progress:
             signal.default_int_handler(number, frame)
         self.interrupted = True
 
-    def show(self, step: int, of: int | None, more: list[str], *, last: bool = False) -> None:
+    def show(self, step: int, total: int | None, parts: list[str], *, last: bool = False) -> None:
         """Write a line, if one is wanted and it is time.
 
         Parameters
         ----------
         step : int
             Iterations done.
-        of : int or None
+        total : int or None
             Iterations to be done, if that is known.
-        more : list of str
+        parts : list of str
             Other parts of the line.
         last : bool
             Whether it is the last line.
@@ -180,7 +180,7 @@ class Progress:
         if not self.verbose or not (last or seconds >= self._due):
             return
         self._due = seconds + min(seconds, SELDOM)
-        done = plural(step, "iteration") if of is None else f"iteration {step:,} of {of:,}"
-        line = ", ".join([done, *more, f"{seconds:.1f} s"])
+        done = plural(step, "iteration") if total is None else f"iteration {step:,} of {total:,}"
+        line = ", ".join([done, *parts, f"{seconds:.1f} s"])
         sys.stdout.write(f"{self.name}: {line}\n")
         sys.stdout.flush()

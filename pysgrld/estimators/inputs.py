@@ -31,11 +31,11 @@ def as_documents(
     x : sparse matrix or array, sparse array, or array-like of shape (n, V)
         Whole numbers >= 0, of any dtype. Sparse input needs ``tocsr`` (SciPy and its kin).
     words : int, optional
-        Number of columns that is wanted.
+        Required number of columns.
     who : str
-        Class of the estimator that wants it, for messages.
+        Class of the estimator, for messages.
     signed : bool
-        Whether numbers below 0 are fine, too.
+        True if numbers below 0 are valid, too.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def as_documents(
     Raises
     ------
     UsageError
-        A `ValueError`: says which entry is wrong, or which shape was found and wanted.
+        A `ValueError` that names the wrong entry, or the wrong and the required shape.
     """
     x = counts_in(x)
     if isinstance(x, Documents):
@@ -94,8 +94,8 @@ def as_documents(
             "from 0 to 2147483647, which weights such as tf-idf are not"
         )
     keep = data != 0
-    kept = np.concatenate(([0], np.cumsum(keep)))
-    starts = kept[indptr].astype(np.int64)
+    entries_before = np.concatenate(([0], np.cumsum(keep)))
+    starts = entries_before[indptr].astype(np.int64)
     counts = data[keep].astype(np.int32)
     return Documents(starts, indices[keep].astype(np.int32), counts), int(shape[1])
 
@@ -133,7 +133,7 @@ def in_units(x: Any, unit: float | None) -> tuple[Any, float]:
 
 
 def in_fine_units(x: Any) -> Any:
-    """Return whole numbers as they are, others as multiples of a small unit of each row's own.
+    """Return whole numbers unchanged, others as multiples of a small unit of each row.
 
     The direction of a row changes by less than 1e-9.
 
@@ -145,7 +145,7 @@ def in_fine_units(x: Any) -> Any:
     Returns
     -------
     sparse matrix, sparse array or array of shape (n, V), float64
-        Whole numbers; below 2^30 and a copy where they were none.
+        Whole numbers; other numbers are copied to whole numbers below 2^30.
 
     Raises
     ------
@@ -169,9 +169,10 @@ def in_fine_units(x: Any) -> Any:
 
 
 def content_keys(documents: Documents) -> Int64s:
-    """Return a number for each document that its words and counts alone decide, (n,) below 2^63.
+    """Return a number below 2^63 for each document, (n,), a function of its words and counts alone.
 
-    It keys what is random of the document, wherever it stands and whatever stands beside it.
+    It is the key of the document's randomness, which so depends on neither its place nor its
+    neighbours.
 
     Parameters
     ----------
@@ -202,7 +203,13 @@ def counts_in(x: Any) -> Any:
 
 
 def is_annotated(x: Any) -> bool:
-    """Return True if it is an AnnData object, whose rows and columns have names."""
+    """Return True if `x` is an AnnData object, which has names of rows and columns.
+
+    Parameters
+    ----------
+    x : object
+        Any value of X.
+    """
     return all(hasattr(x, name) for name in ("X", "var_names", "obs_names"))
 
 
@@ -244,15 +251,15 @@ def _numbers(x: Any) -> Array:
     """Return an array of numbers; raise for text, and for lists that are no rows of a matrix."""
     _refuse_masked(x)
     try:
-        found = np.asarray(x)
-        if found.dtype.kind == "O":  # of pandas' nullable integers, for one
-            found = found.astype(np.float64)
-        why = f"X has dtype {found.dtype}"
+        numbers = np.asarray(x)
+        if numbers.dtype.kind == "O":  # of pandas' nullable integers, for one
+            numbers = numbers.astype(np.float64)
+        problem = f"X has dtype {numbers.dtype}"
     except (TypeError, ValueError):
-        found, why = np.empty(0, object), "X is no matrix of numbers"
-    if found.dtype.kind in "biuf":
-        return found
-    if found.dtype.kind == "c":
+        numbers, problem = np.empty(0, object), "X is no matrix of numbers"
+    if numbers.dtype.kind in "biuf":
+        return numbers
+    if numbers.dtype.kind == "c":
         raise UsageError("Complex data not supported: X must be real numbers")
     if isinstance(x, str):
         raise UsageError(
@@ -266,8 +273,8 @@ def _numbers(x: Any) -> Array:
             f"X[{names[-1]!r}]"
         )
     raise UsageError(
-        f"{why}: wanted a list of texts, or counts, documents x words, as scikit-learn's CountVectorizer "
-        "makes them of text"
+        f"{problem}: wanted a list of texts, or counts, documents x words, as scikit-learn's "
+        "CountVectorizer makes them of text"
     )
 
 
@@ -282,7 +289,7 @@ def _refuse_masked(x: Any) -> None:
 
 
 def _missing_text(x: Any) -> str | None:
-    """Return the message for the first value among texts that is no text; None: there are no texts."""
+    """Return the message for the first value among texts that is no text, or None without texts."""
     if getattr(x, "ndim", 1) != 1 or not hasattr(x, "__iter__"):
         return None
     values = list(x)
@@ -298,13 +305,15 @@ def _missing_text(x: Any) -> str | None:
 def _check_shape(shape: Sequence[int]) -> None:
     """Raise unless it is the shape of documents x words, one of each or more; in scikit-learn's words."""
     if len(shape) != 2:
-        found = plural(len(shape), "dimension")
-        raise UsageError(f"X has {found}, wanted 2: documents x words. Reshape your data.")
-    for size, what, noun in zip(shape, ("sample", "feature"), ("document", "word"), strict=True):
+        dimensions = plural(len(shape), "dimension")
+        raise UsageError(f"X has {dimensions}, wanted 2: documents x words. Reshape your data.")
+    for size, sklearn_noun, noun in zip(
+        shape, ("sample", "feature"), ("document", "word"), strict=True
+    ):
         if size == 0:
             raise UsageError(
-                f"X has 0 {what}(s) (shape={tuple(shape)}) while a minimum of 1 is required: wanted at "
-                f"least one {noun}"
+                f"X has 0 {sklearn_noun}(s) (shape={tuple(shape)}) while a minimum of 1 is required: "
+                f"wanted at least one {noun}"
             )
 
 

@@ -31,9 +31,9 @@ from pysgrld.types import Array, Documents, Floats, Int64s
 if TYPE_CHECKING:
     import pandas
 
-#: What ``keep_samples`` is by default: up to so many samples, in so many bytes.
+#: Limits of the default of ``keep_samples``: number of samples, and their bytes.
 AUTO, AUTO_SAMPLES, AUTO_BYTES = "auto", 50, 1 << 28
-#: Why there are no samples, and what to do.
+#: Message if no samples are kept.
 NO_SAMPLE = "no posterior sample is kept: set keep_samples before fit, and max_iter beyond burn_in"
 #: A kept posterior sample: matrices by name, a row for each topic.
 Sample = Mapping[str, Array]
@@ -51,7 +51,7 @@ class MatrixRecord(NamedTuple):
     step : int
         Iterations done.
     arrays : mapping
-        The chain's, and those of its averages.
+        Arrays of the chain, and of its averages.
     place : str
         Name of the model, for messages.
     """
@@ -67,14 +67,14 @@ class MatrixRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class StoredSamples(Mapping[int, Sample]):
-    """Kept posterior samples of a run by their iterations, read when they are wanted; none if it is gone.
+    """Kept posterior samples of a run by iteration, read at each access; empty if the run is gone.
 
     Attributes
     ----------
     run : RunDirectory
         The run.
     record : MatrixRecord
-        What was read of it.
+        Record that was read from it.
     """
 
     run: RunDirectory
@@ -96,16 +96,16 @@ class StoredSamples(Mapping[int, Sample]):
 
 
 class KeptModel(Framed):
-    """Base of estimators that keep a chain, or the record of one that is gone.
+    """Base of estimators that keep a chain, or the record of a former chain.
 
     Attributes
     ----------
     model : str
         Name of the model, as after ``--model``.
     options_of : dict of str to str
-        Parameters of a model that is read from a run, and the options that they were.
+        Parameters of a model that is read from a run, and their options.
     numbers : tuple of str
-        Numbers beside the chain that are saved: attributes, without the underscore before them.
+        Numbers that are saved in addition to the chain: attributes, without their final underscore.
     """
 
     model: ClassVar[str]
@@ -120,7 +120,7 @@ class KeptModel(Framed):
 
     _options: Resolved
     _posterior: Posterior  # in the process that fitted it; elsewhere, until `partial_fit`,
-    _kept: MatrixRecord  # what it was when it was pickled or saved
+    _kept: MatrixRecord  # the record when the model was pickled or saved
     _stage: ExactStage | None = None  # of `fit`, until `partial_fit`
     _samples: Mapping[int, Sample]
     _seen: int  # documents of minibatches that `partial_fit` was given
@@ -132,7 +132,7 @@ class KeptModel(Framed):
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
-        # without the scorer's, whose documents may be gone
+        # without the scorer's: its documents may be gone
         averages = {n: a for n, a in self._posterior.arrays().items() if n.startswith(PREFIX)}
         exact = self._stage.record() if self._stage else {}
         arrays, documents = chain.arrays() | averages | exact, chain.stream.documents
@@ -144,7 +144,7 @@ class KeptModel(Framed):
         return model_of(self.model).fitted(self._record, jobs(self.n_jobs))
 
     def _resume(self) -> None:
-        """Make the chain again, for documents that are brought to it, where only its record is there."""
+        """Make the chain again, for documents passed to it, if only its record exists."""
         if hasattr(self, "_posterior"):
             return
         record = self._kept
@@ -179,8 +179,10 @@ class KeptModel(Framed):
             setattr(self, name, score)
 
     def _topics(self, layer: int) -> Floats:
-        at, fitted = self._at(layer), self._fitted()
-        return as_rows(fitted.over_words(self._draw, at), fitted.layers[at], self.of_counts)
+        layer_index, fitted = self._at(layer), self._fitted()
+        return as_rows(
+            fitted.over_words(self._draw, layer_index), fitted.layers[layer_index], self.of_counts
+        )
 
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
         return self._fitted().first_words(phi.T, n, self._at(layer), order)
@@ -188,9 +190,10 @@ class KeptModel(Framed):
     # ---- posterior samples
 
     def samples(self, layer: int = 1) -> Floats:
-        """Return the topics in each posterior sample that is kept.
+        """Return the topics in each kept posterior sample.
 
-        Of a run that `load` has read they are those that ``sgmc train`` kept, read from disk.
+        For a run that `load` has read, these are the samples that ``sgmc train`` kept, read from
+        disk.
 
         Parameters
         ----------
@@ -200,32 +203,32 @@ class KeptModel(Framed):
         Returns
         -------
         (S, K, V) float32
-            In the order of iterations; rows as those of ``components_``, which is their mean as far as
-            samples are kept.
+            In the order of iterations; rows as in ``components_``, which is the mean of the samples
+            if all are kept.
 
         Raises
         ------
         NotFittedError
             A `ValueError`, before `fit` or `partial_fit`.
         UsageError
-            A `ValueError`, if none is kept, or there is no such layer.
+            A `ValueError`, if none is kept, or the layer does not exist.
         """
-        found = list(self._kept_topics(layer)[0])
-        if not found:
+        topics = list(self._kept_topics(layer)[0])
+        if not topics:
             raise UsageError(NO_SAMPLE)
-        return np.stack(found)
+        return np.stack(topics)
 
     def _most_samples(self, options: Resolved, words: int) -> int:
-        """Return how many posterior samples are kept at most."""
+        """Return the largest number of posterior samples to keep."""
         if self.keep_samples != AUTO:
             return int(self.keep_samples)
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
         """Return kept samples of topics, whether they are the posterior's, and of an exact stage."""
-        at, fitted = self._at(layer), self._fitted()
+        layer_index, fitted = self._at(layer), self._fitted()
         rows = (
-            fitted.rows_of(fitted.like_these(step, sample), at)
+            fitted.rows_of(fitted.like_these(step, sample), layer_index)
             for step, sample in self._samples.items()
         )
         return rows, fitted.faithful, fitted.exact is not None
@@ -250,7 +253,7 @@ class KeptModel(Framed):
         cluster: str | None = None,
         layer: int = 1,
     ) -> pandas.DataFrame:
-        """Tell how shares of topics go with columns of documents, as ``sgmc effect`` does.
+        """Estimate how topic shares depend on columns of documents, as ``sgmc effect`` does.
 
         Parameters
         ----------
@@ -261,10 +264,10 @@ class KeptModel(Framed):
         data : pandas.DataFrame or mapping of str to sequence
             A row for each document. Documents with a missing value, or without words, are left out.
         contrasts : sequence of (column, first value, second value)
-            What is compared; by default numbers at their third quartile with their first, categories with
-            their first value.
+            Comparisons; by default numbers at their third quartile with their first, categories
+            with their first value.
         cluster : str, optional
-            A column whose values are clusters of documents, which came together.
+            A column with the clusters of documents, which came together.
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
 
@@ -273,10 +276,10 @@ class KeptModel(Framed):
         pandas.DataFrame
             A row for each comparison and topic: ``column``, ``from``, ``to``, ``topic``, ``name``, the
             predicted shares ``first`` and ``second``, and their ``difference``, each with the bounds of
-            90 %. A share below 0 is given as 0; the difference is of the shares as they were predicted.
-            ``surely`` is 1 where it is surely more, -1 where surely less, for all comparisons together:
-            a single interval may leave out 0 where it is not sure. That topics are unsure is in it where
-            samples are kept (``keep_samples``). docs/effect.md.
+            90 %. A share below 0 is given as 0; the difference uses the shares as predicted.
+            ``surely`` is 1 if it is surely more, -1 if surely less, for all comparisons together: a
+            single interval may leave out 0 even if the difference is not sure. The uncertainty of
+            the topics is included if samples are kept (``keep_samples``). docs/effect.md.
 
         Raises
         ------
@@ -288,7 +291,7 @@ class KeptModel(Framed):
         from pysgrld.effects.answers import EffectRequest, columns_asked, estimated
         from pysgrld.effects.composition import Sorting
 
-        at, documents = self._at(layer), self._documents_like(X)
+        layer_index, documents = self._at(layer), self._documents_like(X)
         if not self.of_counts:
             raise UsageError("effect: topics that are directions have no shares")
         columns = {str(name): list(data[name]) for name in data}
@@ -298,7 +301,7 @@ class KeptModel(Framed):
                     f"data: {name} has {plural(len(values), 'row')}, X {len(documents):,}"
                 )
         words = np.flatnonzero(documents.lengths)
-        mean, topics = self._topics(layer), self._fitted().shown(at)
+        mean, topics = self._topics(layer), self._fitted().shown(layer_index)
         draws = list(self._kept_topics(layer)[0]) or [mean]
         effects = estimated(
             EffectRequest(formula, [(c, str(a), str(b)) for c, a, b in contrasts], cluster, layer),
@@ -309,8 +312,8 @@ class KeptModel(Framed):
         )
         names = dict(enumerate(self._names(len(mean))))
         frame = library("pandas", "effect").DataFrame
-        found: pandas.DataFrame = frame(effects.rows(topics.tolist(), names))
-        return found
+        effects_frame: pandas.DataFrame = frame(effects.rows(topics.tolist(), names))
+        return effects_frame
 
     # ---- pickled, saved, loaded
 
@@ -333,13 +336,13 @@ class KeptModel(Framed):
     def save(self, path: str | Path, vocabulary: Sequence[str] | None = None) -> None:
         """Write a run directory, which `load`, ``sgmc topics`` and ``sgmc export`` read.
 
-        It holds the chain and its averages, so that `partial_fit` goes on to the bit after `load`, and
-        the posterior samples that are kept; docs/run-directory.md says where.
+        It holds the chain and its averages, so that `partial_fit` continues with the same bits
+        after `load`, and the kept posterior samples. docs/run-directory.md describes the files.
 
         Parameters
         ----------
         path : str or Path
-            The folder to write; there must be none yet.
+            The folder to write; it must not exist.
         vocabulary : sequence of V str, optional
             Words of the columns; by default ``feature_names_in_``, else word1, word2, ...
 
@@ -372,7 +375,7 @@ class KeptModel(Framed):
                 "training_tokens": record.tokens,
             },
         }
-        own = {
+        meta = {
             name: getattr(self, f"_{name}") for name in self.numbers if hasattr(self, f"_{name}")
         }
         try:
@@ -383,12 +386,12 @@ class KeptModel(Framed):
             for step, sample in self._samples.items():
                 run.samples.write(step, sample, model.fitted.sample_invariants)
             invariants = model.fitted.state_invariants
-            run.save_checkpoint(record.step, record.arrays, own, keep=1, invariants=invariants)
+            run.save_checkpoint(record.step, record.arrays, meta, keep=1, invariants=invariants)
             run.set_status("finished", step=record.step)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a model that `save` or ``sgmc train`` wrote; `partial_fit` goes on from it.
+        """Read a model that `save` or ``sgmc train`` wrote; `partial_fit` continues it.
 
         Parameters
         ----------
@@ -398,14 +401,14 @@ class KeptModel(Framed):
         Returns
         -------
         Self
-            A fitted estimator. Parameters that the run does not tell have their defaults,
-            ``total_samples`` is the number of documents that it was trained on, and
-            ``feature_names_in_`` are its words.
+            A fitted estimator. Parameters that the run does not record have their defaults,
+            ``total_samples`` is the number of its training documents, and ``feature_names_in_`` are
+            its words.
 
         Raises
         ------
         MissingInputError
-            A `FileNotFoundError`, if there is no run.
+            A `FileNotFoundError`, if the run is missing.
         UsageError
             A `ValueError`, if it is a run of another model.
         CheckpointError
@@ -418,16 +421,18 @@ class KeptModel(Framed):
             raise UsageError(f"{path}: is a model of the kind {model.name}, not {cls.model}")
         parameters = run.config.get("command", {}).get("estimator")
         if parameters is None:
-            parameters = {own: plain.get(option) for own, option in cls.options_of.items()}
+            parameters = {
+                parameter: plain.get(option) for parameter, option in cls.options_of.items()
+            }
             parameters["total_samples"] = corpus["training_documents"]
         checkpoint = run.load_checkpoint(required=True, invariants=model.fitted.state_invariants)
         if checkpoint is None:
             raise CheckpointError(f"{path}: has no checkpoint")
-        words, known = run.vocabulary, cls._parameters()
-        found = cls(**{name: v for name, v in parameters.items() if name in known})
-        found._options, found.n_features_in_ = options, len(words)
-        found._note_parameters()
-        found._kept = MatrixRecord(
+        words, parameter_names = run.vocabulary, cls._parameters()
+        estimator = cls(**{name: v for name, v in parameters.items() if name in parameter_names})
+        estimator._options, estimator.n_features_in_ = options, len(words)
+        estimator._note_parameters()
+        estimator._kept = MatrixRecord(
             options,
             len(words),
             corpus["training_documents"],
@@ -436,17 +441,17 @@ class KeptModel(Framed):
             checkpoint.arrays,
             str(checkpoint.path),
         )
-        found._samples = StoredSamples(run, found._kept)
+        estimator._samples = StoredSamples(run, estimator._kept)
         numbers = {"seen": checkpoint.meta.get("documents", 0)} | checkpoint.meta
-        vars(found).update({f"_{n}": numbers[n] for n in cls.numbers if n in numbers})
+        vars(estimator).update({f"_{n}": numbers[n] for n in cls.numbers if n in numbers})
         if words != tuple(UNNAMED.format(i + 1) for i in range(len(words))):
-            found.feature_names_in_ = np.array(words, dtype=object)
-        found._finish()
-        return found
+            estimator.feature_names_in_ = np.array(words, dtype=object)
+        estimator._finish()
+        return estimator
 
 
 def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
-    """Return topics as rows, (K, V) float32: of counts divided by their sums, directions as they are.
+    """Return topics as rows, (K, V) float32: counts divided by their sums, directions unchanged.
 
     Parameters
     ----------
@@ -455,7 +460,7 @@ def as_rows(phi: Floats, topics: int, of_counts: bool = True) -> Floats:
     topics : int
         K.
     of_counts : bool
-        Whether topics are distributions; none is all 0.
+        True if topics are distributions; no row is all 0.
     """
     rows = phi[:, :topics].T
     if not of_counts:

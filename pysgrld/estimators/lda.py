@@ -29,9 +29,10 @@ __all__ = ["LDA"]
 class LDA(CountModel):
     """Latent Dirichlet allocation by stochastic-gradient MCMC.
 
-    Topics are moved by a sampler, given counts that Gibbs sweeps of a minibatch's documents estimate; the
-    mean over posterior samples is kept. docs/python.md has examples, docs/choosing-a-sampler.md all
-    defaults and why, docs/internals/mathematics.md the equations.
+    Topics are moved by a sampler, given counts that Gibbs sweeps of a minibatch's documents
+    estimate; the mean over posterior samples is kept. docs/python.md has examples,
+    docs/choosing-a-sampler.md explains all defaults, docs/internals/mathematics.md has the
+    equations.
 
     Parameters
     ----------
@@ -39,33 +40,33 @@ class LDA(CountModel):
         Number of topics K, at least 1; by default by the size of the corpus, 5 to 200
         (docs/choosing-k.md): see ``n_components_``.
     algo : str
-        Sampler of the topics; docs/choosing-a-sampler.md says what each is.
+        Sampler of the topics; docs/choosing-a-sampler.md describes each.
     alpha : float or "learn", optional
         Dirichlet prior per topic of a document, in (0, 10^6); by default 5/K, within 0.015 and 0.1; above
-        1,000 topics 15/K, at least 0.005; less where documents are short, and up to twice that where they
+        1,000 topics 15/K, at least 0.005; less if documents are short, and up to twice that if they
         are long (docs/choosing-a-sampler.md).
         ``"learn"``: one for each topic, by the documents; not with ``ovb`` and ``hsvg``.
     eta : float or "learn", optional
         Dirichlet prior per word of a topic, in (0, 10^6); by default 5/K, within 0.01 and 0.05.
         ``"learn"``: one number, by the topics; with ``scir``, ``gibbs`` and ``cgs``, without seed words.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 400, fewer where that is a quarter of the corpus or
-        they are long, more where they are short. Not asked by `partial_fit`, which takes what it
-        is given.
+        Documents an iteration, at least 1; by default 400, fewer if that is a quarter of the corpus
+        or they are long, more if they are short. `partial_fit` ignores it: its minibatch is the
+        documents passed to it.
     sweeps : int, optional
         Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
         default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
     starts : int, optional
-        Short chains, 1 to 64, whose topics in clusters `fit` begins with: other seeds then find more of
-        the same topics. By default 16; 1, at random, for large corpora, with seed words, and where
-        ``max_iter`` is given.
+        Number of short chains, 1 to 64. `fit` begins with clusters of their topics: fits with other
+        seeds then find more of the same topics. By default 16; 1, at random, for large corpora,
+        with seed words, and if ``max_iter`` is passed.
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
         the sampler for this corpus.
     seed_words : mapping of str to list of str, optional
         Words that topics are expected to have, by the names of topics: these are the first topics, in
-        this order. ``"game*"`` means all words that begin so; of a matrix without names, words are
-        numbers of columns.
+        this order. ``"game*"`` means all words with this beginning; for a matrix without names,
+        words are numbers of columns.
     seed_weight : float, optional
         Tokens that the seed words of a topic count for together, as a share of an average topic's: by
         default 0.01. They are a prior; 0 leaves it out.
@@ -89,12 +90,12 @@ class LDA(CountModel):
         Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
         topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
-        not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
+        on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 writes lines on how far `fit` is; 0 none.
+        1 prints lines on the progress of `fit`; 0 none.
 
     Attributes
     ----------
@@ -107,14 +108,14 @@ class LDA(CountModel):
     n_features_in_ : int
         V.
     feature_names_in_ : (V,) array of str objects
-        Words of the columns, where X has them: columns of a DataFrame, words of texts or of a run.
+        Words of the columns, if X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_ : int
         Iterations done.
     n_samples_ : int
-        Posterior samples in ``components_``; 0: the current topics.
+        Posterior samples in ``components_``; 0 if it holds the current topics.
     perplexity_ : float
-        Posterior-averaged perplexity of the documents that `fit` set apart; only there if it did. That of
-        the current topics before the first posterior sample.
+        Posterior-averaged perplexity of the documents that `fit` set apart, present only if it did.
+        Before the first posterior sample, perplexity of the current topics.
 
     Notes
     -----
@@ -202,7 +203,7 @@ class LDA(CountModel):
     def _rules(self) -> list[Rule]:
         starts = self.starts
         if starts is None and self.max_iter is not None:
-            starts = 1  # not beside few iterations
+            starts = 1  # not with few iterations
         try:
             seeds = None if self.seed_words is None else seed_words(self.seed_words)
         except (TypeError, UsageError) as error:

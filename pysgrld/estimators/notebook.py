@@ -10,7 +10,7 @@ import numpy as np
 
 from pysgrld.types import Array
 
-#: Panels beside each other, and the size of one in inches: its width, its head, and each of its words.
+#: Panels in a row, and the size of one in inches: its width, its head, and each of its words.
 _COLUMNS, _WIDTH, _HEAD, _WORD = 4, 2.9, 0.6, 0.24
 #: Letters of a word below a bar, and the colour of bars (after Okabe and Ito).
 _LETTERS, _COLOUR = 18, "#0072B2"
@@ -25,17 +25,17 @@ class Panel(NamedTuple):
     bounds: tuple[Array, Array] | None
 
 
-def picture(panels: Sequence[Panel], what: str) -> Any:
+def picture(panels: Sequence[Panel], label: str) -> Any:
     """Return a figure of matplotlib with a panel of bars for each topic.
 
     Parameters
     ----------
     panels : sequence of Panel
         At least one.
-    what : str
+    label : str
         What the values are: the name of the axis.
     """
-    from matplotlib import pyplot  # whose import makes a notebook show figures
+    from matplotlib import pyplot  # its import makes a notebook show figures
 
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
@@ -63,7 +63,7 @@ def picture(panels: Sequence[Panel], what: str) -> Any:
         axes.spines[["top", "right"]].set_visible(False)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
-    figure.supxlabel(what, fontsize=9)
+    figure.supxlabel(label, fontsize=9)
     return figure
 
 
@@ -77,19 +77,19 @@ def html(
     parameters: str,
     facts: Sequence[str],
     topics: Sequence[tuple[str, Sequence[tuple[str, float]]]],
-    more: int,
+    hidden: int,
 ) -> str:
     """Return a model as HTML that needs no style sheet, and takes the colours of the page.
 
     Parameters
     ----------
     parameters : str
-        The model as it is called.
+        Name of the model.
     facts : sequence of str
-        What is known after `fit`; empty before.
+        Facts known after `fit`; empty before.
     topics : sequence of (str, sequence of (str, float))
         Names of topics, and their words with their values.
-    more : int
+    hidden : int
         Topics that are not shown.
     """
     head = f"<pre>{escape(parameters)}</pre>"
@@ -101,6 +101,6 @@ def html(
         + "</td></tr>"
         for name, words in topics
     ]
-    if more > 0:
-        rows.append(f"<tr><td></td><td style='text-align:left'>and {more:,} more</td></tr>")
+    if hidden > 0:
+        rows.append(f"<tr><td></td><td style='text-align:left'>and {hidden:,} more</td></tr>")
     return f"{head}<p>{escape(', '.join(facts))}</p><table>{''.join(rows)}</table>"

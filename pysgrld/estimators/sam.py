@@ -39,10 +39,10 @@ class SAM(TopicModel):
         Concentrations of topics around their mean, and of that mean around the documents' mean direction,
         > 0; by default 2 V.
     weighting : {"tf-idf", "tf"}
-        Weights of words: the count times ln(D / df), or the count alone. For data that are directions
-        already it is "tf".
+        Weights of words: the count times ln(D / df), or the count alone. Use "tf" for data that are
+        directions already.
     minibatch : int, optional
-        Documents an iteration, at least 1; by default 100, or fewer where that is a quarter of them.
+        Documents an iteration, at least 1; by default 100, or fewer if that is a quarter of them.
     sweeps : int, optional
         Trajectories of a document's proportions at a visit, at least 1; by default 60.
     step_size : (float, float, float), optional
@@ -58,12 +58,12 @@ class SAM(TopicModel):
         Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
         topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.
     random_state : int, numpy.random.RandomState or numpy.random.Generator, optional
-        Seed, at least 0, or what draws one for each fit; None is 0. The result depends on nothing else,
-        not on ``n_jobs`` either.
+        Seed, at least 0, or a generator that draws one for each fit; None is 0. The result depends
+        on nothing else, not on ``n_jobs`` either.
     n_jobs : int, optional
         Threads, -1 for all processors; by default as many as the process may use.
     verbose : int
-        1 writes lines on how far `fit` is; 0 none.
+        1 prints lines on the progress of `fit`; 0 none.
 
     Attributes
     ----------
@@ -72,11 +72,12 @@ class SAM(TopicModel):
     n_features_in_ : int
         V.
     feature_names_in_ : (V,) array of str objects
-        Words of the columns, where X has them: columns of a DataFrame, words of texts or of a run.
+        Words of the columns, if X has them: columns of a DataFrame, words of texts or of a run.
     n_iter_, n_samples_ : int
         Iterations done, and posterior samples in ``components_``.
     log_perplexity_ : float
-        Log-perplexity of the documents that `fit` set apart, in nats a document; only there if it did.
+        Log-perplexity of the documents that `fit` set apart, in nats a document; present only if it
+        did.
 
     Notes
     -----
@@ -181,9 +182,9 @@ class SAM(TopicModel):
     def log_perplexity(self, X: Any, y: Any = None) -> float:
         """Return the log-perplexity of documents, given ``components_``.
 
-        Minus the mean over documents of ln p(v_d), p averaged over 200 proportions drawn from the prior
-        (Liu, Zhu and Song 2016, section 5.3): an estimate that is far too high where ``kappa`` is large,
-        to be compared at equal settings only.
+        Minus the mean over documents of ln p(v_d), with p averaged over 200 proportions drawn from
+        the prior (Liu, Zhu and Song 2016, section 5.3): an estimate that is far too high if
+        ``kappa`` is large, to be compared at equal settings only.
 
         Parameters
         ----------
@@ -195,7 +196,7 @@ class SAM(TopicModel):
         Returns
         -------
         float
-            In nats a document; lower is better, and below 0 where densities are above 1.
+            In nats a document; lower is better, and below 0 if densities are above 1.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Topic models that are fitted to a matrix, in scikit-learn's conventions; those of counts."""
+"""Topic models that are fitted to a matrix, in scikit-learn's conventions; models of counts."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ OBSERVED = 0.8
 class TopicModel(KeptModel, Transformer):
     """Base of topic models that are fitted to a matrix.
 
-    A subclass has a constructor with keyword parameters, and `_rules` for them. Those that are options
-    of single samplers, and ``sampler_options``, come from `with_sampler_options`.
+    A subclass has a constructor with keyword parameters, and `_rules` for them. Options of single
+    samplers, and ``sampler_options``, come from `with_sampler_options`.
     """
 
     sampler_options: ClassVar[Mapping[str, Option]]
@@ -70,12 +70,12 @@ class TopicModel(KeptModel, Transformer):
 
     @property
     def _no_score(self) -> str:
-        """Why documents have no held-out score; empty where they have."""
+        """The reason why documents have no held-out score; empty if they have one."""
         return ""
 
     def _shared_rules(self) -> list[Rule]:
         """Return the rules of the parameters that all topic models have."""
-        known, share, total = model_of(self.model).algorithms, self.holdout, self.total_samples
+        algorithms, share, total = model_of(self.model).algorithms, self.holdout, self.total_samples
         good_share = (
             share is None or is_whole(share, 0) or (isinstance(share, float) and 0 <= share < 1)
         )
@@ -97,7 +97,7 @@ class TopicModel(KeptModel, Transformer):
             of_sampler.append(Rule(name, value, good, option.metavar, parameter))
         return [
             Rule("model", self.model, True, ""),
-            Rule("algo", self.algo, self.algo in known, f"algo in {', '.join(known)}"),
+            Rule("algo", self.algo, self.algo in algorithms, f"algo in {', '.join(algorithms)}"),
             number("minibatch", "minibatch", self.minibatch, 1),
             number("sweeps", "sweeps", self.sweeps, 1, 100_000),
             number("warm-up", "warm_up", self.warm_up, 0),
@@ -132,22 +132,25 @@ class TopicModel(KeptModel, Transformer):
     def fit(self, X: Any, y: Any = None, *, vocabulary: Any = None) -> Self:
         """Learn topics from documents, from the start.
 
-        Without ``max_iter`` this goes on until the averaged held-out perplexity has converged:
-        docs/evaluation.md, "When training ends by itself". Ctrl-C ends it after the iteration under way:
-        the model is then fitted, as far as it is, and `KeyboardInterrupt` is raised.
+        Without ``max_iter`` training continues until the averaged held-out perplexity has
+        converged: docs/evaluation.md, "When training ends by itself". Ctrl-C ends it after the
+        current iteration: the model is then fitted with the iterations so far, and
+        `KeyboardInterrupt` is raised.
 
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            How often each of V words is in each of n documents: whole numbers from 0 to 2^31 - 1, of
-            any dtype. Documents without words are left out; they say nothing. Words are a list of str,
-            counted as ``sgmc train`` does by default; a list of lists of tokens, or of spaCy's
-            documents; or gensim's bags of words. docs/python.md, "What X may be".
+            Number of occurrences of each of V words in each of n documents: whole numbers from 0 to
+            2^31 - 1, of any dtype. Documents without words are left out, as they carry no
+            information. Words are a list of str, counted as ``sgmc train`` does by default; a list
+            of lists of tokens, or of spaCy's documents; or gensim's bags of words. docs/python.md,
+            "What X may be".
         y : None
             Ignored; there for scikit-learn.
         vocabulary : object, optional
             Words of the columns, which become ``feature_names_in_``: a sequence of str, gensim's
-            Dictionary, or a vectorizer of scikit-learn. Of texts and tokens only these are counted.
+            Dictionary, or a vectorizer of scikit-learn. Other words of texts and tokens are not
+            counted.
 
         Returns
         -------
@@ -157,8 +160,8 @@ class TopicModel(KeptModel, Transformer):
         Raises
         ------
         UsageError
-            A `ValueError`: a bad count, shape or parameter; no document with words; or nothing to
-            see when training has converged, where ``max_iter`` is left out.
+            A `ValueError`: a bad count, shape or parameter; no document with words; or no held-out
+            score that shows convergence, if ``max_iter`` is left out.
         CorpusError
             A `ValueError`: a document of too many tokens.
         NumericalError
@@ -170,8 +173,8 @@ class TopicModel(KeptModel, Transformer):
             If ``max_iter`` ends before the first posterior sample, so that the topics are one draw.
         """
         del y
-        given = self._given()
-        check_usage(given)
+        explicit_options = self._given()
+        check_usage(explicit_options)
         new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
         documents, words = self._documents(new, None if names is None else len(names))
         usable = np.flatnonzero(np.diff(documents.indptr) > 0)
@@ -182,15 +185,15 @@ class TopicModel(KeptModel, Transformer):
             raise UsageError(f"{self._no_score}: give max_iter, and leave holdout out")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
         if size == 0 and self.max_iter is None:
-            why = (
+            reason = (
                 "X has too few documents to set any apart" if self.holdout is None else "holdout=0"
             )
             raise UsageError(
-                f"{why}, which leaves nothing to see when it has converged: give max_iter"
+                f"{reason}, which leaves nothing to see when it has converged: give max_iter"
             )
         model, train, held_out = model_of(self.model), usable, None
         if size:
-            seed = given.get("seed", 0)
+            seed = explicit_options.get("seed", 0)
             chosen = choose_documents(len(usable), size, Key(seed, 0, 0))
             held_out = model.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
             train = np.delete(usable, chosen)
@@ -203,11 +206,11 @@ class TopicModel(KeptModel, Transformer):
         tokens = trained.tokens if self.of_counts else len(trained.indices)
         visits = held_out.observed.tokens if held_out else 0
         seen = minibatch_words(documents, train)
-        known = self._vocabulary(given, names, words)
-        facts = Facts(len(train), words, tokens, visits, seen, known)
+        vocabulary_of_model = self._vocabulary(explicit_options, names, words)
+        facts = Facts(len(train), words, tokens, visits, seen, vocabulary_of_model)
         if self.of_counts:
             facts = facts._replace(mean_length=float(documents.lengths[usable].mean()))
-        self._begin(given, facts, documents, train, held_out, names)
+        self._begin(explicit_options, facts, documents, train, held_out, names)
         corpus = CorpusFacts(facts.words, facts.tokens)
         posterior, progress = self._posterior, Progress(type(self).__name__, self.verbose)
         chain, ended = posterior.chain, False
@@ -222,11 +225,11 @@ class TopicModel(KeptModel, Transformer):
                     if self.max_iter
                     else posterior.due and posterior.settled() is not None
                 )
-                said = [plural(posterior.samples, "posterior sample")]
+                parts = [plural(posterior.samples, "posterior sample")]
                 if not math.isnan(score := posterior.score):
-                    said.append(f"{model.score.title} {score:.5g}")
+                    parts.append(f"{model.score.title} {score:.5g}")
                 last = ended or progress.interrupted
-                progress.show(chain.step, self.max_iter, said, last=last)
+                progress.show(chain.step, self.max_iter, parts, last=last)
             if not progress.interrupted:
                 self._draw_exactly(held_out, progress)
             chain.close()
@@ -245,29 +248,31 @@ class TopicModel(KeptModel, Transformer):
         return self
 
     def _vocabulary(
-        self, given: Mapping[str, Any], names: Array | None, words: int
+        self, explicit_options: Mapping[str, Any], names: Array | None, words: int
     ) -> list[str] | None:
-        """Return the words of the columns, where options name some; numbers where they have no names."""
-        if (seeds := given.get("seed-words")) is None:
+        """Return the words of the columns if options name some; numbers if the columns have no names."""
+        if (seeds := explicit_options.get("seed-words")) is None:
             return None
-        if names is None and any(isinstance(word, str) for _, some in seeds for word in some):
+        if names is None and any(
+            isinstance(word, str) for _, words_of_topic in seeds for word in words_of_topic
+        ):
             raise UsageError(
                 "--seed-words names words, and X has none: give texts, a DataFrame whose columns are "
                 "words, or numbers of columns as seeds"
             )
-        known = [str(i) for i in range(words)] if names is None else names.tolist()
-        if line := unknown_seeds(seeds, known):
+        vocabulary_of_model = [str(i) for i in range(words)] if names is None else names.tolist()
+        if line := unknown_seeds(seeds, vocabulary_of_model):
             warnings.warn(line.replace("--seed-words", "seed_words"), UserWarning, stacklevel=5)
-        return known
+        return vocabulary_of_model
 
-    def _check_lengths(self, documents: Documents, kept: int | None = None) -> None:
+    def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
         """Raise for documents that are too long to be counted exactly in the sweeps that are kept."""
-        if self.of_counts and (kept or not self._no_score):  # no token of real numbers is counted
-            check_lengths(documents.lengths, kept or self._options.kept_sweeps, "document")
+        if self.of_counts and (sweeps or not self._no_score):  # no token of real numbers is counted
+            check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 
     def _begin(
         self,
-        given: Mapping[str, Any],
+        explicit_options: Mapping[str, Any],
         facts: Facts,
         documents: Documents,
         train: Int64s,
@@ -275,7 +280,7 @@ class TopicModel(KeptModel, Transformer):
         names: Array | None,
     ) -> None:
         """Resolve the options, and start a chain on these training documents."""
-        options = resolve(given, facts).options
+        options = resolve(explicit_options, facts).options
         stream = Epochs.of(options, documents, train)
         run_on = RunOn(jobs(self.n_jobs))
         most = self._most_samples(options, facts.words)
@@ -303,13 +308,15 @@ class TopicModel(KeptModel, Transformer):
         posterior.take_sample()
         if posterior.draws and (most := self._most_samples(self._options, self.n_features_in_)):
             spread = thinned(posterior.samples, most)
-            kept = {posterior.burn_in + n * posterior.every for n in spread}
-            self._samples = {step: one for step, one in self._samples.items() if step in kept}
-            if chain.step in kept:
+            steps_to_keep = {posterior.burn_in + n * posterior.every for n in spread}
+            self._samples = {
+                step: one for step, one in self._samples.items() if step in steps_to_keep
+            }
+            if chain.step in steps_to_keep:
                 self._samples[chain.step] = chain.sample()
 
     def _draw_exactly(self, held_out: HeldOut | None, progress: Progress) -> None:
-        """Draw from the posterior by exact chains, from where training has ended, if that is wanted."""
+        """Run the Gibbs refinement from the end of training, if the options ask for it."""
         posterior, options = self._posterior, self._options
         sweeps = sweeps_after(posterior.chain, options, open_ended=self.max_iter is None)
         if not sweeps:
@@ -335,8 +342,8 @@ class TopicModel(KeptModel, Transformer):
                     stage.replicate(waiting)
                     continue
                 stage.advance()
-                said = [plural(stage.draws, "exact draw")]
-                progress.show(stage.sweep, stage.sweeps, said, last=stage.done)
+                parts = [plural(stage.draws, "exact draw")]
+                progress.show(stage.sweep, stage.sweeps, parts, last=stage.done)
         if stage.done:
             self._stage, self._samples = stage, samples
 
@@ -364,8 +371,8 @@ class TopicModel(KeptModel, Transformer):
         NumericalError
             As from `fit`.
         """
-        found: Doubles = self.fit(X, y, vocabulary=vocabulary).transform(X)
-        return found
+        shares: Doubles = self.fit(X, y, vocabulary=vocabulary).transform(X)
+        return shares
 
     # ---- using ----
 
@@ -377,21 +384,21 @@ class TopicModel(KeptModel, Transformer):
         Parameters
         ----------
         X : sparse matrix, sparse array or array-like of shape (n, V), or words
-            Counts as in `fit`, with as many columns; words that the model does not know are left out.
+            Counts as in `fit`, with as many columns; words that are not in the model are left out.
         draws : int, optional
-            Return so many posterior draws of the proportions, one for each kept sample of the topics
-            (``keep_samples``), and so at most as many as are kept. Exact draws are given the mean of
-            the topics, as ``sgmc infer --draws`` has them. They depend on a document's row, too: equal
-            documents have draws of their own.
+            Return this number of posterior draws of the proportions, one for each kept sample of
+            the topics (``keep_samples``), and so at most as many as are kept. Draws of the Gibbs
+            refinement are given the mean of the topics, as ``sgmc infer --draws`` has them. They
+            depend on a document's row, too: equal documents have draws of their own.
 
         Returns
         -------
         (n, K) float64, or with ``draws`` (S, n, K) float32
-            Estimates of E[theta_d] given the document: (alpha + E[n_dk]) / (K alpha + N_d), the
-            expectation being that of collapsed variational inference, of a deep model the mean over
-            the second half of Gibbs sweeps, with ``ovb`` mean field; docs/internals/mathematics.md, "New
-            documents". Rows sum to 1; one without words has 1/K everywhere. Draws are an array also
-            where `set_output` has chosen DataFrames.
+            Estimates of E[theta_d] given the document: (alpha + E[n_dk]) / (K alpha + N_d). The
+            expectation is that of collapsed variational inference, for a deep model the mean over
+            the second half of Gibbs sweeps, with ``ovb`` mean field; docs/internals/mathematics.md,
+            "New documents". Rows sum to 1; a document without words has 1/K everywhere. Draws are
+            always an array, even if `set_output` has chosen DataFrames.
 
         Raises
         ------
@@ -406,29 +413,31 @@ class TopicModel(KeptModel, Transformer):
 
     def _shares(self, X: Any, layer: int) -> Doubles:
         """Return the proportions of the topics of a layer."""
-        at, documents = self._at(layer), self._documents_like(X)
+        layer_index, documents = self._at(layer), self._documents_like(X)
         self._check_lengths(documents, 1)
-        fitted, keys, found = self._fitted(), content_keys(documents), []
+        fitted, keys, shares = self._fitted(), content_keys(documents), []
         for first in range(0, len(documents), BLOCK):
             ids = np.arange(first, min(first + BLOCK, len(documents)))
-            found.append(fitted.proportions(self._draw, documents.take(ids), keys[ids], at))
-        return np.concatenate(found)
+            shares.append(
+                fitted.proportions(self._draw, documents.take(ids), keys[ids], layer_index)
+            )
+        return np.concatenate(shares)
 
     def _drawn_shares(self, X: Any, layer: int, draws: int) -> Floats:
         """Return draws of the proportions of the topics of a layer, (S, n, K)."""
         if not is_whole(draws, 1):
             raise UsageError(f"draws: wanted a number of draws, at least 1, found {draws!r}")
-        at, documents = self._at(layer), self._documents_like(X)
+        layer_index, documents = self._at(layer), self._documents_like(X)
         self._check_lengths(documents, 1)
         fitted = self._fitted()
         steps = fitted.spread_over(list(self._samples), draws)
         if not steps:
             raise UsageError(f"draws: {NO_SAMPLE}")
-        found = np.empty((len(steps), len(documents), fitted.layers[at]), np.float32)
+        theta = np.empty((len(steps), len(documents), fitted.layers[layer_index]), np.float32)
         for first in range(0, len(documents), BLOCK):
             ids = np.arange(first, min(first + BLOCK, len(documents)))
             samples = fitted.samples_for_new(steps, self._samples.__getitem__)
-            some = fitted.document_draws(samples, documents.take(ids), ids, at)
-            for s, draw in enumerate(some):
-                found[s, ids] = draw.theta
-        return found
+            draws_of_group = fitted.document_draws(samples, documents.take(ids), ids, layer_index)
+            for s, draw in enumerate(draws_of_group):
+                theta[s, ids] = draw.theta
+        return theta

@@ -18,15 +18,15 @@ from pysgrld.types import Array, Documents
 
 #: Bytes that a text may have.
 LONGEST = 2**31 - 1
-#: Names of columns that nobody has named, from 1.
+#: Names of unnamed columns, from 1.
 UNNAMED = "word{}"
 
 
 def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Array | None]:
-    """Return what a model is fitted to, words counted, and the names of its columns, if it has any.
+    """Return the input of a fit, with words counted, and the names of its columns, if it has any.
 
-    The words of texts are chosen as ``sgmc train`` does by default, those of lists of tokens are all
-    that there are; the most frequent come first. With ``vocabulary`` they are its words, in its order.
+    By default, the words of texts are chosen as in ``sgmc train``, the words of lists of tokens are
+    all tokens; the most frequent come first. With ``vocabulary`` they are its words, in its order.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def new_documents(x: Any, threads: int, vocabulary: Any = None) -> tuple[Any, Ar
     Returns
     -------
     x : object
-        As it came, or `Documents` of what is no matrix.
+        The input itself if it is a matrix, else `Documents`.
     names : (V,) array of str objects, or None
         Names of the columns.
 
     Raises
     ------
     UsageError
-        A `ValueError`: a text or a count that is none, or no word is left.
+        A `ValueError`: an invalid text or count, or no word is left.
     """
     names = None if vocabulary is None else names_in(vocabulary)
     if is_annotated(x):
@@ -105,9 +105,9 @@ def names_in(vocabulary: Any) -> np.ndarray:
             raise UsageError(
                 "vocabulary: wanted a mapping of columns to words, or of words to columns"
             )
-        found = dict(pairs)
+        words_by_column = dict(pairs)
         size = 1 + max(numbers, default=-1)
-        words = [found.get(column, UNNAMED.format(column + 1)) for column in range(size)]
+        words = [words_by_column.get(column, UNNAMED.format(column + 1)) for column in range(size)]
     elif isinstance(vocabulary, str) or not hasattr(vocabulary, "__iter__"):
         raise UsageError(f"vocabulary: wanted the words of the columns, found {vocabulary!r}")
     else:
@@ -115,35 +115,35 @@ def names_in(vocabulary: Any) -> np.ndarray:
     return np.array([str(word) for word in words], dtype=object)
 
 
-# ---- what it is that somebody brings
+# ---- the kind of input
 
 
 def texts_in(x: Any) -> list[str] | None:
-    """Return the texts that somebody brings for X; None of anything that is no sequence of texts.
+    """Return the texts in X, or None if it is no sequence of texts.
 
     Parameters
     ----------
     x : object
         A list, tuple, one-dimensional array or Series of str.
     """
-    found = []
+    texts = []
     for text in _rows_of(x):
         if not isinstance(text, str):
             return None
-        found.append(str(text))  # of a text of NumPy's, too
-    return found or None
+        texts.append(str(text))  # also from a text of NumPy
+    return texts or None
 
 
 def tokens_in(x: Any) -> list[list[str]] | None:
-    """Return the tokens of documents that somebody brings for X; None of anything else.
+    """Return the tokens of the documents in X, or None if it is no sequence of tokens.
 
     Parameters
     ----------
     x : object
-        A sequence of sequences of str; or of spaCy's documents, whose tokens are taken in lower case,
-        without spaces, punctuation and stop words.
+        A sequence of sequences of str; or of spaCy's documents, with tokens in lower case, without
+        spaces, punctuation and stop words.
     """
-    found: list[list[str]] = []
+    documents: list[list[str]] = []
     for document in _rows_of(x):
         if isinstance(document, str | bytes | Mapping) or not hasattr(document, "__iter__"):
             return None
@@ -155,26 +155,26 @@ def tokens_in(x: Any) -> list[list[str]] | None:
                 return None
             elif not (token.is_space or token.is_punct or token.is_stop):
                 words.append(token.text.lower())
-        found.append(words)
-    return found if any(found) else None
+        documents.append(words)
+    return documents if any(documents) else None
 
 
 def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
-    """Return the bags of words that somebody brings for X; None of anything else.
+    """Return the bags of words in X, or None if it is no sequence of bags.
 
     Parameters
     ----------
     x : object
         A sequence, or gensim's corpus, of documents that are lists of pairs (column, count).
     """
-    found: list[list[tuple[int, int]]] = []
+    bags: list[list[tuple[int, int]]] = []
     for document in _rows_of(x):
         if not isinstance(document, list | tuple):
             return None
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in document):
             return None
-        found.append(list(document))
-    return found if any(found) else None
+        bags.append(list(document))
+    return bags if any(bags) else None
 
 
 def _rows_of(x: Any) -> Iterable[Any]:
@@ -191,31 +191,31 @@ def _rows_of(x: Any) -> Iterable[Any]:
 
 def known_documents(
     x: Any,
-    known: Sequence[str] | None,
+    vocabulary: Sequence[str] | None,
     columns: int,
     how: Mapping[str, Any],
     threads: int,
     log: Callable[[str], None],
 ) -> Documents | None:
-    """Return counts of the words that a model knows, or None if X is a matrix.
+    """Return counts of the words of the model, or None if X is a matrix.
 
     Parameters
     ----------
     x : object
-    known : sequence of str, or None
+    vocabulary : sequence of str, or None
         The words, by their columns.
     columns : int
         V.
     how : mapping
-        How texts were read, as keywords of `counted`.
+        Keywords of `counted` with which the training texts were read.
     threads : int
     log : callable
-        Told, a line at a time, what is left out.
+        Called with a line about the tokens left out.
 
     Raises
     ------
     UsageError
-        A `ValueError`: a text or a count that is none, or words for a model that knows none.
+        A `ValueError`: an invalid text or count, or words for a model without words.
     """
     if (bags := bags_in(x)) is not None:
         return counted_bags(bags, columns)
@@ -223,14 +223,14 @@ def known_documents(
     tokens = tokens_in(x) if texts is None else None
     if texts is None and tokens is None:
         return None
-    if known is None:
+    if vocabulary is None:
         raise UsageError(
             "X is texts, and the model knows no words: fit it to texts, or to a DataFrame whose columns "
             "are words, or give vocabulary to fit; else count them as was done for fit"
         )
     if texts is None:
-        return counted_tokens(tokens or [], known, log)
-    return counted(texts, known, how, threads, log)
+        return counted_tokens(tokens or [], vocabulary, log)
+    return counted(texts, vocabulary, how, threads, log)
 
 
 def counted_tokens(
@@ -246,30 +246,32 @@ def counted_tokens(
     words : sequence of str
         By their numbers.
     log : callable
-        Told what is left out.
+        Called with a line about the tokens left out.
     """
     place = {word: number for number, word in enumerate(words)}
     rows = [
         {place[word]: often for word, often in Counter(document).items() if word in place}
         for document in tokens
     ]
-    found = _of_rows([sorted(row.items()) for row in rows])
+    documents = _of_rows([sorted(row.items()) for row in rows])
     total = sum(map(len, tokens))
-    if (left := total - found.tokens) > 0:
-        known = plural(len(words), "word")
-        log(f"{left:,} of {plural(total, 'token')} left out, not among the {known} of the model")
-    return found
+    if (n_omitted := total - documents.tokens) > 0:
+        n_known = plural(len(words), "word")
+        log(
+            f"{n_omitted:,} of {plural(total, 'token')} left out, not among the {n_known} of the model"
+        )
+    return documents
 
 
 def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None) -> Documents:
-    """Return bags of words as documents, the counts of a word that is there twice added.
+    """Return bags of words as documents; counts of a word that occurs twice are added.
 
     Parameters
     ----------
     bags : sequence of sequences of (int, int)
         Columns, from 0, and counts.
     columns : int or None
-        V; None: as many as there are.
+        V, or None for the largest column plus 1.
 
     Raises
     ------
@@ -278,21 +280,21 @@ def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None)
     """
     most = MOST_WORDS if columns is None else columns
     rows = []
-    for at, bag in enumerate(bags):
+    for position, bag in enumerate(bags):
         row: Counter[int] = Counter()
         for word, often in bag:
             if not (_is_whole(word) and 0 <= int(word) < most):
                 raise UsageError(
-                    f"X[{at}] has the pair ({word}, {often}): wanted a column from 0 to {most - 1}"
+                    f"X[{position}] has the pair ({word}, {often}): wanted a column from 0 to {most - 1}"
                 )
             if not (_is_whole(often) and 0 <= int(often) < 2**31):
                 raise UsageError(
-                    f"X[{at}] has the pair ({word}, {often}): counts must be whole numbers from 0 to "
+                    f"X[{position}] has the pair ({word}, {often}): counts must be whole numbers from 0 to "
                     "2147483647, which weights such as tf-idf are not"
                 )
             row[int(word)] += int(often)
         if max(row.values(), default=0) >= 2**31:
-            raise UsageError(f"X[{at}] has a word more than 2147483647 times")
+            raise UsageError(f"X[{position}] has a word more than 2147483647 times")
         rows.append(sorted((word, often) for word, often in row.items() if often))
     return _of_rows(rows)
 
@@ -315,7 +317,7 @@ def counted(
     threads: int,
     log: Callable[[str], None] = lambda _: None,
 ) -> Documents:
-    """Return counts of some words in texts; others are left out, and a text may be an empty document.
+    """Return counts of some words in texts; other words are left out, and a document may be empty.
 
     Parameters
     ----------
@@ -323,15 +325,15 @@ def counted(
     words : sequence of str
         By their numbers.
     how : mapping
-        Options of `CorpusOptions` that say what a token is, as they were when the words were chosen.
+        Options of `CorpusOptions` that define a token, as they were when the words were chosen.
     threads : int
     log : callable
-        Told, a line at a time, what is left out.
+        Called with a line about the tokens left out.
 
     Raises
     ------
     UsageError
-        A `ValueError`: a text that is none.
+        A `ValueError`: an invalid text.
     """
     from pysgrld.corpus import CorpusOptions
     from pysgrld.corpus.streams import matched_documents
@@ -353,7 +355,7 @@ def counted(
 
 @contextmanager
 def _written(texts: Sequence[str]) -> Iterator[Path]:
-    """Write texts to a file for a while; what is wrong with one of them is said of X."""
+    """Write texts to a temporary file; an error in one of them names X."""
     with tempfile.TemporaryDirectory(prefix="pysgrld-") as folder:
         path = Path(folder) / "texts.jsonl"
         with path.open("w", encoding="ascii") as file:
@@ -361,9 +363,9 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         try:
             yield path
         except CorpusError as error:
-            why = error.reason.split(";")[0].replace("--", "")  # what to type is of no use here
+            problem = error.reason.split(";")[0].replace("--", "")  # what to type is of no use here
             if error.line is not None:
-                raise UsageError(f"X[{error.line - 1}]: {why}") from None
+                raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(
-                f"X: {why}; scikit-learn's CountVectorizer counts the words of texts by other rules"
+                f"X: {problem}; scikit-learn's CountVectorizer counts the words of texts by other rules"
             ) from None
