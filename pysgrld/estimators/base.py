@@ -112,8 +112,8 @@ class Estimator(ABC):
 
         Returns
         -------
-        In the order of the constructor, with the values passed: None for a parameter left out.
-            In the order of the constructor, as they were given: None where one was left out.
+        dict of str to object
+            In the order of the constructor, with the values passed: None for a parameter left out.
         """
         del deep
         return {name: getattr(self, name) for name in self._parameters()}
@@ -136,7 +136,7 @@ class Estimator(ABC):
         Raises
         ------
         UsageError
-            A `ValueError`, if there is no such parameter.
+            A `ValueError`, if the parameter does not exist.
         """
         for name, value in params.items():
             if name not in self._parameters():

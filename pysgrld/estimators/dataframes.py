@@ -118,7 +118,7 @@ class Framed(Estimator):
         NotFittedError
             A `ValueError`, before `fit`.
         UsageError
-            A `ValueError`: ``vocabulary`` is not of V words, or there is no such layer or order.
+            A `ValueError`: ``vocabulary`` is not of V words, or the layer or order does not exist.
         """
         if not is_whole(n, 1):
             raise UsageError(f"n: wanted a number of words, at least 1, found {n!r}")
@@ -135,7 +135,8 @@ class Framed(Estimator):
         *,
         order: str | None = None,
     ) -> Any:
-        """Draw the first words of topics as bars, and where 90 % of the kept samples are.
+        """Draw the first words of topics as bars, with intervals that hold 90 % of the kept
+        samples.
 
         Parameters
         ----------
@@ -380,7 +381,7 @@ class Transformer(Framed):
 
 
 def wanted_order(order: str | None) -> WordOrder | None:
-    """Return the order of words that a caller named; None if it is left to the model."""
+    """Return the order of words that a caller named, or None for the model's choice."""
     try:
         return None if order is None else parse_order(order)
     except UsageError as error:

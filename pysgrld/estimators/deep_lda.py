@@ -43,7 +43,7 @@ class DeepLDA(CountModel):
         or they are long, more if they are short. `partial_fit` ignores it: its minibatch is the
         documents passed to it.
     sweeps : int, optional
-        Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
+        Gibbs sweeps of a document an iteration, at least 1; only their second half counts. By
         default 30, and 1 with ``gibbs``.
     step_size : (float, float, float), optional
         A, B, C of the step A (1 + t/B)^(-C): A in (0, 10^6], B > 0, C in [0, 1]. By default the rule of
@@ -86,7 +86,7 @@ class DeepLDA(CountModel):
     n_iter_ : int
         Iterations done.
     n_samples_ : int
-        Posterior samples in the means; 0 if they are of the current state.
+        Posterior samples in the means; 0 if they show the current state.
     perplexity_ : float
         Posterior-averaged perplexity of the documents that `fit` set apart, present only if it did.
         Before the first posterior sample, perplexity of the current topics.

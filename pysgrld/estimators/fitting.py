@@ -50,7 +50,7 @@ def jobs(n_jobs: Any) -> int:
 
 
 def check_memory(
-    options: Resolved, facts: Facts, documents: Documents, number: int, kept: int = 0
+    options: Resolved, facts: Facts, documents: Documents, number: int, n_samples: int = 0
 ) -> None:
     """Raise `UsageError` if a model needs more memory than this process may use.
 
@@ -64,7 +64,7 @@ def check_memory(
         Documents with which it begins.
     number : int
         Threads.
-    kept : int
+    n_samples : int
         Number of posterior samples to keep.
 
     Raises
@@ -73,7 +73,7 @@ def check_memory(
         A `ValueError` that states the amount.
     """
     distinct = int(np.diff(documents.indptr).max(initial=0))
-    samples = kept * facts.words * sum(options.widths[:1]) * 4
+    samples = n_samples * facts.words * sum(options.widths[:1]) * 4
 
     def needed(facts: Facts, longest: int) -> int:
         extent = Extent(distinct, longest, number, None)

@@ -54,7 +54,7 @@ class LDA(CountModel):
         or they are long, more if they are short. `partial_fit` ignores it: its minibatch is the
         documents passed to it.
     sweeps : int, optional
-        Gibbs sweeps of a document an iteration, at least 1, the second half of which is counted; by
+        Gibbs sweeps of a document an iteration, at least 1; only their second half counts. By
         default 10, above 128 topics 20. ``gibbs``, ``cgs``: 1. ``ovb``: passes at most, 100.
     starts : int, optional
         Number of short chains, 1 to 64. `fit` begins with clusters of their topics: fits with other

@@ -68,7 +68,7 @@ class SAM(TopicModel):
     Attributes
     ----------
     components_ : (K, V) float32
-        Mean directions of the topics over posterior samples; rows are of norm 1, entries of any sign.
+        Mean directions of the topics over posterior samples; rows have norm 1, entries of any sign.
     n_features_in_ : int
         V.
     feature_names_in_ : (V,) array of str objects

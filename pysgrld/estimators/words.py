@@ -289,8 +289,8 @@ def counted_bags(bags: Sequence[Sequence[tuple[int, int]]], columns: int | None)
                 )
             if not (_is_whole(often) and 0 <= int(often) < 2**31):
                 raise UsageError(
-                    f"X[{position}] has the pair ({word}, {often}): counts must be whole numbers from 0 to "
-                    "2147483647, which weights such as tf-idf are not"
+                    f"X[{position}] has the pair ({word}, {often}): counts must be whole numbers from 0 "
+                    "to 2147483647, which weights such as tf-idf are not"
                 )
             row[int(word)] += int(often)
         if max(row.values(), default=0) >= 2**31:

@@ -96,12 +96,12 @@ def infer(
     ----------
     results : Results
     blocks : iterable of Documents
-        Over the run's words (`Results.documents`).
-    Word counts over the run's words (`Results.documents`).
-        The layer whose topics are meant, counted from 0.
-    The layer of the topics, counted from 0.
-        Kept samples that intervals are read from (`interval_steps`); no intervals where None.
-    Kept samples for the intervals (`interval_steps`); no intervals if None.
+        Word counts over the run's words (`Results.documents`).
+    layer_index : int
+        The layer of the topics, counted from 0.
+    steps : list of int, optional
+        Kept samples for the intervals (`interval_steps`); no intervals if None.
+    first : int
         Row of the first document in its corpus.
     """
     k = results.fitted.layers[layer_index]

@@ -41,7 +41,7 @@ class Spread(NamedTuple):
         Chains that are read as one.
     stretch : float or None
         Approximate width of intervals for other texts like these, divided by the width of the
-        posterior's; None for these documents alone.
+        posterior's, or None for intervals for these documents alone.
     """
 
     algo: str
@@ -145,7 +145,7 @@ def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
     chains : sequence of (S, ...)
         Draws of each chain, in their order; the last draws of longer chains are left out.
     exact : bool
-        True for draws of Gibbs refinements, each of which draws from one chain after the other.
+        True for draws of Gibbs refinements; each refinement draws from one chain after the other.
     """
     parts = [by_chain(draws) if exact else np.asarray(draws, np.float64)[None] for draws in chains]
     least = min(part.shape[1] for part in parts)

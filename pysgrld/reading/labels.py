@@ -31,7 +31,7 @@ class Label(NamedTuple):
     ----------
     name : str
     by : str or None
-        The command that wrote the name; None if a person wrote it.
+        The command that wrote the name, or None if a person wrote it.
     carried : bool
         True if it is the name of the topic that this one continued from (``train --from``).
     """

@@ -57,7 +57,7 @@ class PooledResults(Results):
         return self.chains[0].fitted
 
     def matched(self, at: int = 0) -> Matched:
-        """Return the topics of all chains, matched with those of the first."""
+        """Return the topics of all chains, matched with the topics of the first."""
         if at not in self._matched:
             likeness, k = self.fitted.likeness, self.fitted.layers[at]
             assert likeness is not None
@@ -99,10 +99,10 @@ class PooledResults(Results):
     def weights(self, at: int = 0) -> Doubles | None:
         """Return the share of the corpus that each topic makes up: mean of the chains that have it."""
         weights_of_chains = [chain.weights(at) for chain in self.chains]
-        known = [weights for weights in weights_of_chains if weights is not None]
-        if len(known) < len(weights_of_chains):
+        known_weights = [weights for weights in weights_of_chains if weights is not None]
+        if len(known_weights) < len(weights_of_chains):
             return None
-        total: Doubles = self._total(at, known)
+        total: Doubles = self._total(at, known_weights)
         total /= total.sum()
         return total
 
@@ -121,13 +121,13 @@ class PooledResults(Results):
     def share_sizes(self) -> Doubles | None:
         """Return the effective sizes of draws of the topics' shares in all chains that have them."""
         traces = [trace_in(chain.checkpoint.arrays, "shares") for chain in self.chains]
-        known = [trace for trace in traces if trace is not None]
-        if not self._exact or len(known) < len(traces):
+        known_traces = [trace for trace in traces if trace is not None]
+        if not self._exact or len(known_traces) < len(traces):
             return None
         matched = self.matched()
         sizes = np.empty(matched.rows.shape[1])
         for k, has in enumerate(matched.has.T):
-            topic_traces = [known[c][:, matched.rows[c, k]] for c in np.flatnonzero(has)]
+            topic_traces = [known_traces[c][:, matched.rows[c, k]] for c in np.flatnonzero(has)]
             sizes[k] = effective_sizes([trace[:, None] for trace in topic_traces], exact=True)[0]
         return sizes
 
@@ -170,7 +170,7 @@ class PooledResults(Results):
     ) -> Iterator[DocumentDraw]:
         """Yield draws of documents; the chains that have a topic draw its share in turn.
 
-        Each draw is scaled to sum to 1 again. Parameters are those of `Results.each_document_draw`.
+        Each draw is scaled to sum to 1 again. Parameters as in `Results.each_document_draw`.
         """
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(at)
         turns = _turns(matched.has, len(steps))

@@ -67,7 +67,7 @@ class Layout(NamedTuple):
     intervals : bool
         True if rows have bounds of intervals in addition to the proportions.
     top : int or None
-        Parquet: number of topics listed for a document, the greatest shares first; None for all.
+        Parquet: number of topics listed for a document, the greatest shares first, or None for all.
     dense : bool
         Parquet: True if each topic has a column; else each document has a list of topics.
     fields : tuple of str, or None

@@ -1,4 +1,4 @@
-"""The record of a run, checked before anything is made of it: its model, its options, its corpus."""
+"""The record of a run, checked before use: its model, its options, its corpus."""
 
 from __future__ import annotations
 
@@ -125,28 +125,30 @@ def check_shapes(
     ----------
     parts : mapping of str to (rows, columns) arrays
     shapes : mapping of str to (int, int)
-        What each must have.
+        Shape of each matrix.
     place : str
-        What the message calls the sample.
+        Name of the sample in the message.
 
     Raises
     ------
     CheckpointError
-        Naming the first that is not there, or has another shape.
+        Naming the first array that is missing, or has another shape.
     """
-    for name, wanted in shapes.items():
+    for name, model_shape in shapes.items():
         if name not in parts:
             problem = f"has no array {name!r}"
-        elif parts[name].shape != wanted:
-            found, due = (" x ".join(map(str, shape)) for shape in (parts[name].shape, wanted))
-            problem = f"array {name!r} is {found}, and the model's is {due}"
+        elif parts[name].shape != model_shape:
+            actual, due = (
+                " x ".join(map(str, shape)) for shape in (parts[name].shape, model_shape)
+            )
+            problem = f"array {name!r} is {actual}, and the model's is {due}"
         else:
             continue
         raise CheckpointError(f"{place}: {problem}; delete the file to go on without it")
 
 
 def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) -> Corpus | None:
-    """Open the stored corpus that a run was trained on, or None if it is not where it was.
+    """Open the stored corpus that a run was trained on, or None if it is no longer in its place.
 
     Parameters
     ----------

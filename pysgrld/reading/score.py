@@ -37,7 +37,7 @@ class Evaluation(NamedTuple):
     dropped : int
         Documents that could not be split, or have no known word in one of their parts.
     samples : int
-        Posterior samples in the average; 0 if the run has none yet, and both scores are of the
+        Posterior samples in the average; 0 if the run has none yet, and both scores use the
         current topics.
     observed_fraction : float or None
         Share of the tokens that is observed, or None if documents are scored whole.
@@ -49,7 +49,7 @@ class Evaluation(NamedTuple):
     numbers : dict
         Further numbers of the model at the newest checkpoint.
     chains : int
-        Chains of the run. All the scores above are of the first one.
+        Chains of the run. All the scores above use the first one.
     pooled : Estimate or None
         Score of the posterior average over all chains, with equal weights. None for one chain, or
         if a chain has no sample or other held-out documents.
@@ -217,7 +217,7 @@ def score(
     observed: float | None,
     seed: int,
     tell: Callable[[int], None] = lambda done: None,
-    others: Sequence[Results] = (),
+    further_chains: Sequence[Results] = (),
 ) -> Evaluation:
     """Return the score of a run's kept samples on other documents.
 
@@ -231,7 +231,7 @@ def score(
         Seed of the split, and of the documents' chains.
     tell : callable, optional
         Called with the number of samples scored so far, of all chains.
-    others : sequence of Results, optional
+    further_chains : sequence of Results, optional
         Further chains of the same run.
 
     Raises
@@ -243,7 +243,7 @@ def score(
         parts = "" if results.fitted.score.whole else " in both its parts"
         raise UsageError(f"no document has known words{parts}: nothing to score")
     scorers, done = [], itertools.count(1)
-    for chain in (results, *others):
+    for chain in (results, *further_chains):
         scorer = chain.fitted.scorer(held_out)
         for step in chain.kept():
             try:

@@ -41,7 +41,7 @@ def remark(results: Results, topics: Sequence[Topic]) -> str | None:
 
 
 def remark_at_the_end(results: Results) -> str | None:
-    """Return the remark on a run that has just ended, or None if reading the run is not worth the time.
+    """Return the remark on a run that has just ended, or None if reading the run would take too long.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
     name : str
     root : Path
     holds : callable (path) -> object
-        Returns a true value if a folder is of the wanted kind.
+        Returns a true value if a folder has the wanted content.
 
     Raises
     ------
@@ -453,8 +453,7 @@ def holds_chains(folder: Path) -> bool:
 #: Starts without progress after which the next one is refused.
 FRUITLESS = 2
 
-#: Bytes of the log that hold the last starts, unless a start wrote so many lines that it made
-# progress.
+#: Bytes of the log that hold the last starts. A start that writes more lines has made progress.
 _LAST = 1 << 16
 
 #: Events after which a start has ended in order, whatever it achieved.

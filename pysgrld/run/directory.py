@@ -524,7 +524,7 @@ class RunDirectory:
         """Load the newest checkpoint that verifies, or None if the run has none at all.
 
         Damaged newer ones are reported and, while the lock is held, renamed ``.corrupt-...``.
-        One whose arrays break an invariant is damaged.
+        A checkpoint with arrays that break an invariant is damaged.
 
         Raises
         ------

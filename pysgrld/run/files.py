@@ -123,7 +123,7 @@ def sync(fd: int, point: str | None = None) -> None:
 def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     """Create a file that must not exist, write it, flush it to the disk; remove it if that fails.
 
-    A file whose fsync has failed is never retried: the part that the kernel still holds is unknown.
+    A failed fsync of a file is never retried: the part that the kernel still holds is unknown.
     """
     digest, size = hashlib.sha256(), 0
     fail_point(f"{point}.open")

@@ -1,4 +1,4 @@
-"""The identity of a configuration: the one place that decides if two of them are of the same run.
+"""The identity of a configuration, the one place that decides if two of them describe the same run.
 
 The identity of a configuration is its options without the free ones, and the fingerprint of its
 corpus. Options of reading are compared by their resolved values, so that a release with other

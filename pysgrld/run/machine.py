@@ -144,7 +144,7 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
 
 
 def check_room_for_thread() -> None:
-    """Refuse to start a thread of Python for which there is no memory.
+    """Raise an error if the memory is too small for another thread of Python.
 
     A thread that finds no room for its first objects ends without a word, and the thread that
     started it waits for ever.

@@ -116,7 +116,7 @@ class ReadySearch(NamedTuple):
         options = {name: v for name, v in request.given.items() if name not in _OF_SEARCH}
         options |= {**contender.options, **changes, "out": str(out), "resume": "auto"}
         if "exact-sweeps" in kind_of(options)[1].options:
-            options["exact-sweeps"] = 0  # runs that are compared go on from rung to rung
+            options["exact-sweeps"] = 0  # runs that are compared continue from rung to rung
         options["threads"] = max(1, whole.threads // request.jobs)
         corpus = self.folder / "corpus"
         return Request(request.inputs, options, request.root, request.break_lock, corpus)

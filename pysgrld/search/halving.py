@@ -41,7 +41,7 @@ class SearchTeller(Watcher, Protocol):
     progress: SearchProgress | None
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Show the rung that begins: names of its runs, the first of which has number 1."""
+        """Show the rung that begins: names of its runs, which are numbered from 1."""
 
     def decided(self, record: Mapping[str, Any]) -> None:
         """Show a decision: a line of ``rungs.jsonl``."""

@@ -89,7 +89,7 @@ class Tried(NamedTuple):
     options : dict
         Values of the options that were tried.
     dropped : float or None
-        Epochs after which it was dropped; None if it was trained to the end.
+        Epochs after which it was dropped, or None if it was trained to the end.
     chains, iterations : int
         Chains, and iterations of the longest.
     score, low, high : float
@@ -98,7 +98,8 @@ class Tried(NamedTuple):
         Share by which its perplexity is above the best, with the 95 % interval of paired
         differences on the same documents. For a dropped contender: above the leader at that time.
     apart : float or None
-        Share by which the perplexities of the best and the worst chain differ; None for one chain.
+        Share by which the perplexities of the best and the worst chain differ, or None for one
+        chain.
         Share of the words that lie in topics found by all chains.
     gain : float or None
         Share of the perplexity that it takes off the next smaller number of topics.

@@ -44,7 +44,7 @@ class Contender(NamedTuple):
     name : str
         Name of its folder, which holds its chains.
     place : tuple of int
-        For each option, the index of its value in the list of those to try.
+        For each option, the index of its value in the list of values to try.
     options : dict
         Values of these options.
     """
@@ -150,7 +150,7 @@ class SearchPlan(NamedTuple):
     first : int
         Epochs of the first rung.
     epochs : float or None
-        Epochs of the last rung; None to train until the score has converged.
+        Epochs of the last rung, or None to train until the score has converged.
     corpus : dict
         Facts of the corpus: name, documents, words, tokens.
     """

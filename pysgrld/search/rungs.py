@@ -58,7 +58,7 @@ class Rung(NamedTuple):
     number : int
         From 1.
     epochs : float or None
-        Epochs of each run; None to train until its score has converged.
+        Epochs of each run, or None to train until its score has converged.
     last : bool
     cells : tuple of Cell
         By chain, then in the order of the plan: numbers of tasks.
@@ -228,7 +228,7 @@ def differences(standings: Sequence[Standing], leader: Standing) -> list[Interva
 
 
 def judge(standings: Sequence[Standing]) -> list[Judged]:
-    """Judge a rung: the leader, its neighbours in the grid, and all that may still win go on.
+    """Judge a rung: keep the leader, its neighbours in the grid, and all that may still win.
 
     A contender is dropped if two conditions hold. It is worse than the leader by more than 1 % of
     the perplexity, surely so at 95 %; and its last doubling of iterations gained less than its

@@ -83,7 +83,7 @@ def first_topics(
     stream, options, corpus, run_on
         As for `clusters_of_topics`.
     stop : StopFlag or None
-        Has the time limit, a tenth of which is for short chains, or None if all are trained in any
+        Flag with the time limit; short chains get a tenth of it. None if all are trained in any
         case.
     note : callable (str)
         Called with a line that reports the beginning of training.

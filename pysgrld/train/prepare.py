@@ -79,7 +79,7 @@ def prepare(
     locks : ExitStack
         Keeps the lock of the run, which is taken before anything is written to it.
     ranks : Sharing
-        Processes that share each minibatch, of which this is the first.
+        Processes that share each minibatch; this one is the first.
 
     Raises
     ------

@@ -183,7 +183,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _urge(runs: Iterable[Ended], seconds: float) -> None:
-    """Wake runs that were asked to stop, and kill those that show no sign of life.
+    """Wake runs that were asked to stop, and kill the ones that show no sign of life.
 
     A process that works, or waits for a disk, gets all the time that it needs to write a
     checkpoint.

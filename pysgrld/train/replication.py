@@ -33,7 +33,7 @@ SAME = 0.7
 DOCUMENTS = 500
 #: Iterations of a replicate, at most.
 ITERATIONS = 300
-#: Top words of which the overlap is counted.
+#: Number of top words in the overlap of a topic with its replicate.
 TOP = 10
 #: Separates the random numbers of replicates from others of the run.
 _SEED = 1910

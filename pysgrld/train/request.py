@@ -165,7 +165,7 @@ class Request(NamedTuple):
         )
 
 
-#: Length of a start: a value that the user types replaces all earlier ones.
+#: Options that limit the length of a start: one that the user types replaces all earlier ones.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
 #: Of one start alone.
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})

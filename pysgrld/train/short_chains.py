@@ -108,7 +108,7 @@ def clusters_of_topics(
     corpus : CorpusFacts
     run_on : RunOn
     store : ChainStore, optional
-        Place where the first rank stores chains; they are read from there first.
+        Storage of the first rank; chains are read from it first.
     seconds_left : callable
         Returns the seconds that are left to the short chains and their clustering.
 
