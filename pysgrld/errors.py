@@ -197,6 +197,19 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
     >>> plural(1, "thread"), plural(1200, "thread"), plural(0, "entry", "entries")
     ('1 thread', '1,200 threads', '0 entries')
+
+    Parameters
+    ----------
+    number : int
+    noun : str
+        In the singular.
+    nouns : str, optional
+        The plural, if it is not the singular with an s.
+
+    Returns
+    -------
+    str
+        Number, with commas between thousands, and noun.
     """
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
@@ -206,6 +219,18 @@ def all_of(number: int, nouns: str) -> str:
 
     >>> all_of(2, "chains"), all_of(4, "chains")
     ('both chains', 'all 4 chains')
+
+    Parameters
+    ----------
+    number : int
+        At least 2.
+    nouns : str
+        In the plural.
+
+    Returns
+    -------
+    str
+        "both" or "all N", and the nouns.
     """
     return f"both {nouns}" if number == 2 else f"all {number:,} {nouns}"
 

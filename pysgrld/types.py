@@ -240,6 +240,20 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
 
     1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2): times the variance that topics have given the
     counts of documents' topics. That is a part of the posterior's, `GIVEN_COUNTS`.
+
+    Parameters
+    ----------
+    h : float
+        Step in diffusion time.
+    documents : int
+        D, documents of the corpus.
+    minibatch : int
+        B, documents of a minibatch.
+
+    Returns
+    -------
+    float
+        At least 1; 1 for exact samplers.
     """
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
@@ -250,7 +264,18 @@ GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
 def wider(inflation: float) -> float:
-    """Return about how many times the posterior's variance draws have, from the noise inflation."""
+    """Return about how many times the posterior's variance draws have, from the noise inflation.
+
+    Parameters
+    ----------
+    inflation : float
+        As `noise_inflation` returns it.
+
+    Returns
+    -------
+    float
+        At least 1.
+    """
     return max(1.0, inflation * GIVEN_COUNTS)
 
 

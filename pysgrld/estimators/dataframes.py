@@ -135,8 +135,7 @@ class Framed(Estimator):
         *,
         order: str | None = None,
     ) -> Any:
-        """Draw the first words of topics as bars, with intervals that hold 90 % of the kept
-        samples.
+        """Draw the first words of topics as bars, with intervals of 90 % of the kept samples.
 
         Parameters
         ----------

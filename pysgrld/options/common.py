@@ -222,7 +222,19 @@ _SPELL = {name: option.spell for name, option in (SHARED | SEEDS | TIME).items()
 
 
 def spelled(name: str, value: Any) -> Any:
-    """Return the value of an option, named with dashes or without, in the form that is shown."""
+    """Return the value of an option, named with dashes or without, in the form that is shown.
+
+    Parameters
+    ----------
+    name : str
+        Name of the option.
+    value : object
+
+    Returns
+    -------
+    object
+        A line of text for a list, else the value.
+    """
     spell = _SPELL.get(name.removeprefix("--"))
     if spell is None or not isinstance(value, list | tuple):
         return value

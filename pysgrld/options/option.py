@@ -272,15 +272,47 @@ class Resolved:
 
 
 def option_name(field: str) -> str:
-    """Return the name of the option that a field holds, as it is typed."""
+    """Return the name of the option that a field holds, as it is typed.
+
+    Parameters
+    ----------
+    field : str
+        Field of a class of resolved options.
+
+    Returns
+    -------
+    str
+        The name without leading dashes.
+    """
     return field.replace("_", "-")
 
 
 def frozen(value: Any) -> Any:
-    """Return a value with tuples for lists, as JSON has them."""
+    """Return a value with tuples for lists, as JSON has them.
+
+    Parameters
+    ----------
+    value : object
+        Any JSON.
+
+    Returns
+    -------
+    object
+        The same value, hashable if it has no mapping.
+    """
     return tuple(frozen(part) for part in value) if isinstance(value, list | tuple) else value
 
 
 def thawed(value: Any) -> Any:
-    """Return a value with lists for tuples, as JSON has them."""
+    """Return a value with lists for tuples, as JSON has them.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    object
+        The same value, ready for JSON.
+    """
     return [thawed(part) for part in value] if isinstance(value, tuple) else value

@@ -26,7 +26,20 @@ def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
 
 
 def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str], Any]:
-    """Parse an integer in [low, high], or one of ``words`` (which stands for its value)."""
+    """Parse an integer in [low, high], or one of ``words`` (which stands for its value).
+
+    Parameters
+    ----------
+    low : int
+    high : int, optional
+    **words : object
+        Values by words that stand for them.
+
+    Returns
+    -------
+    callable
+        The parser; it raises `UsageError` for other text.
+    """
 
     def parse(text: str) -> Any:
         if text in words:
@@ -40,7 +53,18 @@ def integer(low: int, high: int = 2**31 - 1, /, **words: Any) -> Callable[[str],
 
 
 def real(low: float, high: float = math.inf) -> Callable[[str], float]:
-    """Parse a finite number strictly between ``low`` and ``high``."""
+    """Parse a finite number strictly between ``low`` and ``high``.
+
+    Parameters
+    ----------
+    low : float
+    high : float, optional
+
+    Returns
+    -------
+    callable
+        The parser; it raises `UsageError` for other text.
+    """
 
     def parse(text: str) -> float:
         try:
@@ -56,7 +80,21 @@ def real(low: float, high: float = math.inf) -> Callable[[str], float]:
 
 
 def reals(low: float, count: int, description: str) -> Callable[[str], tuple[float, ...]]:
-    """Parse exactly ``count`` numbers above ``low``, separated by commas; any number of them if 0."""
+    """Parse exactly ``count`` numbers above ``low``, separated by commas; any number of them if 0.
+
+    Parameters
+    ----------
+    low : float
+    count : int
+        Number of values; 0 for any number.
+    description : str
+        Description of the values, for the message on a wrong number.
+
+    Returns
+    -------
+    callable
+        The parser; it raises `UsageError` for other text.
+    """
 
     def parse(text: str) -> tuple[float, ...]:
         parts = text.split(",")
@@ -68,7 +106,23 @@ def reals(low: float, count: int, description: str) -> Callable[[str], tuple[flo
 
 
 def widths(value: str) -> tuple[int, ...]:
-    """Parse the numbers of topics of each layer, the lowest first."""
+    """Parse the numbers of topics of each layer, the lowest first.
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    tuple of int
+        Topics of each layer, none larger than the one before.
+
+    Raises
+    ------
+    UsageError
+        If a number is invalid, there are too many layers, or a layer is wider than the one below.
+    """
     layers = tuple(integer(1, 1 << 18)(part) for part in value.split(","))
     if len(layers) > MAX_LAYERS:
         raise UsageError(f"'{value}' has {len(layers)} layers: at most {MAX_LAYERS} are possible")
@@ -94,7 +148,23 @@ def choice(*values: str) -> Callable[[str], str]:
 
 
 def duration(value: str) -> float:
-    """Parse 0.25s, 15m, 2h30m, 1d: seconds."""
+    """Parse 0.25s, 15m, 2h30m, 1d: seconds.
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    float
+        Seconds, above 0.
+
+    Raises
+    ------
+    UsageError
+        If it is no duration.
+    """
     units = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
     parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", value)
     if not parts or "".join(n + u for n, u in parts) != value:
@@ -124,7 +194,23 @@ def requeue_code(value: str) -> int:
 
 
 def share_or_count(value: str) -> int | float:
-    """Parse a whole number (a count) or a number with a point in (0, 1] (a share)."""
+    """Parse a whole number (a count) or a number with a point in (0, 1] (a share).
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    int or float
+        An int is a count, a float a share.
+
+    Raises
+    ------
+    UsageError
+        If it is neither.
+    """
     if re.fullmatch(r"\d{1,18}", value):
         return int(value)
     share = real(0.0, math.inf)(value)
@@ -134,7 +220,23 @@ def share_or_count(value: str) -> int | float:
 
 
 def part(value: str) -> tuple[int, int]:
-    """Parse I/N: part I, from 1, of N."""
+    """Parse I/N: part I, from 1, of N.
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    (int, int)
+        I and N.
+
+    Raises
+    ------
+    UsageError
+        If it is no part.
+    """
     match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", value)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"'{value}' is not I/N, a part from 1 to N: write 3/64")
@@ -142,7 +244,23 @@ def part(value: str) -> tuple[int, int]:
 
 
 def schedule(value: str) -> tuple[float, float, float]:
-    """Parse A,B,C: the step size A (1 + t/B)^(-C)."""
+    """Parse A,B,C: the step size A (1 + t/B)^(-C).
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    (float, float, float)
+        A, B and C.
+
+    Raises
+    ------
+    UsageError
+        If it is no schedule.
+    """
     try:
         a, b, c = (float(part) for part in value.split(","))
     except ValueError:
@@ -161,7 +279,23 @@ LANGUAGES = {
 
 
 def language(value: str) -> str:
-    """Parse a language, by its name or its code; gives the name."""
+    """Parse a language, by its name or its code; gives the name.
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    str
+        Name in lower case.
+
+    Raises
+    ------
+    UsageError
+        If the language is unknown.
+    """
     text = value.strip().lower()
     name = LANGUAGES.get(text, text)
     if name not in LANGUAGES.values():
@@ -196,13 +330,40 @@ EVERYTHING = "all"
 
 
 def column(value: str) -> tuple[str, str | None]:
-    """Split NAME or NAME:kind."""
+    """Split NAME or NAME:kind.
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    (str, str or None)
+        Name, and kind if the text has one.
+    """
     name, colon, kind = value.rpartition(":")
     return (name, kind) if colon and kind in KINDS else (value, None)
 
 
 def columns(value: str) -> str:
-    """Parse names of fields, each with a kind or without, separated by commas; all stands alone."""
+    """Parse names of fields, each with a kind or without, separated by commas; all stands alone.
+
+    Parameters
+    ----------
+    value : str
+        The text that the user typed.
+
+    Returns
+    -------
+    str
+        The same text.
+
+    Raises
+    ------
+    UsageError
+        If a name is empty or occurs twice, or "all" is combined with others.
+    """
     names = [column(name)[0] for name in value.split(",")]
     if not all(names):
         raise UsageError(f"'{value}' is not NAME or NAME:kind, or several separated by commas")

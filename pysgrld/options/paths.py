@@ -76,27 +76,84 @@ def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | No
 
 
 def is_there(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if something lies at a path; raises as `look_up`."""
+    """Return True if something lies at a path; raises as `look_up`.
+
+    Parameters
+    ----------
+    path : str or Path
+    refusal : Refusal, optional
+        As for `look_up`.
+
+    Returns
+    -------
+    bool
+        False if the path is free.
+    """
     return look_up(path, refusal) is not None
 
 
 def is_file(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a regular file lies at a path; raises as `look_up`."""
+    """Return True if a regular file lies at a path; raises as `look_up`.
+
+    Parameters
+    ----------
+    path : str or Path
+    refusal : Refusal, optional
+        As for `look_up`.
+
+    Returns
+    -------
+    bool
+        False also if the path is free.
+    """
     return look_up(path, refusal) is Kind.FILE
 
 
 def is_folder(path: str | Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder lies at a path; raises as `look_up`."""
+    """Return True if a folder lies at a path; raises as `look_up`.
+
+    Parameters
+    ----------
+    path : str or Path
+    refusal : Refusal, optional
+        As for `look_up`.
+
+    Returns
+    -------
+    bool
+        False also if the path is free.
+    """
     return look_up(path, refusal) is Kind.FOLDER
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return True for standard input ("-"), a pipe or a device; raises as `look_up`."""
+    """Return True for standard input ("-"), a pipe or a device; raises as `look_up`.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    bool
+        False also if the path is free.
+    """
     return str(path) == "-" or look_up(path) is Kind.STREAM
 
 
 def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError) -> Path:
     """Return a path without links and "..", from the root.
+
+    Parameters
+    ----------
+    path : str or Path
+    refusal : type[SgmcError], optional
+        Class of the error.
+
+    Returns
+    -------
+    Path
+        An absolute path, which need not exist.
 
     Raises
     ------
@@ -120,6 +177,17 @@ def resolve_path(path: str | Path, refusal: type[SgmcError] = MissingInputError)
 def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError) -> list[Path]:
     """Return the paths in a folder, in no order.
 
+    Parameters
+    ----------
+    folder : str or Path
+    refusal : type[SgmcError], optional
+        Class of the error.
+
+    Returns
+    -------
+    list of Path
+        Paths that begin with `folder`.
+
     Raises
     ------
     SgmcError
@@ -140,7 +208,21 @@ def shown(path: str | Path) -> str:
 def refusal_of(
     path: str | Path, error: Exception, refusal: type[SgmcError] = MissingInputError
 ) -> SgmcError:
-    """Return the error for a path that is missing, or that the system refuses to look up or to open."""
+    """Return the error for a path that is missing, or that the system refuses to look up or to open.
+
+    Parameters
+    ----------
+    path : str or Path
+    error : Exception
+        The error of the system.
+    refusal : type[SgmcError], optional
+        Class of the error to return.
+
+    Returns
+    -------
+    SgmcError
+        `error` itself if it is an `SgmcError`.
+    """
     if isinstance(error, SgmcError):
         return error
     if isinstance(error, FileNotFoundError | NotADirectoryError):
@@ -187,6 +269,15 @@ def open_input(path: str | Path) -> io.RawIOBase:
     """Open a file, a pipe or a device to be read; "-" is standard input.
 
     To open a pipe does not wait for a writer; to read it does, and stops when `while_waiting` raises.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    io.RawIOBase
+        Unbuffered, to be closed by the caller.
 
     Raises
     ------

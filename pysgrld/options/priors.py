@@ -50,6 +50,18 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
     which would then mix badly; it weighs twice as much in a long document as in one of usual length
     (docs/internals/defaults.md). For documents of usual length it is also the prior mean of a
     learned alpha.
+
+    Parameters
+    ----------
+    topics : int
+        K.
+    length : float, optional
+        Mean number of tokens of a document.
+
+    Returns
+    -------
+    float
+        Rounded to two digits.
     """
     short = max(0.6, min(length / 75.0, 1.0))
     long = max(1.0, min(length / 640.0, 2.0))
@@ -59,12 +71,28 @@ def usual_alpha(topics: int, length: float = 640.0) -> float:
 
 
 def usual_eta(topics: int) -> float:
-    """Return the default of LDA's eta: many topics have few tokens each, and want a weak prior."""
+    """Return the default of LDA's eta: many topics have few tokens each, and want a weak prior.
+
+    Parameters
+    ----------
+    topics : int
+        K.
+
+    Returns
+    -------
+    float
+        Dirichlet prior per word of a topic.
+    """
     return max(0.01, min(ETA, 5.0 / topics))
 
 
 def check_one_eta(options: Mapping[str, Any]) -> None:
     """Raise unless ``--eta`` has one value, for models with one layer of topics.
+
+    Parameters
+    ----------
+    options : mapping
+        Parsed options by name.
 
     Raises
     ------
@@ -76,7 +104,18 @@ def check_one_eta(options: Mapping[str, Any]) -> None:
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:
-    """Return the prior of topics over words: the number, the first of several, or its start."""
+    """Return the prior of topics over words: the number, the first of several, or its start.
+
+    Parameters
+    ----------
+    eta : float or str or sequence of float
+        Value of the option.
+
+    Returns
+    -------
+    float
+        Dirichlet prior per word of the lowest layer.
+    """
     if isinstance(eta, str):
         return ETA
     return eta if isinstance(eta, float | int) else eta[0]

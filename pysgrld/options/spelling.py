@@ -37,7 +37,17 @@ _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
 
 
 def visible(text: str) -> str:
-    """Return the text without invisible characters; zero-width spaces become blanks."""
+    """Return the text without invisible characters; zero-width spaces become blanks.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        Text for a person to read.
+    """
     return text.translate(_REPLACED)
 
 
@@ -46,6 +56,15 @@ def fold(text: str) -> str:
 
     The dot above that casefolding makes of the Turkish İ is left out, so that İstanbul is the word
     istanbul. Zero-width spaces become blanks.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        Text in lower case and normal form C.
     """
     if text.isascii():
         return text.lower()
@@ -54,7 +73,17 @@ def fold(text: str) -> str:
 
 
 def is_mark(character: str) -> bool:
-    """Return True for combining marks (general categories Mn and Mc) that are not left out."""
+    """Return True for combining marks (general categories Mn and Mc) that are not left out.
+
+    Parameters
+    ----------
+    character : str
+
+    Returns
+    -------
+    bool
+        False for letters and for marks that are left out.
+    """
     return unicodedata.category(character) in ("Mn", "Mc") and ord(character) not in _LEFT_OUT
 
 
@@ -64,12 +93,32 @@ def is_vowel(character: str) -> bool:
     These are the marks of combining class 0, such as the vowel signs of Indic scripts: the Hindi word
     में has a letter and two vowel signs. Accents, points of Hebrew and Arabic, and the virama do not
     count.
+
+    Parameters
+    ----------
+    character : str
+
+    Returns
+    -------
+    bool
+        True for a mark of combining class 0.
     """
     return is_mark(character) and not unicodedata.combining(character)
 
 
 def is_word(text: str) -> bool:
-    """Return True if folded text is one word of two characters or more."""
+    """Return True if folded text is one word of two characters or more.
+
+    Parameters
+    ----------
+    text : str
+        As `fold` returns it.
+
+    Returns
+    -------
+    bool
+        False for several words, and for a single character.
+    """
     if not word_pattern().fullmatch(text):
         return False
     return sum(not is_mark(c) or is_vowel(c) for c in text) > 1

@@ -38,7 +38,18 @@ class FoundSlices(NamedTuple):
 
 
 def asked_for(value: Any) -> str | int:
-    """Return the length or the number of slices, of a value as typed or as stored in a run."""
+    """Return the length or the number of slices, of a value as typed or as stored in a run.
+
+    Parameters
+    ----------
+    value : object
+        Value of ``--time`` as the parser or the run has it.
+
+    Returns
+    -------
+    str or int
+        "month" or a similar period, or a number of slices.
+    """
     if value is None:
         return UNITS[0]
     period: str | int = value[0] if isinstance(value, tuple | list) else value

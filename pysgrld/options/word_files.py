@@ -233,6 +233,11 @@ SEEDS: dict[str, Option] = {
 def check_seeds(options: Mapping[str, Any]) -> None:
     """Raise an error for a weight of seed words without seed words.
 
+    Parameters
+    ----------
+    options : mapping
+        Parsed options by name.
+
     Raises
     ------
     UsageError

@@ -21,6 +21,10 @@ GREATEST = 4.0
 def check_picture(path: str) -> None:
     """Refuse what cannot be drawn before anything is computed.
 
+    Parameters
+    ----------
+    path : str
+
     Raises
     ------
     UsageError
@@ -32,7 +36,20 @@ def check_picture(path: str) -> None:
 
 
 def draw(d: Diagnosis, path: str | Path) -> Path:
-    """Write the picture as a PNG file; needs matplotlib."""
+    """Write the picture as a PNG file; needs matplotlib.
+
+    Parameters
+    ----------
+    d : Diagnosis
+        From `diagnose`.
+    path : str or Path
+        The PNG file to write.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     figure = new_figure(10.0, 3.6)
     parts = [_traces, _overlaps, _rhats] if d.topics else [_traces, _quantities]
     for part, axes in zip(parts, figure.subplots(1, len(parts)), strict=True):

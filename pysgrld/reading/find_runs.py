@@ -29,6 +29,20 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
     For a folder of chains return the folder of the first chain, or with ``chains`` the folder of
     all.
 
+    Parameters
+    ----------
+    name : str or None
+        A folder, a name under `root`, or None for the latest run.
+    root : Path, optional
+        Folder of runs.
+    chains : bool, optional
+        True for the folder of all chains, instead of the first chain's.
+
+    Returns
+    -------
+    Path
+        The folder.
+
     Raises
     ------
     MissingInputError
@@ -182,6 +196,15 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
     """List the runs in a folder by name, chains of one model and settings of a search together.
 
     A run that cannot be read is listed with the reason.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Yields
+    ------
+    ListedRun
+        One run after the other, by name.
     """
     for path in [folder] if is_run(folder) else _runs_in(folder):
         try:

@@ -30,7 +30,18 @@ _WORDS = 8192
 
 
 def digest_of_topics(phi: Floats) -> str:
-    """Return the SHA-256 (hex) of the mean topics of a run."""
+    """Return the SHA-256 (hex) of the mean topics of a run.
+
+    Parameters
+    ----------
+    phi : Floats
+        Topics over words, shape (V, K or more).
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal digits.
+    """
     return hashlib.sha256(np.ascontiguousarray(phi).tobytes()).hexdigest()
 
 

@@ -56,6 +56,17 @@ class Inferred(NamedTuple):
 def interval_steps(results: Results, draws: int) -> list[int]:
     """Return the iterations of the kept samples that intervals are read from, at most ``draws`` of them.
 
+    Parameters
+    ----------
+    results : Results
+    draws : int
+        Largest number of samples.
+
+    Returns
+    -------
+    list of int
+        Iterations of kept samples, ascending.
+
     Raises
     ------
     UsageError

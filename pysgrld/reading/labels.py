@@ -110,6 +110,12 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
 def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
     """Write names of topics, by number.
 
+    Parameters
+    ----------
+    path : Path
+    labels : mapping
+        Names by topic.
+
     Raises
     ------
     WriteError
@@ -127,6 +133,15 @@ def tidy(text: str) -> str:
     """Return a text on one line, without what would garble a terminal.
 
     Control and direction characters are left out.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        One line.
     """
     printable = [c for c in text if c.isprintable() or c.isspace() or c in _JOINERS]
     return " ".join("".join(printable).split())

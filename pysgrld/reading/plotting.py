@@ -35,21 +35,55 @@ def require_matplotlib(
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Make a figure of matplotlib, in inches, that belongs to no window."""
+    """Make a figure of matplotlib, in inches, that belongs to no window.
+
+    Parameters
+    ----------
+    width : float
+        In inches.
+    height : float
+        In inches.
+
+    Returns
+    -------
+    object
+        A figure of matplotlib.
+    """
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def show_grid(axes: Any) -> None:
-    """Draw a light grid behind the data, and no frame above or to the right of it."""
+    """Draw a light grid behind the data, and no frame above or to the right of it.
+
+    Parameters
+    ----------
+    axes : object
+        Axes of matplotlib.
+    """
     axes.grid(color="#e6e6e6", lw=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
-    """Write a figure as a PNG file; the same figure gives the same bytes."""
+    """Write a figure as a PNG file; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    figure : object
+        A figure of matplotlib.
+    dpi : int, optional
+        Dots per inch.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
     with whole_file(path) as file:
         figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
     return path

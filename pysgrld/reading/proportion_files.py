@@ -257,7 +257,18 @@ class ParquetWriter(RowWriter):
 
 
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
-    """Return rows as lines of CSV; text that a spreadsheet would take for a formula gets a quote sign."""
+    """Return rows as lines of CSV; text that a spreadsheet would take for a formula gets a quote sign.
+
+    Parameters
+    ----------
+    rows : iterable of Sequence[str or int or float or bool or None]
+        Cells of each row.
+
+    Returns
+    -------
+    list of bytes
+        A line of UTF-8 for each row, with its line end.
+    """
     lines = _Lines()
     # by a line end that has both, so that a cell with either is quoted
     csv.writer(lines, lineterminator="\r\n").writerows(

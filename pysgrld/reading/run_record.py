@@ -45,6 +45,15 @@ def warn_once(line: str) -> None:
 def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     """Return the model and the options of a run.
 
+    Parameters
+    ----------
+    run : RunDirectory
+
+    Returns
+    -------
+    (Model[object], Resolved)
+        The model, and its resolved options.
+
     Raises
     ------
     CheckpointError
@@ -177,7 +186,17 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
 
 
 def corpus_gone(run: RunDirectory) -> str:
-    """Return the sentence that the training corpus is missing or damaged, with the place expected."""
+    """Return the sentence that the training corpus is missing or damaged, with the place expected.
+
+    Parameters
+    ----------
+    run : RunDirectory
+
+    Returns
+    -------
+    str
+        A sentence for messages.
+    """
     problems: list[SgmcError] = []
     if training_corpus(run, problems) is None and problems:
         return f"{run.path}: its training corpus cannot be used: {problems[0]}"

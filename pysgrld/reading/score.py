@@ -156,6 +156,22 @@ def held_out_pair(
 ) -> HeldOut:
     """Read other documents, already split, over the run's words: two corpora with the same rows.
 
+    Parameters
+    ----------
+    results : Results
+    observed : str
+        Corpus of the observed parts.
+    held_out : str
+        Corpus of the held-out parts, with the same rows.
+    scratch : Path
+        Folder for temporary files.
+    listener : Listener
+
+    Returns
+    -------
+    HeldOut
+        Documents over the run's words.
+
     Raises
     ------
     UsageError
@@ -190,6 +206,15 @@ def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
 
 def own_scorer(results: Results) -> Scorer:
     """Return the scorer of the run's own held-out documents, with its running average.
+
+    Parameters
+    ----------
+    results : Results
+
+    Returns
+    -------
+    Scorer
+        Scorer at the newest checkpoint.
 
     Raises
     ------

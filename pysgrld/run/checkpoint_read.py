@@ -1,12 +1,12 @@
-"""Reading checkpoints: nothing is believed, nothing is allocated by what a file claims.
+"""Reading checkpoints: every byte is verified, and no file decides how much memory is allocated.
 
-In order: manifest, sizes, header, SHA-256 of every byte, names and shapes, values, and the
-identity of the configuration. Writing is `pysgrld.run.checkpoint_write`'s.
+In order: manifest, sizes, header, SHA-256 of every byte, names and shapes, values, and the identity
+of the configuration. `pysgrld.run.checkpoint_write` writes them.
 
-The manifest says what a checkpoint is, and has a digest of every byte, its own included: it is the
-canonical JSON of its content, so a changed byte anywhere in it either is not canonical any more or does
-not agree with the field ``digest``. That envelope is the same in every schema to come: only inside a
-manifest that is known to be whole is a newer schema believed.
+The manifest describes a checkpoint, and has a digest of every byte, its own included. It is the
+canonical JSON of its content. So after a change of any byte it is either no longer canonical, or
+does not agree with the field ``digest``. All later schemas will have that envelope: a newer schema
+is reported only if the manifest around it is whole.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FORMAT, SCHEMA = "sgmc-checkpoint", 1
 MANIFEST = "manifest.json"
 STATE = "state.safetensors"
 
-#: Errors of the system that say something about the file and not about this machine now.
+#: Errors of the system that concern the file, and not the present state of this machine.
 _BROKEN = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 _TABLES = ("config", "files", "tensors", "append", "samples", "meta")
@@ -53,7 +53,7 @@ REPLACED = ".replaced-"
 
 
 class Checkpoint(NamedTuple):
-    """A verified checkpoint, whose large arrays are read when they are asked for."""
+    """A verified checkpoint; its large arrays are read at each access."""
 
     step: int
     arrays: Mapping[str, Array]
@@ -69,7 +69,7 @@ class CheckpointReport(NamedTuple):
     step, path
         Iterations done, and its folder.
     problem : str or None
-        The first check that failed; None if there was none.
+        The first check that failed, or None if all succeeded.
     written : str
         UTC time.
     size : int
@@ -77,7 +77,7 @@ class CheckpointReport(NamedTuple):
     tensors : dict
         dtype and shape of each array.
     meta : dict
-        What the training loop keeps beside the arrays.
+        Values that the training loop stores in addition to the arrays.
     verified : bool
         True if every byte was read and agrees with its digest.
     """
@@ -100,18 +100,18 @@ def folder_step(name: str) -> int | None:
 
 
 def checkpoint_folders(run: Path) -> list[tuple[int, Path]]:
-    """List the committed checkpoints of a run, newest first; none where that fails."""
+    """List the committed checkpoints of a run, newest first; none if the folder is unreadable."""
     folder = run / "checkpoints"
     try:
         names = [entry.name for entry in folder.iterdir()]
     except OSError:
         return []
     # A kill between the two renames of a replacement leaves only the old one, under another name.
-    found: dict[int, Path] = {}
+    folders: dict[int, Path] = {}
     for name in sorted(names, key=lambda name: name.startswith(REPLACED)):
         if (step := folder_step(name)) is not None:
-            found.setdefault(step, folder / name)
-    return sorted(found.items(), reverse=True)
+            folders.setdefault(step, folder / name)
+    return sorted(folders.items(), reverse=True)
 
 
 def damaged_checkpoints(run: Path) -> list[Path]:
@@ -123,17 +123,18 @@ def damaged_checkpoints(run: Path) -> list[Path]:
 
 
 def read_checkpoint(
-    folder: Path, own: Identity | None, invariants: Mapping[str, Invariant] = NONE
+    folder: Path, run_identity: Identity | None, invariants: Mapping[str, Invariant] = NONE
 ) -> Checkpoint:
     """Read and verify one checkpoint.
 
     Parameters
     ----------
     folder : Path
-    own : Identity or None
-        Of the run's configuration; None to skip that check.
+    run_identity : Identity or None
+        Identity of the run's configuration, or None to skip that check.
     invariants : mapping
-        What holds of the arrays beside that every float is finite, by pattern of names.
+        Further conditions on the arrays, by pattern of names; every float must be finite in any
+        case.
 
     Raises
     ------
@@ -155,12 +156,13 @@ def read_checkpoint(
         )
     except OSError as error:
         raise damage(path, error) from error
-    if own is not None and (
-        manifest["identity"] != own.digest or Identity(manifest["config"]).digest != own.digest
+    if run_identity is not None and (
+        manifest["identity"] != run_identity.digest
+        or Identity(manifest["config"]).digest != run_identity.digest
     ):
         summary = f"{folder}: written under another configuration than config.json has now"
-        raise MismatchError(mismatch(summary, manifest["config"], own.fields))
-    # For a reader without the lock the folder may be gone by now; what was read is whole.
+        raise MismatchError(mismatch(summary, manifest["config"], run_identity.fields))
+    # For a reader without the lock the folder may be gone by now; the arrays read are whole.
     with contextlib.suppress(OSError):
         extra = {entry.name for entry in folder.iterdir()} - {STATE, MANIFEST}
         if extra:
@@ -169,17 +171,17 @@ def read_checkpoint(
 
 
 def newest(
-    run: Path, own: Identity, *, required: bool, invariants: Mapping[str, Invariant] = NONE
+    run: Path, run_identity: Identity, *, required: bool, invariants: Mapping[str, Invariant] = NONE
 ) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
-    """Find the newest checkpoint that verifies, and the damaged ones after it, with their problems.
+    """Return the newest checkpoint that verifies, and the damaged ones after it, with their problems.
 
     Parameters
     ----------
     run : Path
-    own : Identity
-        Of the run's configuration.
+    run_identity : Identity
+        Identity of the run's configuration.
     required : bool
-        If True, that there is none at all is an error too.
+        True to raise an error also if the run has no checkpoint at all.
     invariants : mapping
         As `read_checkpoint` has them.
 
@@ -195,7 +197,7 @@ def newest(
         vanished = False
         for _step, folder in checkpoint_folders(run):
             try:
-                found = read_checkpoint(folder, own, invariants)
+                checkpoint = read_checkpoint(folder, run_identity, invariants)
             except DamagedError as error:
                 # A reader without the lock may meet a checkpoint just when retention deletes it.
                 if folder.exists():
@@ -203,7 +205,7 @@ def newest(
                 else:
                     vanished = True
                 continue
-            return found, damaged
+            return checkpoint, damaged
         if not vanished:
             break
     problems = [problem for _, problem in damaged]
@@ -228,20 +230,20 @@ def list_checkpoints(
 ) -> list[CheckpointReport]:
     """List the checkpoints of a run, oldest first, while it may be training.
 
-    Those that retention deletes meanwhile are left out: they were not damaged.
+    Checkpoints that retention deletes meanwhile are left out: they were not damaged.
 
     Parameters
     ----------
     path : Path
     verify : bool
-        Whether to read every byte of each, and not their manifests only.
+        True to read every byte of each, and not only the manifests.
     invariants : mapping
         As `verify_checkpoint` has them.
 
     Raises
     ------
     MissingInputError
-        If there is no run.
+        If the run is missing.
     """
     if not is_file(path / "config.json"):
         raise MissingInputError(f"{path}: is not a run (it has no config.json)")
@@ -252,26 +254,27 @@ def list_checkpoints(
         ]
         # Deleted by retention while it was looked at: not damaged, gone. If that is true of all of
         # them there are newer ones.
-        there = [r for r in reversed(reports) if r.problem is None or r.path.exists()]
-        if there or not reports:
+        existing = [r for r in reversed(reports) if r.problem is None or r.path.exists()]
+        if existing or not reports:
             break
-    return there
+    return existing
 
 
 def verify_checkpoint(path: Path, invariants: Mapping[str, Invariant] = NONE) -> CheckpointReport:
-    """Read every byte of one checkpoint and say what is wrong with it, changing nothing.
+    """Read every byte of one checkpoint and return a report with its first fault, changing nothing.
 
     Parameters
     ----------
     path : Path
         The folder ``.../checkpoints/step-NNNNNNNN``.
     invariants : mapping
-        What holds of its arrays beside that every float is finite, by pattern of names.
+        Further conditions on its arrays, by pattern of names; every float must be finite in any
+        case.
 
     Raises
     ------
     MissingInputError
-        If there is no such folder.
+        If the folder is missing.
     """
     step = parse_step(path.name)
     if step is None or not is_folder(path):
@@ -338,11 +341,11 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
             raise ValueError("not a table")
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{path}: {error}") from None
-    if found := _DIGEST.search(data):
-        # the digest is of all other bytes, as `seal` would write them without it
-        before, after = data[: found.start()], data[found.end() :]
-        rest = (before if found[2] else before.removesuffix(b",")) + after
-        if content.pop("digest", None) == found[1].decode() == hashlib.sha256(rest).hexdigest():
+    if match := _DIGEST.search(data):
+        # the digest covers all other bytes, as `seal` would write them without it
+        before, after = data[: match.start()], data[match.end() :]
+        rest = (before if match[2] else before.removesuffix(b",")) + after
+        if content.pop("digest", None) == match[1].decode() == hashlib.sha256(rest).hexdigest():
             return content
     raise DamagedError(f"{path}: digest differs from what was written")
 
@@ -361,7 +364,7 @@ def recorded(run: Path, table: str) -> dict[str, Written]:
 
 
 def warn_of_changed(run: Path, name: str) -> None:
-    """Warn, once, of a file that only grows if it is not what the newest checkpoint says of it."""
+    """Warn, once, of a growing file that does not agree with the record in the newest checkpoint."""
     path = run / name
     written = recorded(run, "append").get(name)
     if written is None or path in _warned:
@@ -415,8 +418,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise DamagedError(f"{path}: names no {STATE}")
     for table in ("files", "append", "samples"):
         for entry in content[table].values():
-            known = entry if isinstance(entry, dict) else {}
-            size, digest = known.get("size"), known.get("sha256")
+            record = entry if isinstance(entry, dict) else {}
+            size, digest = record.get("size"), record.get("sha256")
             if type(size) is not int or not 0 <= size < 1 << 62 or not isinstance(digest, str):
                 raise DamagedError(f"{path}: size or digest of a file")
     return content

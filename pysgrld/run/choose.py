@@ -174,6 +174,11 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
 def check_writable(path: Path) -> None:
     """Check that a folder can be made at a path, by making and removing it.
 
+    Parameters
+    ----------
+    path : Path
+        The folder to be made later; it is left as it is.
+
     Raises
     ------
     OutputError
@@ -200,7 +205,22 @@ def check_writable(path: Path) -> None:
 
 
 def numbered(root: Path, name: str, holds: Callable[[Path], object]) -> tuple[Path, list[Path]]:
-    """Return the next free name, and the runs called ``name``, ``name-2``, ..., newest first."""
+    """Return the next free name, and the runs called ``name``, ``name-2``, ..., newest first.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of runs.
+    name : str
+        Name without a number.
+    holds : callable
+        Returns a true value if a folder has the wanted content.
+
+    Returns
+    -------
+    (Path, list[Path])
+        The next free path, and the folders with the wanted content.
+    """
     pattern = re.compile(re.escape(name) + r"(?:-([1-9]\d{0,8}))?")
     taken: dict[int, Path] = {}
     if is_folder(root):
@@ -414,7 +434,18 @@ def chain_number(path: Path) -> int:
 
 
 def called(path: Path) -> str:
-    """Name a run by its folder; name a chain by the folder of its chains too, without their parents."""
+    """Name a run by its folder; name a chain by the folder of its chains too, without their parents.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of a run or of a chain.
+
+    Returns
+    -------
+    str
+        The name, for messages.
+    """
     if not _NAME.fullmatch(path.name):
         return path.name
     return f"{path.absolute().parent.name}, chain {chain_number(path)}"

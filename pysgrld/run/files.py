@@ -124,6 +124,24 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     """Create a file that must not exist, write it, flush it to the disk; remove it if that fails.
 
     A failed fsync of a file is never retried: the part that the kernel still holds is unknown.
+
+    Parameters
+    ----------
+    path : Path
+    pieces : iterable of Buffer
+        Content, in order.
+    point : str
+        Name of the fail points of these system calls.
+
+    Returns
+    -------
+    Written
+        Size and SHA-256 of the content.
+
+    Raises
+    ------
+    OSError
+        If the file exists, or any system call fails.
     """
     digest, size = hashlib.sha256(), 0
     fail_point(f"{point}.open")
@@ -242,6 +260,19 @@ def open_regular(
     Pipes and devices are refused: a pipe without a writer must not block, and a pipe without a
     reader must not swallow bytes. Symbolic links are refused unless `links` allows them.
 
+    Parameters
+    ----------
+    path : Path
+    links : bool, optional
+        True to follow symbolic links.
+    append : bool, optional
+        True to open for writing at the end.
+
+    Yields
+    ------
+    tuple[int, int]
+        File descriptor, and size in bytes.
+
     Raises
     ------
     OSError
@@ -277,6 +308,19 @@ def read_into(fd: int, view: memoryview, place: int | None = None) -> None:
 
 def read_small(path: Path, limit: int = 16 << 20, *, links: bool = False) -> bytes:
     """Read a whole regular file of at most `limit` bytes, as `open_regular` opens it.
+
+    Parameters
+    ----------
+    path : Path
+    limit : int, optional
+        Largest size in bytes.
+    links : bool, optional
+        True to follow symbolic links.
+
+    Returns
+    -------
+    bytes
+        The content.
 
     Raises
     ------
@@ -343,6 +387,11 @@ def advice_on(error: OSError) -> str:
 def writing(path: Path) -> Iterator[None]:
     """Turn a failed system call into the sentence that a person reads.
 
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+
     Raises
     ------
     WriteError
@@ -390,6 +439,19 @@ def replacing(path: Path, point: str) -> Iterator[Path]:
 def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
     """Replace the contents of a file at one instant; return its size and digest.
 
+    Parameters
+    ----------
+    path : Path
+    pieces : iterable of Buffer
+        Content, in order.
+    point : str
+        Name of the fail points of these system calls.
+
+    Returns
+    -------
+    Written
+        Size and SHA-256 of the content.
+
     Raises
     ------
     OSError
@@ -401,6 +463,16 @@ def replace_file(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 def flock(fd: int) -> bool:
     """Take the kernel's lock of an open file or folder; return False if the file system has no locks.
+
+    Parameters
+    ----------
+    fd : int
+        An open file or folder.
+
+    Returns
+    -------
+    bool
+        True if the lock is held.
 
     Raises
     ------
@@ -466,6 +538,15 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     path is a symbolic link, its target is written. In a folder with a list of files
     (`pysgrld.run.ownership`) the file is added to the list.
 
+    Parameters
+    ----------
+    path : Path
+
+    Yields
+    ------
+    IO[bytes]
+        The temporary file, open for writing and reading; it gets its name at the end.
+
     Raises
     ------
     OutputError
@@ -499,6 +580,12 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 def refuse_full_folder(path: Path, advice: str) -> None:
     """Refuse to make a folder at a path that has anything but an empty folder.
+
+    Parameters
+    ----------
+    path : Path
+    advice : str
+        End of the message.
 
     Raises
     ------

@@ -110,5 +110,20 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def mismatch(summary: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return a message of one summary line, then one line for each difference."""
+    """Return a message of one summary line, then one line for each difference.
+
+    Parameters
+    ----------
+    summary : str
+        First line.
+    old : mapping
+        As `identities` returns it.
+    new : mapping
+        As `identities` returns it.
+
+    Returns
+    -------
+    str
+        Lines joined by line ends.
+    """
     return "\n".join([summary, *(f"  {line}" for line in differences(old, new))])

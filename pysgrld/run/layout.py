@@ -33,7 +33,19 @@ class TakenError(OutputError):
 
 
 def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
-    """Return True if a folder holds a run, even a damaged one; raises as `look_up`."""
+    """Return True if a folder holds a run, even a damaged one; raises as `look_up`.
+
+    Parameters
+    ----------
+    path : Path
+    refusal : Refusal, optional
+        As for `look_up`.
+
+    Returns
+    -------
+    bool
+        True for a folder with a ``config.json``.
+    """
     return look_up(path / CONFIG, refusal) not in (None, Kind.FOLDER)
 
 
@@ -149,6 +161,12 @@ def digest_of_counts(counts: Int64s) -> str:
 
 def store_word_counts(run: Path, counts: Int64s) -> None:
     """Store the counts in the folder of a run, unless they are there.
+
+    Parameters
+    ----------
+    run : Path
+    counts : Int64s
+        Occurrences of each word in training, shape (V,).
 
     Raises
     ------

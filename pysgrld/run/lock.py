@@ -45,7 +45,19 @@ _held_here: list[os.stat_result] = []
 
 
 def is_same(path: Path, fd: int) -> bool:
-    """Return True if a name still means an open file, or if the system cannot compare them."""
+    """Return True if a name still means an open file, or if the system cannot compare them.
+
+    Parameters
+    ----------
+    path : Path
+    fd : int
+        An open file.
+
+    Returns
+    -------
+    bool
+        False if the name means another file, or none.
+    """
     try:
         return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(fd))
     except (FileNotFoundError, NotADirectoryError):
@@ -197,7 +209,20 @@ class Lock:
 
 @contextlib.contextmanager
 def hold(path: Path, *, break_lock: bool = False) -> Iterator[Lock]:
-    """Hold the lock of a run while the block runs; as `Lock`."""
+    """Hold the lock of a run while the block runs; as `Lock`.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the run.
+    break_lock : bool, optional
+        As for `Lock`.
+
+    Yields
+    ------
+    Lock
+        The lock, held until the block ends.
+    """
     lock = Lock(path, break_lock=break_lock)
     try:
         yield lock
@@ -409,6 +434,15 @@ def _scratch_stem() -> str:
 def hold_folder(path: Path) -> int | None:
     """Lock a folder, and return its descriptor, or None if folders cannot be locked.
 
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    int or None
+        Descriptor, to be closed by the caller, which ends the lock.
+
     Raises
     ------
     BlockingIOError
@@ -443,6 +477,15 @@ def sweep(parent: Path) -> None:
 @contextlib.contextmanager
 def scratch_folder(parent: Path) -> Iterator[Path]:
     """Make a scratch folder in the parent folder of its final path; it is removed at the end.
+
+    Parameters
+    ----------
+    parent : Path
+
+    Yields
+    ------
+    Path
+        The folder, locked while the block runs.
 
     Raises
     ------

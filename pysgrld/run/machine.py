@@ -71,6 +71,18 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
     Order: ``--threads``, ``OMP_NUM_THREADS``, ``SLURM_CPUS_PER_TASK``, then the smaller of the CPU
     affinity and the cgroup's quota. Never the number of processors of the machine, and never more
     than this process can start in addition to the thread that reads ahead.
+
+    Parameters
+    ----------
+    requested : int or None
+        ``--threads``, or None without it.
+    environment : mapping, optional
+        By default the environment of this process.
+
+    Returns
+    -------
+    Threads
+        At least 1 thread.
     """
     environment = os.environ if environment is None else environment
     number, source = requested, "--threads"
@@ -128,7 +140,20 @@ def processor_name() -> str:
 
 
 def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> str | None:
-    """Return a warning if many threads run by default on what looks like a login node, else None."""
+    """Return a warning if many threads run by default on what looks like a login node, else None.
+
+    Parameters
+    ----------
+    count : Threads
+        As `threads` returns it.
+    environment : mapping, optional
+        By default the environment of this process.
+
+    Returns
+    -------
+    str or None
+        One line.
+    """
     environment = os.environ if environment is None else environment
     is_explicit = count.source in ("--threads", "OMP_NUM_THREADS")
     in_a_job = any(environment.get(name) for name in (*_JOB, "_CONDOR_JOB_AD"))
@@ -208,7 +233,18 @@ def process_start() -> float:
 
 
 def sign_of_life(process: int) -> str | None:
-    """Return the state of a process and its computing time, or None if the system lacks them."""
+    """Return the state of a process and its computing time, or None if the system lacks them.
+
+    Parameters
+    ----------
+    process : int
+        Its number.
+
+    Returns
+    -------
+    str or None
+        State and ticks of computing time, to be compared with later ones.
+    """
     try:
         fields = _status(str(process))
         return " ".join([fields[0], *fields[11:13]])

@@ -99,6 +99,17 @@ class Mark(NamedTuple):
 def mark_of(path: Path, size: int | None = None) -> Mark | None:
     """Return the mark of a file, or None if it is no regular file, or has another size than `size`.
 
+    Parameters
+    ----------
+    path : Path
+    size : int, optional
+        Expected size in bytes; None accepts any.
+
+    Returns
+    -------
+    Mark or None
+        Size and SHA-256.
+
     Raises
     ------
     OSError
@@ -372,7 +383,17 @@ def check_owned(files: FileList, name: str) -> None:
 
 
 def foreign(path: Path) -> OutputError:
-    """Return the error of a file that sgmc did not write, or that was changed since."""
+    """Return the error of a file that sgmc did not write, or that was changed since.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    OutputError
+        The error, to be raised by the caller.
+    """
     return OutputError(
         f"{path}: was not written by sgmc, or was changed since, and is never replaced; move it away "
         "or name another folder"

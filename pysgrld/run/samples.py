@@ -63,7 +63,7 @@ class Samples:
         # Digests of files that this process wrote or verified: they never change.
         self._known: dict[str, Written] = {}
         self._listed: dict[str, Written] | None = None
-        self._checked: set[str] = set()  # files of which all values were looked at
+        self._checked: set[str] = set()  # files with values that were all checked
 
     def path(self, step: int, *, top_words: bool = False) -> Path:
         """Return the file of the sample of an iteration."""
@@ -99,16 +99,16 @@ class Samples:
         parts : mapping
             Matrices by name; kept in single precision, ids of words as they are.
         invariants : mapping
-            What holds of them, by shell pattern of their names.
+            Conditions on them, by shell pattern of their names.
         top_words : bool
-            Whether they are the most probable words only: beside the full ones, not in their place.
+            True for a sample of the most probable words only, in addition to the full sample.
 
         Raises
         ------
         WriteError
             If it could not be written; nothing of it is then left.
         ValueError
-            If one is no matrix, or that step has another sample.
+            If a part is no matrix, or the step has a different sample already.
         NumericalError
             If one breaks an invariant; nothing was written.
         """
@@ -147,15 +147,15 @@ class Samples:
         ----------
         step : int
         invariants : mapping
-            What holds of them, by shell pattern of their names. Arrays that it names without a wildcard
-            must be there.
+            Conditions on them, by shell pattern of their names. Arrays that it names without a wildcard
+            must exist.
         top_words : bool
-            Whether the top-word sample is wanted.
+            True to read the top-word sample.
 
         Raises
         ------
         MissingInputError
-            If there is none of this step.
+            If this step has no sample.
         CheckpointError
             If its file is damaged.
         """
@@ -181,7 +181,7 @@ class Samples:
         return parts
 
     def drop(self, step: int, *, top_words: bool = False) -> None:
-        """Take a sample out of the kept ones; one that is not there is no error.
+        """Remove a sample from the kept ones; a missing one is no error.
 
         Its space is free after the next checkpoint.
 
@@ -228,7 +228,7 @@ class Samples:
         Raises
         ------
         CheckpointError
-            If one is not what was written.
+            If a sample was changed after it was written.
         """
         missing = []
         for name, written in table.items():
@@ -242,12 +242,12 @@ class Samples:
         return missing
 
     def verify(self, step: int, *, top_words: bool = False) -> None:
-        """Compare a sample, once, with the digest that the newest checkpoint has of it, if it lists it.
+        """Compare a sample, once, with its digest in the newest checkpoint, if that lists the sample.
 
         Raises
         ------
         CheckpointError
-            If it is not what was written.
+            If it was changed after it was written.
         """
         path = self.path(step, top_words=top_words)
         written = self.listed().get(path.name)
@@ -255,23 +255,24 @@ class Samples:
             self._is_there(path, path.name, written)
 
     def listed(self, *, again: bool = False) -> dict[str, Written]:
-        """Return the samples that the newest checkpoint lists, read once; none without a checkpoint.
+        """Return the samples that the newest checkpoint lists, read once; empty without a checkpoint.
 
         Parameters
         ----------
         again : bool
-            Whether to read the list again: of a run that trains there may be a newer one.
+            True to read the list again: a run that is training may have written a newer one.
         """
         if self._listed is None or again:
             self._listed = recorded(self._run, "samples")
         return self._listed
 
     def gone(self) -> list[str]:
-        """Return the names of samples that the newest checkpoint lists, and that are not there.
+        """Return the names of missing samples that the newest checkpoint lists.
 
-        A dropped sample is there, if hidden. A run that trains meanwhile may have deleted one that was
-        dropped, but not before a newer checkpoint lists it no more: where a sample seems to be gone the
-        list is read again, and it is gone only if that lists it, too.
+        A dropped sample still exists under a hidden name. A run that trains meanwhile may have
+        deleted a dropped sample, but only after a newer checkpoint no longer listed it. So if a
+        sample seems to be missing, the list is read again, and the sample is missing only if the
+        new list has it, too.
         """
         names = list(self.listed(again=True))
         for again in (False, True):
@@ -280,19 +281,21 @@ class Samples:
                 name
                 for name in names
                 if name in listed
-                and not any(is_there(self.folder / found) for found in (name, DROPPED + name))
+                and not any(
+                    is_there(self.folder / file_name) for file_name in (name, DROPPED + name)
+                )
             ]
         return names
 
     def _is_there(self, path: Path, name: str, written: Written) -> bool:
-        """Compare a sample with what was written; return whether it is there."""
+        """Return True if a sample exists, after a comparison with its record."""
         try:
-            found = digest_of(path, written.size + 1)
+            digest = digest_of(path, written.size + 1)
         except FileNotFoundError:
             return False
         except OSError as error:
             raise CheckpointError(str(damage(path, error))) from error
-        if found != written:
+        if digest != written:
             raise CheckpointError(
                 f"{path}: is not the sample that was written; restore it, or delete it to go on "
                 "without it"
@@ -301,12 +304,12 @@ class Samples:
         return True
 
     def rewind(self, table: Mapping[str, Written]) -> None:
-        """Make the kept samples those of a table, as far as they are still there.
+        """Restore the kept samples of a table, except the ones that no longer exist.
 
         Raises
         ------
         OSError
-            If a file cannot be renamed or deleted; doing it again goes on from there.
+            If a file cannot be renamed or deleted; a second call continues from there.
         """
         self.folder.mkdir(exist_ok=True)  # a person may have deleted them all
         for name in self._files():
@@ -324,7 +327,7 @@ class Samples:
 
 
 def _step_of(name: str) -> int | None:
-    """Return the iteration of a sample by the name of its file; None where it is no sample's."""
+    """Return the iteration of a sample by the name of its file, or None for any other file."""
     if not name.endswith(SUFFIX):
         return None
     return parse_step(name.removeprefix(TOP_WORDS).removesuffix(SUFFIX))

@@ -1,6 +1,6 @@
-"""Types of records in JSON: whether a value is of the type that it is declared with.
+"""Types of records in JSON: checks of values against their declared types.
 
-A digest tells that a record is as somebody has written it, not that sgmc has.
+A digest shows that a record is unchanged since some program wrote it, not that sgmc wrote it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Schema = Mapping[str, Any]
 
 
 def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
-    """Return name and value of the first part of a record that is not of its type; None if all fit.
+    """Return name and value of the first part of a record that has a wrong type, or None if all fit.
 
     Parameters
     ----------
     record : object
-        Any JSON; keys that are not in the schema are not looked at.
+        Any JSON; keys that the schema lacks are not checked.
     schema : mapping
         A type or another schema by key.
     name : str
@@ -38,13 +38,36 @@ def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
 
 
 def shortened(value: Any) -> str:
-    """Return a value for a message, on one line that is not too long."""
+    """Return a value for a message, on one line that is not too long.
+
+    Parameters
+    ----------
+    value : object
+        Any value of a JSON file.
+
+    Returns
+    -------
+    str
+        At most 60 characters of ASCII.
+    """
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Return whether a value is of the type that a field is declared with."""
+    """Return True if a value has the type that a field is declared with.
+
+    Parameters
+    ----------
+    value : object
+    hint : object
+        A type, as `typing.get_type_hints` returns it.
+
+    Returns
+    -------
+    bool
+        False also for a part of a container with a wrong type.
+    """
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -55,8 +78,8 @@ def fits(value: Any, hint: Any) -> bool:
     if origin is tuple:
         if not isinstance(value, tuple):
             return False
-        each = args[:1] * len(value) if args[-1] is Ellipsis else args
-        return len(each) == len(value) and all(map(fits, value, each))
+        hints = args[:1] * len(value) if args[-1] is Ellipsis else args
+        return len(hints) == len(value) and all(map(fits, value, hints))
     if origin is list:
         return isinstance(value, list) and all(fits(item, args[0]) for item in value)
     if origin is dict:

@@ -122,7 +122,18 @@ def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
 
 
 def encode(arrays: Mapping[str, Array]) -> Iterator[memoryview]:
-    """Yield the bytes of the file, piece by piece."""
+    """Yield the bytes of the file, piece by piece.
+
+    Parameters
+    ----------
+    arrays : mapping
+        Arrays by name.
+
+    Yields
+    ------
+    memoryview
+        Header, then the buffers in the order of names.
+    """
     described = describe(arrays)
     yield memoryview(header_of(described))
     for name in described:
@@ -345,6 +356,15 @@ def load(
 
 def view(path: Path) -> dict[str, Array]:
     """Map the arrays of a file into memory, read-only.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict of str to Array
+        Arrays by name, which keep the mapping alive.
 
     Raises
     ------

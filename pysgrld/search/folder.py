@@ -136,6 +136,10 @@ class ReadySearch(NamedTuple):
 def check(request: SearchRequest) -> None:
     """Raise an error if a request contradicts itself, before anything is read.
 
+    Parameters
+    ----------
+    request : SearchRequest
+
     Raises
     ------
     UsageError

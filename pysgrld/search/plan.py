@@ -57,6 +57,16 @@ class Contender(NamedTuple):
 def parse_grid(text: str) -> Axis:
     """Parse ``NAME=VALUE,VALUE,...``: an option of training, and values to try.
 
+    Parameters
+    ----------
+    text : str
+        The text that the user typed.
+
+    Returns
+    -------
+    Axis
+        Name, and pairs of text and parsed value.
+
     Raises
     ------
     UsageError

@@ -134,7 +134,18 @@ class SearchProgress(NamedTuple):
 
 
 def search_of(run: Path) -> Path | None:
-    """Return the folder of the search that a run belongs to, or None if it belongs to none."""
+    """Return the folder of the search that a run belongs to, or None if it belongs to none.
+
+    Parameters
+    ----------
+    run : Path
+        Folder of a run.
+
+    Returns
+    -------
+    Path or None
+        Folder of the search.
+    """
     folder = run.parent.parent
     return folder if is_search(folder) else None
 
@@ -143,7 +154,17 @@ def search_of(run: Path) -> Path | None:
 
 
 def table(result: SearchResult) -> list[tuple[str, ...]]:
-    """Return the table as text, the heads first, without columns that have no value."""
+    """Return the table as text, the heads first, without columns that have no value.
+
+    Parameters
+    ----------
+    result : SearchResult
+
+    Returns
+    -------
+    list[tuple[str, ...]]
+        Cells of each row.
+    """
     kind = result.kind
     rows: list[tuple[str, ...]] = [("tried", kind.title, *HEADS)]
     for row in result.rows:

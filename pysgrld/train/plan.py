@@ -223,6 +223,17 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
     """Return the part of ``config.json`` that does not depend on the source of the documents.
 
     It lists options of other models with the value null: every run has every option.
+
+    Parameters
+    ----------
+    options : Resolved
+    defaults : sequence of str
+        Names of the options that have their default.
+
+    Returns
+    -------
+    dict of str to object
+        Options by name, and the list of defaults.
     """
     return {
         "options": dict.fromkeys(OPTIONS) | options.plain(),

@@ -132,6 +132,17 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
     A corpus that was just read is moved there. A corpus in another run is linked, or copied. A
     corpus that the user stored elsewhere stays there. The same documents, read again with other
     names or texts, replace the stored ones.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : Path
+        Folder of a run, or of chains.
+
+    Returns
+    -------
+    Corpus
+        The corpus in its new place.
     """
     place, source = folder / "corpus", plan.corpus.path
     if plan.elsewhere or source == place:
