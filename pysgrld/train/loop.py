@@ -37,7 +37,7 @@ from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
 from pysgrld.train.begin import begin, begin_exactly
 from pysgrld.train.due import Every, soon
-from pysgrld.train.events import Position, Reporter
+from pysgrld.train.events import Ending, Position, Reporter, StopReason
 from pysgrld.train.first_topics import first_topics
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import (
@@ -120,7 +120,7 @@ class Training:
         self._looks, self._look_is_due = Every(p.options.eval_every, 0, 0.0, least), False
         self.pulse, self.tally = AwakeClock(), RunTotals()
         self.keeper = RunWriter(p, self.posterior, self.model, self.tally, reporter, comm)
-        self.ended: str | None = None  # why, where training has ended early
+        self.ended: Ending | None = None  # if training has ended before its budget is used
         self.stage: ExactStage | None = None
         self._settled = self._save_is_due = False
         self._step_seconds = self._began = 0.0
@@ -172,11 +172,11 @@ class Training:
         before = self._used()
         rounds = Rounds(self.chain, self.comm, self.stop, self._wants, self.pulse.awake)
         self._loop(rounds)
-        line, stopped = self._used(), None
-        if not line and self.open_ended and (settled := self.posterior.settled()):
-            line = self._said_settled(settled)
-        if not line and not self.stage:
-            line = stopped = rounds.reason
+        ending, stopped = self._used(), None
+        if not ending and self.open_ended and (settled := self.posterior.settled()):
+            ending = Ending(StopReason.CONVERGED, self._convergence(settled))
+        if not ending and not self.stage:
+            stopped = rounds.reason
         if not stopped:
             self.stage = keeper.stage = self.stage or self._exact_stage()
             stopped = self._draw_exactly()
@@ -185,16 +185,22 @@ class Training:
         if not done or keeper.measured != keeper.step:  # killed just before its last line
             keeper.measure()
             self._save(last=True)
-        line = line or f"{plural(self.chain.step, 'iteration')} done"
-        line = stopped or (f"nothing to do: {before}" if done else line)
-        if self.stage and not stopped and not done:
-            line = f"{keeper.said_exactly()}; training: {line}"
+        ending = ending or Ending(
+            StopReason.CONVERGED, f"{plural(self.chain.step, 'iteration')} done"
+        )
+        if stopped:
+            ending = Ending(StopReason.STOPPED, stopped)
+        elif done:
+            ending = Ending(StopReason.NOTHING_TO_DO, f"nothing to do: {before.line}")
+        elif self.stage:
+            ending = ending._replace(line=f"{keeper.refinement_result()}. Training: {ending.line}")
+        line = ending.line
         replaced = self._replaced_topics()
         state, backlog = "interrupted" if stopped else "finished", keeper.backlog
-        backlog.set_status(state, step=keeper.step, reason=line)
+        backlog.set_status(state, step=keeper.step, reason=line, stop=ending.stop.value)
         if replaced:
             backlog.log_event("replaced", step=keeper.step, topics=replaced)
-        backlog.log_event(state, step=keeper.step, reason=line)
+        backlog.log_event(state, step=keeper.step, reason=line, stop=ending.stop.value)
         backlog.finish()  # with all that the disk has refused so far
         self.comm.share(stopped)
         self.comm.leave()
@@ -220,23 +226,22 @@ class Training:
             return open_run(self.run.path, 1).replaced_topics()
         return []
 
-    def _said_settled(self, settled: Settled) -> str:
-        """Say that the score has settled, and how sure it is."""
-        now, before = self.score.show(settled.score), self.score.show(settled.at_half)
-        line = (
-            f"held-out {self.score.title} has settled: {now}, and {before} at iteration "
-            f"{settled.half}, half of the sampling ago"
-        )
+    def _convergence(self, settled: Settled) -> str:
+        """Return a line with the held-out score now, and with half the samples."""
         averaged = self.posterior.average() if self.posterior.draws else self.posterior.point()
-        if error := self.score.show(settled.score, averaged.error).partition(" ± ")[2]:
-            line += f"; its standard error is {error}"
-        return line
+        now = self.score.show(settled.score, averaged.error)
+        before = self.score.show(settled.at_half)
+        return (
+            f"converged: held-out {self.score.title} {now} ({before} with half the samples, at "
+            f"iteration {settled.half:,})"
+        )
 
-    def _used(self) -> str | None:
-        """Say why there is nothing left to do; None while there is."""
+    def _used(self) -> Ending | None:
+        """Return the ending if there is nothing left to do, else None."""
         step = self.chain.step
         if not self.ended and self.iterations and step >= self.iterations:
-            return f"{plural(step, 'iteration')} done, the budget is used"
+            line = f"{plural(step, 'iteration')} done, the budget is used"
+            return Ending(StopReason.BUDGET, line)
         return self.ended
 
     def _wants(self) -> Orders:
@@ -246,8 +251,9 @@ class Training:
         if self._settled or self.stage or self._used():
             return Orders.END
         if self._step_seconds and self.pulse.awake() - self._began > self._until:
-            self.ended = (
-                f"half of the time limit is used after {plural(self.chain.step, 'iteration')}"
+            self.ended = Ending(
+                StopReason.HALF_OF_LIMIT,
+                f"half of the time limit is used after {plural(self.chain.step, 'iteration')}",
             )
             return Orders.END
         if self.stop.should_stop(self._step_seconds):
@@ -302,7 +308,10 @@ class Training:
             self._tell_gap()
             began = self.pulse.awake()
         if rounds.exhausted:
-            self.ended = f"the stream ended after {plural(at.documents, 'document')}"
+            self.ended = Ending(
+                StopReason.END_OF_STREAM,
+                f"the stream ended after {plural(at.documents, 'document')}",
+            )
 
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint, and let the time limit know how long that takes."""

@@ -142,21 +142,17 @@ class RunWriter:
         due = [top_words for top_words, limit in self.limits.items() if stage.kept(limit)]
         return self._keep(stage.step, chain, due)
 
-    def said_exactly(self) -> str:
-        """Return a line with the effective sample sizes of the Gibbs refinement."""
+    def refinement_result(self) -> str:
+        """Return a line with the score of the Gibbs refinement, its draws and effective sample sizes."""
         assert self.stage is not None
-        stage, line = self.stage, plural(self.stage.draws, "exact draw")
-        if sizes := list(worth_in(stage.arrays()).items()):
-            first, *further = (f"for {quantity}" for quantity, _ in sizes)
-            parts = [f"{sizes[0][1]:.0f} independent ones {first}"]
-            parts += [
-                f"{n:.0f} {quantity}" for (_, n), quantity in zip(sizes[1:], further, strict=True)
-            ]
-            line += f", worth {', '.join(parts)}"
+        stage = self.stage
+        draws = plural(stage.draws, "posterior sample")
+        if sizes := worth_in(stage.arrays()):
+            draws += f"; ESS: {', '.join(f'{name} {size:.0f}' for name, size in sizes.items())}"
         average = stage.posterior.average()
-        if math.isfinite(average):
-            line = f"{self.score.title} {self.score.show(average, average.error)} of {line}"
-        return line
+        if not math.isfinite(average):
+            return draws
+        return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
         """Keep a sample of a chain on disk: full if False is due, of top words if True is; return it."""

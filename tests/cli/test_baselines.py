@@ -89,7 +89,7 @@ def test_an_approximation_settles_by_its_topics(sgmc):
     """Red with: the number of posterior samples, which stays 0, asked for."""
     base = [*BASE["ovb"][:2], *BASE["ovb"][4:]]
     done = sgmc.train("--algo", "ovb", "--sample-every", "2", base=base)
-    assert "settled" in done.stderr
+    assert "converged" in done.stderr
     assert 100 <= lines(sgmc.folder / "run")[-1]["iteration"] < 2000
 
 

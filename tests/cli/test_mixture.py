@@ -168,10 +168,10 @@ def test_it_settles_by_its_score(sgmc):
         "20",
     )
     done = sgmc.train(base=base)
-    line = next(x for x in done.stderr.splitlines() if "has settled: " in x)
+    line = next(x for x in done.stderr.splitlines() if "converged: " in x)
     now, before = (
         float(line.split(name)[1].split()[0].strip(",").replace(",", ""))
-        for name in ("held-out minus log predictive has settled: ", ", and ")
+        for name in ("converged: held-out minus log predictive ", "(")
     )
     found = figures(sgmc, "run")
     assert now == pytest.approx(found["log_predictive"], abs=5e-4)

@@ -24,8 +24,8 @@ _STATES = {
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: Part of the reason of a run that ended because doubling its sampling bought little.
-_CONVERGED = "has settled"
+#: Stop of a run that ended because doubling its sampling bought little.
+_CONVERGED = "converged"
 #: Units of a duration, with their seconds.
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
@@ -123,8 +123,8 @@ class Overview(Section):
         if not isinstance(reason, str) or not reason:
             return Verdict(good, head, f"{done}.")
         text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"
-        if _CONVERGED in reason:
-            head = "Predictions have settled."
+        if status.get("stop") == _CONVERGED:
+            head = "Predictions have converged."
         return Verdict(good, head, f"{text.rstrip('.')}.")
 
     def _prediction(self) -> list[Verdict]:
