@@ -380,7 +380,18 @@ class Transformer(Framed):
 
 
 def wanted_order(order: str | None) -> WordOrder | None:
-    """Return the order of words that a caller named, or None for the model's choice."""
+    """Return the order of words that a caller named, or None for the model's choice.
+
+    Parameters
+    ----------
+    order : str or None
+        "distinctive", "probable", "frex" or "relevance:LAMBDA".
+
+    Raises
+    ------
+    UsageError
+        A `ValueError`, if the order does not exist.
+    """
     try:
         return None if order is None else parse_order(order)
     except UsageError as error:

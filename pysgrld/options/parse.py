@@ -136,7 +136,13 @@ def widths(value: str) -> tuple[int, ...]:
 
 
 def choice(*values: str) -> Callable[[str], str]:
-    """Parse one of some words, which the parser has as ``values``."""
+    """Parse one of some words, which the parser has as ``values``.
+
+    Returns
+    -------
+    callable
+        The parser; it raises `UsageError` for other text.
+    """
 
     def parse(text: str) -> str:
         if text not in values:

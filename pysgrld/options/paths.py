@@ -57,6 +57,11 @@ def look_up(path: str | Path, refusal: Refusal = MissingInputError) -> Kind | No
         Raised if the system refuses: `OutputError` for a path that is to be written. With None a
         path that cannot be looked up counts as free, because the user did not name it.
 
+    Returns
+    -------
+    Kind or None
+        None also for a link that points to no file.
+
     Raises
     ------
     SgmcError
@@ -314,6 +319,11 @@ def read_input(path: str | Path, largest: int, description: str) -> bytes:
         Bytes that it may have, at most.
     description : str
         Description of the expected file, for the message on a larger one.
+
+    Returns
+    -------
+    bytes
+        The content.
 
     Raises
     ------

@@ -210,6 +210,11 @@ def peer(name: str) -> Peer | None:
     ----------
     name : str
         As it was typed, with dashes before it or without.
+
+    Returns
+    -------
+    Peer or None
+        The row of the word, or None if no other tool has it.
     """
     return _FOUND.get(spelt(name))
 
@@ -225,6 +230,11 @@ def hint(typed: str, peer: Peer, counterpart: str) -> str:
         Its row.
     counterpart : str
         The option or command to type instead; empty if sgmc has none.
+
+    Returns
+    -------
+    str
+        One line for a message.
     """
     if not counterpart:
         return f"there is no {typed} here: {peer.note}"

@@ -33,6 +33,11 @@ def usual_topics(tokens: int) -> int:
     ----------
     tokens : int
         Number of training tokens.
+
+    Returns
+    -------
+    int
+        K.
     """
     k = min(max(math.sqrt(tokens) / 10, FEWEST_TOPICS), MOST_TOPICS)
     step = 5 if k < 50 else 10

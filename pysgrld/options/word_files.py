@@ -122,12 +122,17 @@ _SHAPE = 'write lines like "sport: team game*", or JSON like {"sport": ["team", 
 
 
 def seed_words(value: Any) -> SeedWords:
-    """Check seed words from another program: words by the names of topics.
+    """Check seed words passed as a Python object: words by the names of topics.
 
     Parameters
     ----------
     value : mapping, or sequence of (name, words)
         Words are as a file has them, numbers of columns, or (word, number) as a run has recorded them.
+
+    Returns
+    -------
+    SeedWords
+        Names of topics with their words, in order.
 
     Raises
     ------

@@ -187,6 +187,18 @@ def compared(
     chains : sequence of Results
     top, layer, burn_in, tell
         As of `diagnose`.
+
+    Returns
+    -------
+    Diagnosis
+        As `diagnose` returns it.
+
+    Raises
+    ------
+    MissingInputError
+        If the chains have fewer than four samples in common.
+    MismatchError
+        If the runs differ in more than chain and seed.
     """
     _check_same(chains)
     layer_index = chains[0].at(layer)

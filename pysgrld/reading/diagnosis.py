@@ -267,12 +267,17 @@ class Diagnosis(NamedTuple):
 
 
 def is_shared(topic: MatchedTopic) -> bool:
-    """Return True if a topic is called the same in all chains: whether its overlap is at least `SAME`.
+    """Return True if a topic is the same in all chains: its overlap is at least `SAME`.
 
     Parameters
     ----------
     topic : MatchedTopic
         A topic of the first chain and its counterparts.
+
+    Returns
+    -------
+    bool
+        False for a topic that some chain lacks.
     """
     return topic.overlap >= SAME
 
@@ -283,6 +288,11 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     Parameters
     ----------
     quantity : MatchedTopic or Measure
+
+    Returns
+    -------
+    bool
+        True also for a quantity that never changes.
     """
     return not quantity.rhat >= MIXED  # NaN is the R-hat of a quantity that never changes
 
@@ -317,6 +327,11 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     ----------
     d : Diagnosis
         From `diagnose`.
+
+    Returns
+    -------
+    list of Judgement
+        Sentences in the order of `verdict`.
     """
     several, advice = d.chains > 1, _advice(d)
     sure = [topic for topic in d.topics if is_shared(topic)]

@@ -82,6 +82,11 @@ def open_run(
     these : bool
         As `Results` has it.
 
+    Returns
+    -------
+    Results
+        The run, or several chains read as one.
+
     Raises
     ------
     MissingInputError
@@ -113,6 +118,11 @@ def open_chains(
         Called with a line for every chain that is left out.
     these : bool
         As `Results` has it.
+
+    Returns
+    -------
+    list of Results
+        At least one chain.
 
     Raises
     ------

@@ -194,6 +194,11 @@ def write_proportions(
         The format, a key of `WRITERS`.
     top, dense
         As for `pysgrld.reading.proportion_files.Layout`.
+
+    Returns
+    -------
+    Inferred
+        Numbers of the documents written.
     """
     named = blocks if isinstance(blocks, NamedDocuments) else None
     fields = None if named is None else named.fields
@@ -268,6 +273,11 @@ def inference_record(
     layout : Layout
     layer_index, steps
         As for `infer`.
+
+    Returns
+    -------
+    dict of str to object
+        Plain JSON, the same for the same inference.
     """
     topics = hashlib.sha256()
     for chain in results.chains:
@@ -304,6 +314,11 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
         What `inference_record` returns.
     force : bool
         Remove the parts that sgmc wrote into the folder, and begin again.
+
+    Returns
+    -------
+    Parts
+        `parts`, with the names of its existing parts.
 
     Raises
     ------

@@ -106,6 +106,11 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
         Effective sizes of draws that are not independent. n of these spread by (n - 1) / n of the
         posterior's variance about a mean that is off by 1 / n of it: bounds are farther from the mean by
         sqrt((1 + 1/n) / (1 - 1/n)), and none is below 0.
+
+    Returns
+    -------
+    (Doubles, Doubles)
+        Lower and upper bounds, in the shape of one draw.
     """
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
@@ -170,6 +175,11 @@ def interval(
     exact : bool
         True for draws of Gibbs refinements, from one chain after the other: bounds then allow for
         the effective sample size.
+
+    Returns
+    -------
+    Interval or None
+        Bounds of shape (K, ...).
     """
     if min(map(len, chains)) < ENOUGH:
         return None

@@ -71,6 +71,11 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
     topics : int
         How many there are: numbers must be below.
 
+    Returns
+    -------
+    dict of int to Label
+        Names by number of the topic, from 0.
+
     Raises
     ------
     CorpusError

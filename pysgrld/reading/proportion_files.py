@@ -302,6 +302,11 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     table : bool
         True if the user asks for an option that only a table of Parquet has.
 
+    Returns
+    -------
+    str
+        With its dot.
+
     Raises
     ------
     UsageError
@@ -343,6 +348,11 @@ def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
 
 def require_pyarrow() -> tuple[Any, Any]:
     """Return the modules ``pyarrow`` and ``pyarrow.parquet``.
+
+    Returns
+    -------
+    (object, object)
+        The two modules.
 
     Raises
     ------

@@ -383,7 +383,7 @@ class Results:
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """What turns kept draws into draws for other texts like these; None if they stay as they are."""
+        """Transformation of kept draws into draws for other texts like these, or None without one."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:

@@ -164,6 +164,11 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     run : RunDirectory
     problems : list, optional
         Receives the errors of corpora that exist and cannot be opened.
+
+    Returns
+    -------
+    Corpus or None
+        The corpus, open for reading.
     """
     from pysgrld.corpus import Corpus  # not needed to read topics alone
 

@@ -138,6 +138,11 @@ def held_out_of(
     scratch : Path
         Folder for temporary files.
     listener : Listener
+
+    Returns
+    -------
+    HeldOut
+        Documents over the run's words, split into two parts unless they are scored whole.
     """
     corpus = results.read(path, scratch / "corpus", listener)
     trained = results.training_corpus()
@@ -197,6 +202,11 @@ def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
     results : Results
     chains : sequence of Results, optional
         Further chains of the same run.
+
+    Returns
+    -------
+    Evaluation
+        Scores at the newest checkpoint.
     """
     scorers = [own_scorer(chain) for chain in (results, *chains)]
     split_by_others = results.options.observed_corpus is not None
@@ -251,13 +261,18 @@ def score(
     results : Results
     held_out : HeldOut
     observed : float or None
-        Share of tokens that is observed, or None if others made the split.
+        Share of tokens that is observed, or None if the split was given.
     seed : int
         Seed of the split, and of the documents' chains.
     tell : callable, optional
         Called with the number of samples scored so far, of all chains.
     further_chains : sequence of Results, optional
         Further chains of the same run.
+
+    Returns
+    -------
+    Evaluation
+        Scores of all kept samples.
 
     Raises
     ------

@@ -24,6 +24,11 @@ def is_hardly_used(weight: float | None, topics: int) -> bool:
     weight : float or None
         Share of the topic, or None if unknown.
     topics : int
+
+    Returns
+    -------
+    bool
+        False if the share is unknown.
     """
     return weight is not None and weight * topics < HARDLY
 
@@ -36,6 +41,11 @@ def remark(results: Results, topics: Sequence[Topic]) -> str | None:
     results : Results
     topics : sequence of Topic
         All topics of a layer.
+
+    Returns
+    -------
+    str or None
+        One line.
     """
     return line_of_use(results, [topic.weight for topic in topics])
 
@@ -46,6 +56,11 @@ def remark_at_the_end(results: Results) -> str | None:
     Parameters
     ----------
     results : Results
+
+    Returns
+    -------
+    str or None
+        One line.
     """
     topics = results.fitted.layers[0]
     if topics < FEWEST or topics * len(results.vocabulary) > MOST_CELLS:
@@ -62,6 +77,11 @@ def line_of_use(results: Results, weights: Sequence[float | None]) -> str | None
     results : Results
     weights : sequence of float or None
         Of all topics of a layer, or None if it is not known.
+
+    Returns
+    -------
+    str or None
+        One line.
     """
     few = sum(is_hardly_used(weight, len(weights)) for weight in weights)
     chosen = results.options.topics is not None and len(results.fitted.layers) == 1

@@ -212,6 +212,15 @@ def keep_failure(run: Path, step: int, arrays: Mapping[str, Array]) -> str:
     It is no checkpoint: no run can resume from it, and it may hold NaN. A file of an earlier start
     at the same step is replaced.
 
+    Parameters
+    ----------
+    run : Path
+        Folder of the run.
+    step : int
+        Iterations done.
+    arrays : mapping
+        State by name, with any values.
+
     Returns
     -------
     str

@@ -154,6 +154,11 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
     holds : callable (path) -> object
         Returns a true value if a folder has the wanted content.
 
+    Returns
+    -------
+    Path or None
+        The folder with the wanted content.
+
     Raises
     ------
     MissingInputError
@@ -249,6 +254,11 @@ def find_run(
         ``auto``, ``never``, or a run: its folder, or its name under `root`.
     chains : bool
         True to look for folders of chains instead of runs.
+
+    Returns
+    -------
+    Candidate
+        Place for a new run, and the runs that may be resumed.
 
     Raises
     ------

@@ -72,6 +72,11 @@ def identities(
         As in ``config.json``.
     free : iterable of str
         Options to leave out.
+
+    Returns
+    -------
+    (dict[str, object], dict[str, object])
+        Fields of the stored and of the requested configuration, by name.
     """
     free = tuple(free)
     stored, requested = ((c.get("corpus") or {}).get("reading") or {} for c in (old, new))

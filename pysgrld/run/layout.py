@@ -91,6 +91,11 @@ def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileLis
     names : iterable of str
     force : bool
 
+    Returns
+    -------
+    FileList
+        The list, to which each file is added when it is written.
+
     Raises
     ------
     OutputError
@@ -155,6 +160,11 @@ def digest_of_counts(counts: Int64s) -> str:
     Parameters
     ----------
     counts : (V,) int64
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
     """
     return hashlib.sha256(counts.astype("<i8").tobytes()).hexdigest()
 
@@ -193,6 +203,11 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s
         As ``config.json`` has it.
     words : int
         V.
+
+    Returns
+    -------
+    Int64s or None
+        Occurrences of each word in training, shape (V,).
 
     Raises
     ------

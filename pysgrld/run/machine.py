@@ -115,7 +115,13 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
 
 
 def processors() -> list[int]:
-    """Return the processors that this process may use; an empty list if the system does not list them."""
+    """Return the processors that this process may use; an empty list if the system does not list them.
+
+    Returns
+    -------
+    list of int
+        Numbers of the processors.
+    """
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
@@ -191,7 +197,13 @@ def check_room_for_thread() -> None:
 
 
 def allowed_memory() -> int | None:
-    """Return the bytes that this process may use: the cgroup's limit or the machine's memory."""
+    """Return the bytes that this process may use: the cgroup's limit or the machine's memory.
+
+    Returns
+    -------
+    int or None
+        The smaller of the two, in bytes, or None if both are unknown.
+    """
     limits = []
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:

@@ -79,6 +79,11 @@ def is_marked(name: str, *stems: str) -> bool:
         Last part of a path.
     *stems : str
         Beginnings of stems; any stem if none are given.
+
+    Returns
+    -------
+    bool
+        False for all other names.
     """
     match = _MARKED.fullmatch(name)
     if match is None or _checksum(match[1], match[2]) != match[3]:
@@ -346,6 +351,11 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
         Names that sgmc chooses: the user named the folder, not the files.
     force : bool
         Whether files that sgmc wrote may be replaced.
+
+    Returns
+    -------
+    FileList
+        The list, to which each file is added when it is written.
 
     Raises
     ------

@@ -24,6 +24,11 @@ def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
         A type or another schema by key.
     name : str
         The name of the record; empty for a whole file.
+
+    Returns
+    -------
+    str or None
+        Text for a message, with the path of keys to the part.
     """
     if not isinstance(record, Mapping):
         return f"{name or 'the record'} is {shortened(record)}"

@@ -109,6 +109,11 @@ def header_of(described: Mapping[str, Mapping[str, Any]]) -> bytes:
     ----------
     described : mapping
         Name to ``dtype``, by its code in the format, and ``shape``.
+
+    Returns
+    -------
+    bytes
+        Length of the header, 8 bytes, and the header.
     """
     header, position = {}, 0
     for name, entry in described.items():

@@ -126,6 +126,11 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
         From 1 to the number that `open_tasks` returned.
     reporter : Reporter
 
+    Returns
+    -------
+    RunDirectory or None
+        The folder of the run.
+
     Raises
     ------
     UsageError

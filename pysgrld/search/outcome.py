@@ -193,6 +193,11 @@ def result_of(
     threads : int
     tell : callable, optional
         Called with the number of contenders read so far.
+
+    Returns
+    -------
+    SearchResult
+        Rows in the order of the plan.
     """
     judged = {one["name"]: (record, one) for record in records for one in record["contenders"]}
     rows: list[Tried] = []

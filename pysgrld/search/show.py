@@ -206,6 +206,11 @@ def sentences(result: SearchResult) -> list[str]:
     Parameters
     ----------
     result : SearchResult
+
+    Returns
+    -------
+    list of str
+        One sentence or two in each.
     """
     best, small = result.row(result.best), result.row(result.smallest)
     kind = result.kind

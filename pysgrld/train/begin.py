@@ -34,6 +34,11 @@ def begin(
         Documents that posterior samples are scored on.
     keep_mean : bool
         Whether the mean of the topics is kept.
+
+    Returns
+    -------
+    Posterior
+        Averages, with the chain at its first state.
     """
     chain = model_of(options.model).chain(options, stream, corpus, run_on)
     posterior = averages(
@@ -83,6 +88,11 @@ def begin_exactly(
         Sweeps of each chain.
     start : bool
         False for a stage that is to be restored.
+
+    Returns
+    -------
+    ExactStage
+        The stage, before its first sweep.
     """
     trained = posterior.chain
     chains = model_of(options.model).exact_chains(options, trained, threads, start=start)

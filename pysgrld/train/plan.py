@@ -106,6 +106,11 @@ def planned(
         Chains to be trained at the same time, in a folder of their own; 0 for one run.
     ranks : Sharing
 
+    Yields
+    ------
+    Plan
+        The plan; its folder for work in hand is removed when the block ends.
+
     Raises
     ------
     SgmcError

@@ -179,6 +179,15 @@ def going_on(
     Its options are the run's and the options typed now. Its corpus is the stored one of the run.
     With an option of reading, the inputs are compared, or read again, as if they were given.
 
+    Parameters
+    ----------
+    given : mapping
+        Options that the user typed, parsed; ``resume`` names the run.
+    root : Path, optional
+        Folder of runs.
+    break_lock : bool, optional
+        Take over a run that a process of another host has left locked.
+
     Returns
     -------
     request : Request
@@ -273,6 +282,11 @@ def growing(
     forget : int, optional
         Leave half of them out after this number of new ones.
     root : Path
+
+    Returns
+    -------
+    Request
+        The request, with the other run as its `Request.parent`.
 
     Raises
     ------

@@ -74,7 +74,18 @@ def train(
 
 @contextlib.contextmanager
 def ending_with(exit_code: int | None) -> Iterator[None]:
-    """End an early stop with the exit code that makes this batch system requeue, if it has one."""
+    """End an early stop with the exit code that makes this batch system requeue, if it has one.
+
+    Parameters
+    ----------
+    exit_code : int or None
+        The code, or None for the usual one.
+
+    Raises
+    ------
+    Interrupted
+        With the exit code, for an early stop in the block.
+    """
     try:
         yield
     except Interrupted as stopped:
