@@ -18,14 +18,17 @@ def table(found: dict[str, Any]) -> str:
     """Write a Markdown table of the last perplexities, a row for each series."""
     head = ["", "perplexity", "best of other priors", "M tokens/s", "MB"]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
+    listed: set[str] = set()
     for series in all_series(found):
         peer, last = series.peer, series.peer["points"][-1]
         best = "" if series.figure != "point" else f"{min(peer['other_alphas'].values()):.0f}"
-        speed = f"{last['tokens'] / last['seconds'] / 1e6:.2f}"
         name = f"**{series.label}**" if peer["kind"] == "sgmc" else series.label
-        memory = f"{peer['peak_rss_bytes'] / 1e6:.0f}"
-        perplexity = f"{series.points[-1][1]:.0f}"
-        lines.append(f"| {' | '.join([name, perplexity, best, speed, memory])} |")
+        cells = [name, f"{series.points[-1][1]:.0f}", best, "", ""]
+        if peer["peer"] not in listed:  # the same for every line of a peer
+            listed.add(peer["peer"])
+            cells[3] = f"{last['tokens'] / last['seconds'] / 1e6:.2f}"
+            cells[4] = f"{peer['peak_rss_bytes'] / 1e6:.0f}"
+        lines.append(f"| {' | '.join(cells)} |")
     failed = ", ".join(peer["peer"] for peer in found["peers"] if peer.get("failed"))
     return "\n".join(lines) + (f"\n\nFailed, and left out: {failed}." if failed else "")
 
