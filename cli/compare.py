@@ -11,12 +11,13 @@ import click
 from pysgrld.errors import UsageError
 from pysgrld.options.parse import integer
 
-from .options import Described, as_json, flag, plain, quiet, show_json, threads
+from .options import Described, as_json, flag, plain, quiet, show_json, threads, word_order
 from .terminal import echo, fill, room, wrap
 from .topics import percent
 from .values import runs
 
 if TYPE_CHECKING:
+    from pysgrld.models.word_order import WordOrder
     from pysgrld.report.compare import Carried
     from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord
 
@@ -45,6 +46,7 @@ Examples:
 )
 @click.argument("named", nargs=-1, required=True, metavar="RUN RUN", shell_complete=runs)
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@word_order
 @plain("--layer", "1", "of deep models; L,L: left and right", parse=_layers, metavar="L")
 @plain("--html", "none", "also write a page, one file", parse=str, metavar="FILE.html")
 @flag("--open", "show that page in the browser")
@@ -57,6 +59,7 @@ Examples:
 def command(
     named: tuple[str, ...],
     top: int | None,
+    words: WordOrder | None,
     layer: tuple[int, int] | None,
     html: str | None,
     open: bool,
@@ -91,6 +94,7 @@ def command(
             found = compare(
                 *named,
                 top=top or TOP,
+                order=words,
                 layers=layer or (1, 1),
                 threads=values["threads"],
                 tell=lambda done, total: moved(done),

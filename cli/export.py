@@ -11,7 +11,17 @@ from pysgrld.errors import UsageError
 from pysgrld.options.parse import choice, integer
 from pysgrld.report.exports import FORMATS
 
-from .options import Described, flag, layer, plain, population, quiet, run_argument, threads
+from .options import (
+    Described,
+    flag,
+    layer,
+    plain,
+    population,
+    quiet,
+    run_argument,
+    threads,
+    word_order,
+)
 
 _FORMATS = "\n".join(f"  {name:<12} {format.phrase}" for name, format in FORMATS.items())
 
@@ -48,6 +58,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
     parse=integer(1),
     metavar="N",
 )
+@word_order
 @flag("--sparse", "csv, parquet: of each document the topics above 1 %, with intervals")
 @click.option(
     "--align/--no-align",
@@ -66,6 +77,7 @@ def command(
     out: str | None,
     draw: str | None,
     top: int | None,
+    words: Any,
     sparse: bool,
     align: bool | None,
     mallet_old: bool,
@@ -78,7 +90,12 @@ def command(
 
     Of several chains topics are those of the chains that have them, together; arviz has each chain.
     """
-    given = {"--sparse": sparse, "--align": align is not None, "--mallet-old": mallet_old}
+    given = {
+        "--sparse": sparse,
+        "--align": align is not None,
+        "--mallet-old": mallet_old,
+        "--words": words is not None,
+    }
     row = FORMATS[to]
     if draw is not None and draw not in row.draws:
         raise UsageError(f"--draw {draw}: --to {to} writes {' or '.join(row.draws)}")
@@ -99,6 +116,7 @@ def command(
         results = open_run(
             run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
         )
+        results.order_words(words)
         asked = ExportRequest(
             to,
             results.place / f"export-{to}" if out is None else Path(out),

@@ -357,6 +357,20 @@ def population(function: Decorated) -> Decorated:
     )(function)
 
 
+def _parse_order(value: str) -> Any:
+    """Parse an order of words; the module is loaded if one is named, as help must be instant."""
+    from pysgrld.models.word_order import parse_order
+
+    return parse_order(value)
+
+
+word_order = plain(
+    "--words",
+    "distinctive; of short documents probable",
+    "order of the words of a topic",
+    parse=_parse_order,
+    metavar="ORDER",
+)
 as_json = flag("--json", "print JSON")
 quiet = flag("-q/--quiet", "print errors and warnings only")
 run_argument = click.argument("run", required=False, metavar="[RUN]", shell_complete=runs)

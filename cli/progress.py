@@ -368,7 +368,7 @@ def _first_topics(path: Path) -> list[str]:
 
         results = Results(path, 1)
         topics = topics_of(results, 8, intervals=False, coherences=False)
-        lines = ["topic   share  top words"]
+        lines = [f"topic   share  {results.word_order.title}"]
         for topic in topics[:SHOWN]:
             share = "" if topic.weight is None else f"{100 * topic.weight:.1f} %"
             lines.append(f"{topic.id:>5}  {share:>6}  {' '.join(w.word for w in topic.words)}")

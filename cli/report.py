@@ -10,7 +10,18 @@ import click
 
 from pysgrld.options.parse import integer
 
-from .options import Described, finite, flag, layer, plain, population, quiet, run_argument, threads
+from .options import (
+    Described,
+    finite,
+    flag,
+    layer,
+    plain,
+    population,
+    quiet,
+    run_argument,
+    threads,
+    word_order,
+)
 
 #: Where the page of a run is written, in its folder.
 PAGE = "report.html"
@@ -83,7 +94,8 @@ Examples:
 @plain("--noun", "documents", "what documents are called", parse=str, metavar="NOUNS")
 @plain("--documents", "2 MB of them", "documents that are shown", parse=integer(0), metavar="N")
 @flag("--no-text", "leave out texts and words of documents")
-@plain("--words", "200000", "words that can be looked up", parse=integer(1), metavar="N")
+@word_order
+@plain("--lookup", "200000", "words that can be looked up", parse=integer(1), metavar="N")
 @layer
 @population
 @plain("--json", "none", "also write all facts as JSON", parse=str, metavar="FILE")
@@ -108,7 +120,8 @@ def command(
     noun: str | None,
     documents: int | None,
     no_text: bool,
-    words: int | None,
+    words: Any,
+    lookup: int | None,
     layer: int | None,
     population: str | None,
     json: str | None,
@@ -177,7 +190,8 @@ def command(
                 noun=noun or "documents",
                 documents=documents,
                 text=not no_text,
-                words=words or 200_000,
+                words=words,
+                lookup=lookup or 200_000,
                 layer=layer,
                 texts=texts,
                 metadata=metadata,

@@ -21,6 +21,7 @@ from .options import (
     run_argument,
     show_json,
     threads,
+    word_order,
 )
 from .terminal import echo, fill, room, screen_rows, width, wrap
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysgrld.models.fitted import Node
+    from pysgrld.models.word_order import WordOrder
     from pysgrld.reading.results import Results
     from pysgrld.reading.topics import Topic, Word
     from pysgrld.report.topic_words import SeedWord
@@ -48,6 +50,10 @@ ROUGH = (
     "In brackets: independent draws that those of a word are worth, where these are fewer than 100; its "
     "interval is wider for it."
 )
+#: The order of words beside which their probabilities stand.
+ORDERED = "Words are in the order {}, not of their probabilities (--words probable)."
+#: Columns of a terminal from which on probable words are listed next to the others.
+WIDE = 110
 #: Rows of a screen beside those of topics: the heading, what is left out, and the next prompt.
 BESIDE = 8
 
@@ -61,6 +67,7 @@ Examples:
   sgmc topics                     the latest run: a screenful by weight
   sgmc topics --all | less        all topics
   sgmc topics bible-scir --top 5  a run under ./sgmc-runs, by its name
+  sgmc topics --words probable    words by probability alone
   sgmc topics --intervals         how much each word's probability varies
   sgmc topics --layer 2           of a deep model, through the layers below
   sgmc topics --names             a name of three words for each
@@ -75,6 +82,7 @@ Examples:
 )
 @run_argument
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
+@word_order
 @flag("--all", "show all topics on a terminal, too: not a screenful, the greatest first")
 @layer
 @flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
@@ -122,6 +130,7 @@ Examples:
 def command(
     run: str | None,
     top: int | None,
+    words: WordOrder | None,
     layer: int | None,
     tree: bool,
     intervals: bool,
@@ -142,7 +151,10 @@ def command(
     A terminal shows a screenful of them, a line each, unless there is --all; files and pipes have all.
     Topics are the mean of the posterior samples. Their numbers are the rows of 'sgmc export', which
     takes them to spreadsheets and other programs.
-    Weight is the share of the training tokens, NPMI the coherence of the ten top words. Components
+    Words are distinctive ones: surely probable, and more so than in other topics. If documents are
+    short, below 30 words on average, they are the most probable ones. --words distinctive, probable,
+    frex or relevance:LAMBDA (0 to 1) chooses.
+    Weight is the share of the training tokens, NPMI the coherence of the first ten words. Components
     of a mixture are those of the newest checkpoint, and their weight is that of the stick.
     """
     from pysgrld.reading.find_runs import open_run
@@ -163,6 +175,7 @@ def command(
         results = open_run(
             run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
         )
+        results.order_words(words)
         if cluster is not None and by is None and along is None:
             raise UsageError("--cluster says what --by and --along count: give one of them")
         if force and name_with is None:
@@ -216,6 +229,7 @@ def command(
                     "iteration": results.checkpoint.step,
                     "samples": samples,
                     "layer": at + 1,
+                    "word_order": str(results.word_order),
                     "interval": SHARE,
                     "interval_of": "posterior" if spread.faithful else "draws",
                     "noise": spread.noise,
@@ -246,6 +260,8 @@ def command(
             echo("\n" + fill(priors))
         if intervals and (line := spread.remark()):
             echo("\n" + fill(f"{spread.title}: {line}"))
+        if intervals and not signed and results.word_order.name != "probable":
+            echo("\n" + fill(ORDERED.format(results.word_order)))
         if intervals and any(word.rough for topic in topics for word in topic.words):
             echo("\n" + fill(ROUGH))
 
@@ -280,7 +296,9 @@ def _record(
 ) -> dict[str, Any]:
     """Return a topic as JSON has it: directions have entries, not probabilities."""
     found = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
-    del found["against"]
+    del found["against"], found["probable"]
+    if topic.probable:
+        found["probable_words"] = [_plain(word) for word in topic.probable]
     if topic.found is None:
         del found["found"]
     if "alpha" in learned:
@@ -357,10 +375,10 @@ def _show(
         if len(results.fitted.layers) > 1
         else ""
     )
-    beside = results.fitted.score.shown_beside(results.fitted.numbers())
+    numbers = results.fitted.score.shown_beside(results.fitted.numbers())
     if topics[0].found:
         what = f"{what} of each of {len(results.chains)} chains"
-    title = f"{results.place}{where}, {what} after {results.length}{beside}"
+    title = f"{results.place}{where}, {what} after {results.length}{numbers}"
     echo((fill(title) if rows else title) + "\n")
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")
@@ -372,9 +390,15 @@ def _show(
         20, max(9, room() - 44 - len(noun) - len(counted))
     )  # columns of a word beside figures
     more = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
-    echo(f"{noun}  weight  {counted} NPMI  top words{more}")
     wide = len(noun)
     columns = max(16, room() - 18 - wide - len(counted))
+    both = room() >= WIDE and not intervals and bool(topics[0].probable)
+    beside, second = "", 0
+    if both:
+        columns = second = columns // 2 - 1
+        beside = " " * (columns + 2 - len(results.word_order.title)) + "probable words"
+    heading = "words    " if intervals else results.word_order.title
+    echo(f"{noun}  weight  {counted} NPMI  {heading}{more}{beside}")
     blocks: list[list[str]] = []
     for topic in topics:
         lines: list[str] = []
@@ -393,8 +417,12 @@ def _show(
                 head = " " * len(head)
         else:
             words = wrap(named(topic.label, [word.word for word in topic.words]), columns)
-            for line in words[:1] if rows and brief else words:
-                lines.append(head + line)
+            probable = wrap([word.word for word in topic.probable], second) if both else []
+            if rows and brief:
+                words, probable = words[:1], probable[:1]
+            for line, more in itertools.zip_longest(words, probable, fillvalue=""):
+                gap = " " * (columns + 2 - width(line)) if more else ""
+                lines.append(f"{head}{line}{gap}{more}")
                 head = " " * len(head)
         against = ["against:", *(word.word for word in topic.against)] if topic.against else []
         for said in (against, _seeds(followed.get(topic.id, ()))):

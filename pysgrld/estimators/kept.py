@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pysgrld.chain.exact import ExactStage, averaged
 from pysgrld.chain.posterior import HISTORY, PREFIX, Posterior, averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
-from pysgrld.errors import CheckpointError, OutputError, UsageError, plural
+from pysgrld.errors import CheckpointError, MissingInputError, OutputError, UsageError, plural
 from pysgrld.estimators.dataframes import Framed, library
 from pysgrld.estimators.fitting import jobs
 from pysgrld.estimators.words import UNNAMED
@@ -25,6 +26,7 @@ from pysgrld.models.word_order import WordOrder
 from pysgrld.options.option import Resolved
 from pysgrld.reading.run_record import check_shapes, model_and_options
 from pysgrld.run import RunDirectory
+from pysgrld.run.layout import read_word_counts, store_word_counts
 from pysgrld.train.begin import begin
 from pysgrld.types import Array, Documents, Floats, Int64s
 
@@ -123,6 +125,7 @@ class KeptModel(Framed):
     _kept: MatrixRecord  # the record when the model was pickled or saved
     _stage: ExactStage | None = None  # of `fit`, until `partial_fit`
     _samples: Mapping[int, Sample]
+    _word_counts: Int64s | None = None  # occurrences in the documents of `fit`, (V,)
     _seen: int  # documents of minibatches that `partial_fit` was given
     _draw: Draw
 
@@ -185,7 +188,9 @@ class KeptModel(Framed):
         )
 
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
-        return self._fitted().first_words(phi.T, n, self._at(layer), order)
+        counts = self._word_counts
+        shares = None if counts is None else counts / max(1, counts.sum())
+        return self._fitted().first_words(phi.T, n, self._at(layer), order, shares)
 
     # ---- posterior samples
 
@@ -383,6 +388,8 @@ class KeptModel(Framed):
         except OutputError as error:  # of the command, which has an option for it
             raise OutputError(str(error).removesuffix(" with --out")) from None
         with run.lock():
+            if self._word_counts is not None:
+                store_word_counts(run.path, self._word_counts)
             for step, sample in self._samples.items():
                 run.samples.write(step, sample, model.fitted.sample_invariants)
             invariants = model.fitted.state_invariants
@@ -442,6 +449,8 @@ class KeptModel(Framed):
             str(checkpoint.path),
         )
         estimator._samples = StoredSamples(run, estimator._kept)
+        with contextlib.suppress(MissingInputError):
+            estimator._word_counts = read_word_counts(run.path, run.config, len(words))
         numbers = {"seen": checkpoint.meta.get("documents", 0)} | checkpoint.meta
         vars(estimator).update({f"_{n}": numbers[n] for n in cls.numbers if n in numbers})
         if words != tuple(UNNAMED.format(i + 1) for i in range(len(words))):

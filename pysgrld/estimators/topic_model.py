@@ -211,6 +211,9 @@ class TopicModel(KeptModel, Transformer):
         if self.of_counts:
             facts = facts._replace(mean_length=float(documents.lengths[usable].mean()))
         self._begin(explicit_options, facts, documents, train, held_out, names)
+        if self.of_counts:
+            counted = np.bincount(trained.indices, trained.counts, words)
+            self._word_counts = counted.astype(np.int64)
         corpus = CorpusFacts(facts.words, facts.tokens)
         posterior, progress = self._posterior, Progress(type(self).__name__, self.verbose)
         chain, ended = posterior.chain, False
@@ -294,6 +297,7 @@ class TopicModel(KeptModel, Transformer):
         self._posterior = begin(options, stream, corpus, run_on, held_out)
         self.n_features_in_ = facts.words
         self._samples, self._seen, self._told_of_words = {}, 0, False
+        self._word_counts = None
         if names is not None:
             self.feature_names_in_ = names
         self._check_lengths(documents)
@@ -301,6 +305,8 @@ class TopicModel(KeptModel, Transformer):
     def _advance(self, batch: Any = None) -> None:
         """Do one iteration; take a posterior sample if it is time, and keep it if it is one to keep."""
         posterior, self._stage = self._posterior, None
+        if batch is not None:  # other documents, which may come again
+            self._word_counts = None
         chain = posterior.chain
         chain.advance(batch)
         if not posterior.due:

@@ -15,13 +15,12 @@ from pysgrld.types import Doubles, Floats, Int64s
 QUANTILE = 1.645
 #: Mean tokens of a training document from which distinctive words are the default; docs/evaluation.md has
 #: the measurement.
-TOKENS_OF_DOCUMENT = 15.0
+TOKENS_OF_DOCUMENT = 30.0
 #: The weight of exclusivity in FREX, and the lambda of relevance without a number.
 FREX, RELEVANCE = 0.5, 0.6
 #: Topics that are scored together.
 _TOGETHER = 16
 _TINY = 1e-12
-METAVAR = "distinctive|probable|frex|relevance:LAMBDA"
 
 
 class WordOrder(NamedTuple):
@@ -74,7 +73,8 @@ def parse_order(text: Any) -> WordOrder:
         if 0.0 <= lam <= 1.0:
             return WordOrder(name, lam)
     raise UsageError(
-        f"wanted distinctive, probable, frex, or relevance:LAMBDA with 0 <= LAMBDA <= 1, found {text!r}"
+        "wanted distinctive, probable, frex, or relevance:LAMBDA with 0 <= LAMBDA <= 1, found "
+        f"{text!r}"
     )
 
 

@@ -218,7 +218,18 @@ class Results:
         return self._word_order or self.fitted.word_order
 
     def order_words(self, order: WordOrder | None) -> None:
-        """Choose the order in which words of topics are shown; None is the default order."""
+        """Choose the order in which words of topics are shown; None is the default order.
+
+        Raises
+        ------
+        UsageError
+            If topics are directions, whose words are in the order of their entries.
+        """
+        if order is not None and self.fitted.signed:
+            raise UsageError(
+                f"--words {order}: topics of {self.fitted.kind} are directions, whose words are in the "
+                "order of their entries; leave it out"
+            )
         for results in (self, *self.chains):
             results._word_order = order
 

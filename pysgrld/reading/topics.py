@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.models.word_order import top_words
+from pysgrld.models.word_order import PROBABLE, top_words
 from pysgrld.reading.results import Results
 
 #: Effective sample size below which a bound is called rough.
@@ -65,6 +65,8 @@ class Topic(NamedTuple):
         The name that a person gave it, in the run's folder or with its seed words.
     found : int or None
         Chains that have it, of those that are read as one; None where there is one alone.
+    probable : tuple of Word
+        The most probable words without intervals, if ``words`` are in another order.
     """
 
     id: int
@@ -76,6 +78,7 @@ class Topic(NamedTuple):
     against: tuple[Word, ...] = ()
     label: str | None = None
     found: int | None = None
+    probable: tuple[Word, ...] = ()
 
 
 def topics_of(
@@ -95,6 +98,9 @@ def topics_of(
     """
     phi = results.phi(at)
     top = results.order_topics(phi, n, at)
+    probable = None
+    if not results.fitted.signed and results.word_order != PROBABLE:
+        probable = results.order_topics(phi, n, at, PROBABLE)
     followed = intervals and not results.fitted.no_mean
     bounds = results.word_intervals(top, at) if followed else None
     found = results.coherence(10, at) if coherences else None
@@ -136,6 +142,12 @@ def topics_of(
                 against,
                 labels.get(k),
                 None if chains is None else int(chains[k]),
+                ()
+                if probable is None
+                else tuple(
+                    Word(results.vocabulary[w], float(entries[w]), None, None)
+                    for w in probable[k].tolist()
+                ),
             )
         )
     return sorted(topics, key=lambda topic: (-(topic.weight or 0.0), topic.id))

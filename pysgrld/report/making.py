@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.errors import plural
+from pysgrld.models.word_order import WordOrder, parse_order
 from pysgrld.report.page_file import FORMAT, VERSION, page
 from pysgrld.report.page_folder import PageFolder
 from pysgrld.report.reported_run import READ_STEPS, PageRequest, ReportedRun, Section
@@ -136,7 +137,8 @@ def report(
     noun: str = "documents",
     documents: int | None = None,
     text: bool = True,
-    words: int = 200_000,
+    words: WordOrder | str | None = None,
+    lookup: int = 200_000,
     layer: int | None = None,
     texts: str | Path | None = None,
     metadata: str | Path | None = None,
@@ -173,7 +175,10 @@ def report(
         Documents that are shown; by default as many as two megabytes hold.
     text : bool
         Whether texts and words of documents are shown.
-    words : int
+    words : str, optional
+        The order of a topic's words: "distinctive", "probable", "frex" or "relevance:LAMBDA"; by default
+        that of ``sgmc topics``.
+    lookup : int
         Words that can be looked up, the most frequent ones.
     layer : int, optional
         Layer of a deep model, counted from 1; by default the lowest.
@@ -221,7 +226,8 @@ def report(
         noun=noun,
         documents=documents,
         text=text,
-        words=words,
+        order=parse_order(words) if isinstance(words, str) else words,
+        lookup=lookup,
         layer=layer,
         folder=beside is not None,
         effects=effects,

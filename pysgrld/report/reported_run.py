@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from pysgrld.errors import MissingInputError, UsageError, plural
+from pysgrld.models.word_order import WordOrder
 from pysgrld.reading.compare_chains import compared
 from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic
 from pysgrld.reading.find_runs import open_run
@@ -51,7 +52,9 @@ class PageRequest(NamedTuple):
         How many are shown; None: as many as fit.
     text : bool
         Whether texts and words of documents may be shown.
-    words : int
+    order : WordOrder or None
+        Order of a topic's words; None: that of `Results.word_order`.
+    lookup : int
         Words that can be looked up.
     layer : int or None
         Of a deep model, counted from 1.
@@ -71,7 +74,8 @@ class PageRequest(NamedTuple):
     noun: str = "documents"
     documents: int | None = None
     text: bool = True
-    words: int = 200_000
+    order: WordOrder | None = None
+    lookup: int = 200_000
     layer: int | None = None
     folder: bool = False
     effects: Mapping[str, Any] | None = None
@@ -185,6 +189,7 @@ class ReportedRun:
         self.missing: list[str] = []
         number = allowed_threads(threads).number
         self.results = open_run(run, number, missing=self.missing.append, these=asked.these)
+        self.results.order_words(asked.order)
         self.chains = self.results.chains
         self.at = self.results.at(asked.layer)
         self.size, self.signed = self.results.fitted.layers[self.at], self.results.fitted.signed
@@ -308,7 +313,7 @@ class ReportedRun:
             self.weights,
             self.counts,
             needed,
-            self.asked.words,
+            self.asked.lookup,
             self.size,
             signed=self.signed,
         )

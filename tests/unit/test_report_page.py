@@ -180,7 +180,7 @@ def test_what_is_asked_for_is_on_the_page(runs, tmp_path):
         noun="child/children",
         documents=7,
         text=False,
-        words=10,
+        lookup=10,
     )
     assert found["title"] == "A <b>title"
     assert found["noun"] == ["child", "children"]

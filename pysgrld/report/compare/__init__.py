@@ -15,6 +15,7 @@ import numpy as np
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS, SAME
+from pysgrld.models.word_order import WordOrder, parse_order
 from pysgrld.options.paths import is_folder, resolve_path
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.former_topics import digest_of_topics
@@ -39,6 +40,7 @@ def compare(
     right: str | Path,
     *,
     top: int = TOP,
+    order: WordOrder | str | None = None,
     layers: tuple[int, int] = (1, 1),
     threads: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
@@ -54,7 +56,10 @@ def compare(
     left, right : str or path
         Two runs; a folder of chains stands for its first. They may be training.
     top : int
-        Top words of a topic that are compared, at least 1.
+        First words of a topic that are compared, at least 1.
+    order : str, optional
+        The order of words: "distinctive", "probable", "frex" or "relevance:LAMBDA"; by default that of
+        each run.
     layers : (int, int)
         Layers of deep models, counted from 1.
     threads : int, optional
@@ -83,6 +88,10 @@ def compare(
     runs = open_run(left, number), open_run(right, number)
     if resolve_path(runs[0].path) == resolve_path(runs[1].path):
         raise UsageError(f"{runs[0].path}: is compared with itself; name two runs")
+    if order is not None:
+        chosen = parse_order(order) if isinstance(order, str) else order
+        for run in runs:
+            run.order_words(chosen)
     at = [run.at(layer) for run, layer in zip(runs, layers, strict=True)]
     shared = sorted(set(runs[0].vocabulary) & set(runs[1].vocabulary))
     if not shared:

@@ -99,7 +99,8 @@ class ExportFormat(NamedTuple):
     sometimes: tuple[str, ...] = ()
 
 
-_MATRIX, _TABLES, _SPARSE = ("mean", "last", "all"), ("mean", "last"), frozenset({"--sparse"})
+_MATRIX, _TABLES = ("mean", "last", "all"), ("mean", "last")
+_SPARSE = frozenset({"--sparse", "--words"})
 
 FORMATS: dict[str, ExportFormat] = {
     "npy": ExportFormat(
@@ -129,7 +130,7 @@ FORMATS: dict[str, ExportFormat] = {
         "arviz",
         ("all",),
         0,
-        frozenset({"--align"}),
+        frozenset({"--align", "--words"}),
     ),
     "pyldavis": ExportFormat("pages of LDAvis and pyLDAvis", "pyldavis", ("mean", "last"), 30),
     "mallet": ExportFormat(
