@@ -56,22 +56,22 @@ class PooledResults(Results):
         """The first chain as its model reads it."""
         return self.chains[0].fitted
 
-    def matched(self, at: int = 0) -> Matched:
+    def matched(self, layer_index: int = 0) -> Matched:
         """Return the topics of all chains, matched with the topics of the first."""
-        if at not in self._matched:
-            likeness, k = self.fitted.likeness, self.fitted.layers[at]
+        if layer_index not in self._matched:
+            likeness, k = self.fitted.likeness, self.fitted.layers[layer_index]
             assert likeness is not None
-            rows = [np.ascontiguousarray(chain.phi(at)[:, :k].T) for chain in self.chains]
-            self._matched[at] = match(rows, likeness)
-        return self._matched[at]
+            rows = [np.ascontiguousarray(chain.phi(layer_index)[:, :k].T) for chain in self.chains]
+            self._matched[layer_index] = match(rows, likeness)
+        return self._matched[layer_index]
 
-    def found_by(self, at: int = 0) -> Int64s:
+    def found_by(self, layer_index: int = 0) -> Int64s:
         """Return the number of chains that have each topic, (K,)."""
-        return self.matched(at).found
+        return self.matched(layer_index).found
 
-    def sources(self, at: int = 0) -> list[ChainOfTopics]:
+    def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
         """Return the chains, each with the topics that it has."""
-        matched = self.matched(at)
+        matched = self.matched(layer_index)
         own_rows = np.where(matched.has, matched.rows, -1)
         return [
             ChainOfTopics(chain, rows) for chain, rows in zip(self.chains, own_rows, strict=True)
@@ -83,38 +83,41 @@ class PooledResults(Results):
 
     # ---- topics
 
-    def phi(self, at: int = 0, draw: Draw | None = None) -> Floats:
+    def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
         """Return the topics over the words: of each the mean over the chains that have it."""
         if draw is not None:
-            return super().phi(at, draw)
-        matched, phi = self.matched(at), self.chains[0].phi(at).copy()
+            return super().phi(layer_index, draw)
+        matched, phi = self.matched(layer_index), self.chains[0].phi(layer_index).copy()
         total = phi[:, : matched.rows.shape[1]].astype(np.float64)
         for chain, rows, has in zip(
             self.chains[1:], matched.rows[1:], matched.has[1:], strict=True
         ):
-            total[:, has] += chain.phi(at)[:, rows[has]]
+            total[:, has] += chain.phi(layer_index)[:, rows[has]]
         phi[:, : total.shape[1]] = total / matched.found
         return phi
 
-    def weights(self, at: int = 0) -> Doubles | None:
+    def weights(self, layer_index: int = 0) -> Doubles | None:
         """Return the share of the corpus that each topic makes up: mean of the chains that have it."""
-        weights_of_chains = [chain.weights(at) for chain in self.chains]
+        weights_of_chains = [chain.weights(layer_index) for chain in self.chains]
         known_weights = [weights for weights in weights_of_chains if weights is not None]
         if len(known_weights) < len(weights_of_chains):
             return None
-        total: Doubles = self._total(at, known_weights)
+        total: Doubles = self._total(layer_index, known_weights)
         total /= total.sum()
         return total
 
-    def word_intervals(self, words: Int64s, at: int = 0) -> Interval | None:
+    def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
         """Return the intervals of some words of each topic, from draws of the chains that have it."""
-        matched = self.matched(at)
+        matched = self.matched(layer_index)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
             chain_words = np.empty_like(words)
             chain_words[rows] = words
             drawn.append(
-                [(v[rows], missing[rows]) for v, missing in chain.top_word_draws(chain_words, at)]
+                [
+                    (v[rows], missing[rows])
+                    for v, missing in chain.top_word_draws(chain_words, layer_index)
+                ]
             )
         return interval(drawn, matched.has, exact=self._exact)
 
@@ -131,14 +134,14 @@ class PooledResults(Results):
             sizes[k] = effective_sizes([trace[:, None] for trace in topic_traces], exact=True)[0]
         return sizes
 
-    def topic_draws(self, steps: Sequence[int], at: int = 0) -> Iterator[Floats]:
+    def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
         """Yield draws of the topics; the chains that have a topic draw it in turn."""
-        steps_of_chains, matched = self._own_steps(len(steps)), self.matched(at)
+        steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
             for c in np.unique(turn):
                 topics = turn == c
-                phi[topics] = self.chains[c].rows_of(steps_of_chains[c][s], at)[
+                phi[topics] = self.chains[c].rows_of(steps_of_chains[c][s], layer_index)[
                     matched.rows[c, topics]
                 ]
             yield phi
@@ -146,12 +149,14 @@ class PooledResults(Results):
     # ---- documents
 
     def proportions(
-        self, documents: Documents, ids: Int64s, at: int = 0, draw: Draw | None = None
+        self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None
     ) -> Doubles:
         """Infer proportions of documents: means over the chains that have a topic, made to sum to 1."""
         if draw is not None:
-            return super().proportions(documents, ids, at, draw)
-        theta = self._total(at, [chain.proportions(documents, ids, at) for chain in self.chains])
+            return super().proportions(documents, ids, layer_index, draw)
+        theta = self._total(
+            layer_index, [chain.proportions(documents, ids, layer_index) for chain in self.chains]
+        )
         theta /= theta.sum(axis=1, keepdims=True)
         return theta
 
@@ -164,7 +169,7 @@ class PooledResults(Results):
         documents: Documents,
         ids: Int64s,
         steps: Sequence[int],
-        at: int = 0,
+        layer_index: int = 0,
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
@@ -172,14 +177,14 @@ class PooledResults(Results):
 
         Each draw is scaled to sum to 1 again. Parameters as in `Results.each_document_draw`.
         """
-        steps_of_chains, matched = self._own_steps(len(steps)), self.matched(at)
+        steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         turns = _turns(matched.has, len(steps))
         drawn = [
             chain.each_document_draw(
                 documents,
                 ids,
                 [mine[s] for s in np.flatnonzero((turns == c).any(axis=1))],
-                at,
+                layer_index,
                 new=new,
             )
             for c, (chain, mine) in enumerate(zip(self.chains, steps_of_chains, strict=True))
@@ -216,9 +221,9 @@ class PooledResults(Results):
     def _exact(self) -> bool:
         return all(chain.fitted.exact is not None for chain in self.chains)
 
-    def _total(self, at: int, values: Sequence[Doubles]) -> Doubles:
+    def _total(self, layer_index: int, values: Sequence[Doubles]) -> Doubles:
         """Return the mean of values, (..., K), over the chains that have each topic."""
-        matched = self.matched(at)
+        matched = self.matched(layer_index)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
             total[..., has] += value[..., rows[has]]

@@ -50,13 +50,13 @@ COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
 class ChainOfTopics(NamedTuple):
-    """A chain whose draws say how sure topics are.
+    """A chain with draws that show the uncertainty of topics.
 
     Attributes
     ----------
     results : Results
     rows : (K,) int64
-        The chain's topic for each topic that is shown; -1 where it has none of that kind.
+        The chain's topic for each topic that is shown; -1 if it has no such topic.
     """
 
     results: Results
@@ -66,28 +66,29 @@ class ChainOfTopics(NamedTuple):
 class Results:
     """A run that is open for reading: its topics, its kept samples, and its documents.
 
-    It never takes the run's lock, and works while the run is being trained. Layers of a deep model are
-    counted from 0 (``at``); other models have layer 0 alone.
+    It never takes the run's lock, and works while the run is being trained. Layers of a deep model
+    are counted from 0 (``layer_index``); other models have layer 0 alone.
 
     Parameters
     ----------
     path : Path
-        Of a run, as `pysgrld.reading.find_runs.find_folder` returns it.
+        Folder of a run, as `pysgrld.reading.find_runs.find_folder` returns it.
     threads : int
-        Threads that documents are read and sampled with, at least 1.
+        Threads that read and sample documents, at least 1.
     reading : mapping, optional
-        Options by name that say how other documents are read, where not as in training.
+        Options by name for reading other documents, if they differ from the options of training.
     these : bool
-        Whether intervals are for these documents alone. By default they are for other texts like these,
+        True for intervals for these documents alone. By default they are for other texts like
+        these,
         if the run has replicates on resampled documents.
 
     Attributes
     ----------
     path : Path
     place : Path
-        The folder that a person named: of the run, or of the chains of which it is the first.
+        The folder that the user named: of the run, or of the chains if it is the first of several.
     chains : list of Results
-        The chains that were opened together: where there is one alone, itself.
+        The chains that were opened together; the run itself if it is alone.
     run : RunDirectory
     model : Model
     options : Resolved
@@ -99,7 +100,7 @@ class Results:
     MissingInputError
         If it cannot be read.
     CheckpointError
-        If its ``config.json`` is not what was written.
+        If its ``config.json`` was changed after it was written.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class Results:
         Raises
         ------
         CheckpointError
-            If there is none.
+            If the run has none.
         """
         if not list_checkpoints(self.path):
             status = self.run.status
@@ -146,11 +147,11 @@ class Results:
                     f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
                 )
             raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
-        found = self.run.load_checkpoint(
+        checkpoint = self.run.load_checkpoint(
             required=True, invariants=self.model.fitted.state_invariants
         )
-        assert found is not None
-        return found
+        assert checkpoint is not None
+        return checkpoint
 
     @cached_property
     def fitted(self) -> Fitted:
@@ -169,12 +170,12 @@ class Results:
     # ---- topics: their mean, their top words, their weights, their names
 
     def at(self, layer: int | None) -> int:
-        """Return the index, from 0, of a layer that a person counts from 1; 0, the lowest, for None.
+        """Return the index, from 0, of a layer that the user counts from 1; 0, the lowest, for None.
 
         Raises
         ------
         UsageError
-            If there is no such layer.
+            If the layer does not exist.
         """
         depth = self.fitted.depth
         if layer is not None and not 1 <= layer <= depth:
@@ -185,32 +186,32 @@ class Results:
 
     @property
     def mean(self) -> Draw:
-        """The mean of all posterior samples; the current topics where there is none."""
+        """The mean of all posterior samples; the current topics if the run has no samples."""
         return self.fitted.mean or self.fitted.current
 
     @property
     def no_samples(self) -> str:
-        """The reason why there is no posterior sample: deleted, not yet, or never."""
+        """The reason why posterior samples are missing: deleted, not yet, or never."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
         return f"no posterior sample {'is there any more' if self.fitted.samples else 'yet'}"
 
     @property
     def no_mean(self) -> str:
-        """The reason why there is no mean of the topics, where there is none."""
+        """The reason why the run has no mean of the topics, if it has none."""
         return self.fitted.no_mean or self.no_samples
 
-    def phi(self, at: int = 0, draw: Draw | None = None) -> Floats:
+    def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
         """Return the topics of a layer over the words, (V, K or more): further columns are 0.
 
         Parameters
         ----------
-        at : int
+        layer_index : int
             The layer, counted from 0.
         draw : Draw, optional
-            Whose topics; of the `mean` where None.
+            The draw of the topics; by default the `mean`.
         """
-        return self.fitted.over_words(self.mean if draw is None else draw, at)
+        return self.fitted.over_words(self.mean if draw is None else draw, layer_index)
 
     @property
     def word_order(self) -> WordOrder:
@@ -234,45 +235,51 @@ class Results:
             results._word_order = order
 
     def top(
-        self, n: int, at: int = 0, draw: Draw | None = None, order: WordOrder | None = None
+        self, n: int, layer_index: int = 0, draw: Draw | None = None, order: WordOrder | None = None
     ) -> Int64s:
         """Return the ids of the first n words of each topic, (K, n).
 
         Parameters
         ----------
         n : int
-        at : int
+        layer_index : int
             The layer, counted from 0.
         draw : Draw, optional
-            Whose topics; of the `mean` where None.
+            The draw of the topics; by default the `mean`.
         order : WordOrder, optional
             By default `word_order`.
         """
-        return self.order_topics(self.phi(at, draw), n, at, order)
+        return self.order_topics(self.phi(layer_index, draw), n, layer_index, order)
 
-    def order_topics(self, phi: Floats, n: int, at: int, order: WordOrder | None = None) -> Int64s:
+    def order_topics(
+        self, phi: Floats, n: int, layer_index: int, order: WordOrder | None = None
+    ) -> Int64s:
         """Return the ids of the first n words of topics (V, K or more) of a layer, (K, n), as `top`."""
-        return self.word_scorer(phi, at, order).first_words(n)
+        return self.word_scorer(phi, layer_index, order).first_words(n)
 
-    def word_scorer(self, phi: Floats, at: int, order: WordOrder | None = None) -> WordScorer:
+    def word_scorer(
+        self, phi: Floats, layer_index: int, order: WordOrder | None = None
+    ) -> WordScorer:
         """Return the scorer of words in topics (V, K or more) of a layer, by default in `word_order`."""
         order, shares = self.word_order if order is None else order, None
         if order.name == "relevance":
             with contextlib.suppress(MissingInputError):
                 if (counts := self.word_counts()) is not None:
                     shares = counts / max(1, counts.sum())
-        return self.fitted.word_scorer(phi, at, order, shares)
+        return self.fitted.word_scorer(phi, layer_index, order, shares)
 
-    def coherence(self, words: int, at: int = 0, draw: Draw | None = None) -> Coherence | None:
+    def coherence(
+        self, words: int, layer_index: int = 0, draw: Draw | None = None
+    ) -> Coherence | None:
         """Measure coherence of the first words of topics over training; None if that corpus is gone.
 
-        Pairs of ideographs that overlap in the text are no evidence of a topic, and are left out.
+        Pairs of ideographs that overlap in the text say nothing about a topic, and are left out.
         """
         corpus = self.training_corpus()
         if corpus is None or len(self.vocabulary) < 2:
             return None
         ids = evenly_spaced(self.training_documents(corpus), COHERENCE_DOCUMENTS)
-        top = self.top(min(words, len(self.vocabulary)), at, draw)
+        top = self.top(min(words, len(self.vocabulary)), layer_index, draw)
         apart = None
         reading = self.run.config["corpus"].get("reading") or {}
         if is_built_pattern(reading.get("token-pattern")) and not reading.get("segment"):
@@ -280,11 +287,11 @@ class Results:
             apart = np.array([[[overlap(a, b) for a in row] for b in row] for row in shown])
         return coherence(top, corpus, ids, apart)
 
-    def weights(self, at: int = 0) -> Doubles | None:
-        """Return the share of the corpus that each topic makes up, (K,); None where it is not known.
+    def weights(self, layer_index: int = 0) -> Doubles | None:
+        """Return the share of each topic in the corpus, (K,), or None if it is unknown.
 
-        Topics that have no weight of their own are weighed by up to 2,000 training documents, evenly
-        spaced, or by the held-out documents where the corpus is gone.
+        Topics without a weight of their own are weighed by up to 2,000 training documents, evenly
+        spaced, or by the held-out documents if the corpus is gone.
         """
 
         def some_documents() -> tuple[Documents, Int64s] | None:
@@ -297,11 +304,11 @@ class Results:
             documents = self.held_out().observed
             return documents, np.arange(len(documents))
 
-        return self.fitted.weights(some_documents, at)
+        return self.fitted.weights(some_documents, layer_index)
 
     @cached_property
     def former(self) -> FormerTopics | None:
-        """Its topics compared with those that it began with; None if it began with none."""
+        """Its topics compared with its first topics of another run, or None without such a run."""
         return read_former_topics(self.path, self.run.config, self.phi, self.fitted.layers[0])
 
     @cached_property
@@ -316,20 +323,20 @@ class Results:
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
-        """Return the topics that took the place of a former one; a warning tells of lost names."""
+        """Return the topics that took the place of a former one; log a warning about lost names."""
         self.named  # noqa: B018
         return [] if self.former is None else self.former.replaced
 
-    def seed_names(self, at: int = 0) -> dict[int, str]:
+    def seed_names(self, layer_index: int = 0) -> dict[int, str]:
         """Return the names of the topics of a layer that were trained with seed words, by number."""
-        return seed_names(self.options) if at == 0 else {}
+        return seed_names(self.options) if layer_index == 0 else {}
 
-    def given_names(self, at: int = 0) -> dict[int, str]:
+    def given_names(self, layer_index: int = 0) -> dict[int, str]:
         """Return the names that people gave to topics of a layer, with seed words or later, by number."""
-        return self.seed_names(at) | (self.labels if at == 0 else {})
+        return self.seed_names(layer_index) | (self.labels if layer_index == 0 else {})
 
     def spread(self) -> Spread:
-        """Return how the draws vary that intervals are read from: as the posterior, or more."""
+        """Return the spread of the draws behind the intervals, compared with the posterior."""
         noise = self.fitted.noise(self.fitted.record.step)
         return Spread(
             self.options.algo,
@@ -342,17 +349,17 @@ class Results:
         )
 
     def share_sizes(self) -> Doubles | None:
-        """Return the effective sizes of draws of the topics' shares, (K,); None where not known."""
+        """Return the effective sample sizes of the topics' shares, (K,), or None if unknown."""
         shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
         return None if shares is None else effective_sizes([shares], exact=True)
 
-    def sources(self, at: int = 0) -> list[ChainOfTopics]:
-        """Return the chains whose draws tell of the topics of a layer; the first has them all."""
-        return [ChainOfTopics(self, np.arange(self.fitted.layers[at]))]
+    def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
+        """Return the chains with draws of the topics of a layer; the first has all topics."""
+        return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
-    def found_by(self, at: int = 0) -> Int64s | None:
-        """Return the number of chains that have each topic, (K,); None where there is one chain alone."""
-        del at
+    def found_by(self, layer_index: int = 0) -> Int64s | None:
+        """Return the number of chains that have each topic, (K,), or None for a single chain."""
+        del layer_index
         return None
 
     # ---- kept samples: full ones, and top-word samples, which have the most probable words alone
@@ -362,18 +369,20 @@ class Results:
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the averaged score after each posterior sample, by iteration; empty where unknown."""
+        """Return the averaged score after each posterior sample, by iteration; empty if unknown."""
         every, first = self.options.sample_every, self.options.burn_in
         arrays, exact = self.checkpoint.arrays, self.fitted.exact
         scores = averages_in(arrays).history.tolist()
-        found = {first + n * every: score for n, score in enumerate(scores, 1)}
+        scores_by_iteration = {first + n * every: score for n, score in enumerate(scores, 1)}
         if exact:
             first, scores = (
                 exact.begun + exact.burn_in,
                 averages_in(averaged(arrays)).history.tolist(),
             )
-            found |= {first + n * exact.every: score for n, score in enumerate(scores, 1)}
-        return found
+            scores_by_iteration |= {
+                first + n * exact.every: score for n, score in enumerate(scores, 1)
+            }
+        return scores_by_iteration
 
     def read_sample(self, step: int) -> dict[str, Array]:
         """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).
@@ -381,9 +390,9 @@ class Results:
         Raises
         ------
         MissingInputError
-            If there is none of that iteration.
+            If the iteration has no sample.
         CheckpointError
-            If it is damaged, was changed, or is no sample of this model.
+            If it is damaged, was changed, or belongs to another model.
         """
         sample = self.run.samples.read(step, self.model.fitted.sample_invariants)
         run_record.check_shapes(
@@ -408,21 +417,21 @@ class Results:
         sample = self.read_sample(step)
         return sample if self.population is None else self.fitted.like_these(step, sample)
 
-    def rows_of(self, step: int, at: int) -> Floats:
+    def rows_of(self, step: int, layer_index: int) -> Floats:
         """Return the topics of a layer over the words in a draw, (K, V)."""
-        return self.fitted.rows_of(self.topic_sample(step), at)
+        return self.fitted.rows_of(self.topic_sample(step), layer_index)
 
-    def topic_draws(self, steps: Sequence[int], at: int = 0) -> Iterator[Floats]:
+    def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
         """Yield the topics of a layer over the words, (K, V), in one kept sample after the other.
 
         Parameters
         ----------
         steps : sequence of int
             Iterations of kept samples (`draw_steps`).
-        at : int
+        layer_index : int
             The layer, counted from 0.
         """
-        return (self.rows_of(step, at) for step in steps)
+        return (self.rows_of(step, layer_index) for step in steps)
 
     def read_slim(self, step: int) -> dict[str, Array]:
         """Read a kept top-word sample: ids and probabilities of words, (K, 256), a row for each topic.
@@ -430,9 +439,9 @@ class Results:
         Raises
         ------
         MissingInputError
-            If there is none of that iteration.
+            If the iteration has no sample.
         CheckpointError
-            If it is damaged, was changed, or is no sample of this model.
+            If it is damaged, was changed, or belongs to another model.
         """
         sample = self.run.samples.read(step, TOP_WORDS, top_words=True)
         place, v = str(self.run.samples.path(step, top_words=True)), len(self.vocabulary)
@@ -451,24 +460,25 @@ class Results:
             "phi": np.take_along_axis(wide, order, axis=1),
         }
 
-    def word_steps(self, at: int = 0) -> tuple[list[int], bool]:
-        """Return the iterations of the samples that words are followed by, and True for top-word samples.
+    def word_steps(self, layer_index: int = 0) -> tuple[list[int], bool]:
+        """Return the iterations of the samples that follow words, and True for top-word samples.
 
-        These are taken where more of them are kept than full ones; they have the lowest layer alone.
+        Top-word samples are used if more of them than of full ones are kept; they have the lowest
+        layer alone.
         """
-        full, slim = self.kept(), self.kept(slim=True) if at == 0 else []
+        full, slim = self.kept(), self.kept(slim=True) if layer_index == 0 else []
         return (slim, True) if len(slim) > len(full) else (full, False)
 
-    def top_word_draws(self, words: Int64s, at: int = 0) -> Iterator[tuple[Floats, Array]]:
+    def top_word_draws(self, words: Int64s, layer_index: int = 0) -> Iterator[tuple[Floats, Array]]:
         """Yield the probabilities of some words of each topic in one kept sample after the other.
 
-        The samples are those of `word_steps`. One that is dropped meanwhile is left out.
+        The samples are the ones of `word_steps`. A sample that is dropped meanwhile is left out.
 
         Parameters
         ----------
         words : (K, n) int64
             Ids of words of each topic.
-        at : int
+        layer_index : int
             The layer, counted from 0.
 
         Yields
@@ -476,42 +486,44 @@ class Results:
         values : (K, n) float32
             Probabilities of the words in a sample.
         censored : (K, n) bool
-            Whether the sample is a top-word sample that lacks the word, which has at most that
-            probability.
+            True if the sample is a top-word sample without the word; the value is then an upper
+            bound.
         """
-        steps, slim = self.word_steps(at)
+        steps, slim = self.word_steps(layer_index)
         for step in steps:
             with contextlib.suppress(MissingInputError):
-                yield self.words_at(step, words, at, slim=slim)
+                yield self.words_at(step, words, layer_index, slim=slim)
 
-    def words_at(self, step: int, words: Int64s, at: int, *, slim: bool) -> tuple[Floats, Array]:
+    def words_at(
+        self, step: int, words: Int64s, layer_index: int, *, slim: bool
+    ) -> tuple[Floats, Array]:
         """Look words of each topic up in one sample, as `top_word_draws` does in all."""
         if slim:
             return looked_up(self.read_slim(step), words)
-        phi = self.fitted.rows_of(self.read_sample(step), at)
+        phi = self.fitted.rows_of(self.read_sample(step), layer_index)
 
-        def look_up(some: Int64s) -> tuple[Floats, Array]:
-            return phi[np.arange(len(some))[:, None], some], np.zeros(some.shape, bool)
+        def look_up(ids: Int64s) -> tuple[Floats, Array]:
+            return phi[np.arange(len(ids))[:, None], ids], np.zeros(ids.shape, bool)
 
-        if self.population is None or at:
+        if self.population is None or layer_index:
             return look_up(words)
         return self.population.at(step, words, look_up)
 
-    def word_intervals(self, words: Int64s, at: int = 0) -> Interval | None:
-        """Return the intervals of some words of each topic, (K, n); None where samples are too few."""
+    def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
+        """Return the intervals of some words of each topic, (K, n), or None if samples are too few."""
         exact = self.fitted.exact is not None
-        return interval([list(self.top_word_draws(words, at))], exact=exact)
+        return interval([list(self.top_word_draws(words, layer_index))], exact=exact)
 
-    # ---- documents: those of training, those held out, and others that are read like them
+    # ---- documents: of training, held out, and others that are read in the same way
 
     def training_corpus(self) -> Corpus | None:
-        """Open the stored corpus that the run was trained on; None if it is not where it was."""
+        """Open the stored corpus that the run was trained on, or None if it is no longer in its place."""
         corpus = run_record.training_corpus(self.run)
         return None if corpus is None else corpus.slice_by(self.options.slicing)
 
     @property
     def gone(self) -> str:
-        """The sentence which says that the training corpus is missing, and from where."""
+        """The sentence that the training corpus is missing, with its expected place."""
         return run_record.corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Others:
@@ -519,12 +531,12 @@ class Results:
         if self.options.holdout_corpus or self.options.observed_corpus:
             return Others(corpus.documents, np.zeros(0, np.int64))
         recorded = self.run.config["corpus"].get("held_out", self.options.holdout)
-        wanted = hold_out_size(recorded, corpus.documents)
-        held = choose_documents(corpus.documents, wanted, Key(self.seed, 0, 0))
+        size = hold_out_size(recorded, corpus.documents)
+        held = choose_documents(corpus.documents, size, Key(self.seed, 0, 0))
         return Others(corpus.documents, held)
 
     def word_counts(self) -> Int64s | None:
-        """Return the occurrences of each word in training, (V,); None where they were not recorded."""
+        """Return the occurrences of each word in training, (V,), or None if they were not recorded."""
         return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def held_out(self) -> HeldOut:
@@ -539,8 +551,8 @@ class Results:
         """
         folder = self.path / "holdout"
         if not is_folder(folder):
-            given = self.options.holdout_corpus or self.options.observed_corpus
-            if given or self.run.config["corpus"].get("held_out"):
+            other_corpus = self.options.holdout_corpus or self.options.observed_corpus
+            if other_corpus or self.run.config["corpus"].get("held_out"):
                 raise MissingInputError(
                     f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
                 )
@@ -553,8 +565,8 @@ class Results:
         ids = np.arange(len(parts[0]))
         if self.options.slicing is not None:
             parts = run_record.in_slices(self.run, parts, stored[0], self.options.copies)
-        found = whole(parts[0], ids) if self.fitted.score.whole else pair(*parts)
-        return found._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
+        held_out = whole(parts[0], ids) if self.fitted.score.whole else pair(*parts)
+        return held_out._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
@@ -573,7 +585,7 @@ class Results:
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None
     ) -> NamedDocuments:
-        """Read a corpus over the run's words as a stream, of which nothing is stored.
+        """Read a corpus over the run's words as a stream, without storing it.
 
         Parameters
         ----------
@@ -582,7 +594,8 @@ class Results:
         fields : sequence of str
             Metadata fields to read with the documents' ids.
         wanted : callable (first, end) -> bool, optional
-            Whether some of the documents [first, end) are wanted; others need not be counted.
+            Returns True if some of the documents [first, end) are needed; others need not be
+            counted.
         """
         return named_documents(
             [path],
@@ -597,18 +610,18 @@ class Results:
         )
 
     def reading_options(self) -> CorpusOptions:
-        """Return how other documents are read: as asked for, else as those of training were."""
+        """Return the options for reading other documents: as asked for, else as in training."""
         config = self.run.config
         recorded, usual = config["corpus"].get("reading") or {}, config.get("defaults") or ()
         trained = CorpusOptions.over(recorded, self.options.plain(), usual)
         return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return the iterations of at most so many kept samples, evenly spaced, the last among them."""
+        """Return the iterations of at most `most` kept samples, evenly spaced, the last among them."""
         return self.fitted.spread_over(self.kept(), most)
 
     def proportions(
-        self, documents: Documents, ids: Int64s, at: int = 0, draw: Draw | None = None
+        self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None
     ) -> Doubles:
         """Infer the proportions of documents, (n, K), under one draw of the topics; rows sum to 1.
 
@@ -618,15 +631,15 @@ class Results:
             Over the run's words.
         ids : (n,) int64
             Key each document's randomness.
-        at : int
-            The layer whose topics are meant, counted from 0.
+        layer_index : int
+            The layer of the topics, counted from 0.
         draw : Draw, optional
-            The `mean` where None.
+            By default the `mean`.
         """
-        return self.fitted.proportions(draw or self.mean, documents, ids, at)
+        return self.fitted.proportions(draw or self.mean, documents, ids, layer_index)
 
     def document_draws(
-        self, documents: Documents, ids: Int64s, steps: Sequence[int], at: int = 0
+        self, documents: Documents, ids: Int64s, steps: Sequence[int], layer_index: int = 0
     ) -> DocumentDraws:
         """Draw the topics of documents, one draw for each of some kept samples.
 
@@ -639,31 +652,31 @@ class Results:
         documents : Documents
             Over the run's words.
         ids : (n,) int64
-            Key each document's randomness: no two alike.
+            Keys of the documents' randomness, all different.
         steps : sequence of int
             Iterations of S kept samples, ascending (`draw_steps`).
-        at : int
-            The layer whose topics are meant, counted from 0.
+        layer_index : int
+            The layer of the topics, counted from 0.
 
         Raises
         ------
         UsageError
             If documents of this run are not sampled.
         MissingInputError
-            If one of the samples is not there any more.
+            If one of the samples no longer exists.
         """
-        shape = len(steps), len(ids), self.fitted.layers[at]
-        found = DocumentDraws(np.empty(shape, np.float32), np.empty(shape, np.float32))
-        for s, draw in enumerate(self.each_document_draw(documents, ids, steps, at)):
-            found.theta[s], found.tokens[s] = draw
-        return found
+        shape = len(steps), len(ids), self.fitted.layers[layer_index]
+        draws = DocumentDraws(np.empty(shape, np.float32), np.empty(shape, np.float32))
+        for s, draw in enumerate(self.each_document_draw(documents, ids, steps, layer_index)):
+            draws.theta[s], draws.tokens[s] = draw
+        return draws
 
     def each_document_draw(
         self,
         documents: Documents,
         ids: Int64s,
         steps: Sequence[int],
-        at: int = 0,
+        layer_index: int = 0,
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
@@ -677,4 +690,4 @@ class Results:
         samples: Samples = ((step, self.topic_sample(step)) for step in steps)
         if new:
             samples = self.fitted.samples_for_new(steps, self.topic_sample)
-        return self.fitted.document_draws(samples, documents, ids, at)
+        return self.fitted.document_draws(samples, documents, ids, layer_index)

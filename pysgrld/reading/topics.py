@@ -14,19 +14,19 @@ _ENOUGH = 100.0
 
 
 class Word(NamedTuple):
-    """A top word of a topic, with an interval of its draws where enough are kept.
+    """A top word of a topic, with an interval of its draws if enough are kept.
 
     Attributes
     ----------
     word : str
     probability : float
-        In the mean topic; of a topic that is a direction, the word's entry.
+        In the mean topic; for a topic that is a direction, the word's entry.
     low, high : float or None
-        Bounds between which 90 % of its draws lie; None where they are not known.
+        Bounds between which 90 % of its draws lie, or None if unknown.
     low_open, high_open : bool
-        Whether the bound lies below the value given, as top-word samples lack the word.
+        True if the bound lies below the value given, as top-word samples lack the word.
     worth : float or None
-        Independent draws that its draws are worth, as far as that is known.
+        Effective sample size of its draws, if known.
     """
 
     word: str
@@ -39,12 +39,12 @@ class Word(NamedTuple):
 
     @property
     def rough(self) -> bool:
-        """Whether its draws are worth fewer independent ones than they should be."""
+        """True if the effective sample size of its draws is too small."""
         return self.worth is not None and self.worth < _ENOUGH
 
 
 class Topic(NamedTuple):
-    """A topic as it is shown.
+    """A topic in the form that is shown.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Topic(NamedTuple):
     words : tuple of Word
         The first words in the order of `Results.word_order`.
     documents : int or None
-        Training documents that have this component; None where documents have several topics.
+        Training documents of this component, or None if documents have several topics.
     against : tuple of Word
         Words that a direction points away from at least as far as to the last of its top words, the
         farthest first.
