@@ -26,8 +26,7 @@ void check_scored(Array<std::int64_t> const& indptr, Array<std::int32_t> const& 
 
 constexpr char const* kPlaces = "token_ptr: must give every document its tokens inside z";
 
-/// Where the tokens of each document begin and end, in an array of n: no difference of them
-/// overflows.
+/// Begin and end of each document's tokens, in an array of n: no difference of them overflows.
 void check_places(Array<std::int64_t> const& token_ptr, std::int64_t n) {
   check_shape(token_ptr, "token_ptr", {-1});
   std::int64_t const* const at = token_ptr.data();

@@ -28,7 +28,7 @@ void check_lengths(Array<double> const& lengths, std::int64_t n) {
     if (!(lengths.data()[i] >= 0.0)) throw py::value_error("lengths: must be >= 0");
 }
 
-/// Steps of CIR rows that float32 can follow; 0 where a listed row stays.
+/// Steps of CIR rows that float32 can follow; 0 if a listed row stays.
 void check_step(RowKernel kernel, double h) {
   if (kernel != RowKernel::scir && kernel != RowKernel::scir_natural) return;
   if (h != 0.0 && h < kLeastStep) {
@@ -38,7 +38,7 @@ void check_step(RowKernel kernel, double h) {
   }
 }
 
-/// What every step of a row kernel says; `rows` are those with counts.
+/// Arguments of every step of a row kernel; `rows` are the rows with counts.
 RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
                    Array<std::int32_t> const& rows, Array<std::int64_t> const* counts,
                    double factor, Purpose purpose, Address const& address) {
@@ -59,8 +59,8 @@ RowsTask step_task(Array<float> const& g, std::int32_t topics, float eta,
   return task;
 }
 
-/// The rows that a process steps, where several have dealt them out: what they add to the topic
-/// sums is then left in `added`.
+/// The rows that this process steps, if several have divided them: their contribution to the topic
+/// sums is left in `added`.
 std::optional<UnitShare> share_of(std::optional<Array<double>>& added, std::int64_t rank,
                                   std::int64_t size, std::int64_t v, std::int64_t stride) {
   if (!added) return std::nullopt;
@@ -108,8 +108,9 @@ void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpos
 }
 
 /// One step of the listed rows, each by its own length (0: it stays), with counts or without, in
-/// place on g; sums are corrected by what it changed beyond expectation. `packed`: g is those rows.
-/// With `added` the list has rows of one process (share_of); of a `packed` one nobody else has any.
+/// place on g; sums are corrected by the change beyond expectation. `packed`: g holds only the
+/// listed rows. With `added` the list has rows of one process (share_of); the rows of a `packed`
+/// list belong to this process.
 void def_step_of_rows(py::module_& m, char const* name, RowKernel kernel) {
   m.def(
       name,
@@ -184,8 +185,8 @@ void def_start(py::module_& m, char const* name, decltype(&SimplexKernels::start
       py::arg("size") = 1);
 }
 
-/// What documents read of some rows, of all where None; in `out`, or in memory of the workspace,
-/// where there is one.
+/// The rows that documents read, all rows if None; in `out`, or in memory of the workspace if one
+/// is given.
 void def_read(py::module_& m, char const* name, decltype(&run_phi) run) {
   m.def(
       name,

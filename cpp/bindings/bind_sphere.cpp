@@ -5,7 +5,7 @@
 namespace sgmc::bindings {
 namespace {
 
-/// A finite number, at least 0, or above 0 where `positive`.
+/// A finite number, at least 0, or above 0 if `positive`.
 double finite(char const* name, double x, bool positive = false) {
   if (!(x >= 0.0) || !std::isfinite(x) || (positive && x == 0.0))
     throw py::value_error(std::string(name) + ": must be finite and " +
@@ -19,7 +19,7 @@ double dimension(double d) {
   return d;
 }
 
-/// A concentration, as far as Bessel functions are known in a bounded time.
+/// A concentration, in the range in which Bessel functions take a bounded time.
 double concentration(double x) {
   constexpr double most = 1e13;
   if (finite("kappa", x) > most) throw py::value_error("kappa: must be at most 1e13");

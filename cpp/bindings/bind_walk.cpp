@@ -20,7 +20,7 @@ WalkTask walk_of(Array<float> const& b, Array<double> const& log_sums, std::int3
   return task;
 }
 
-/// What documents have said of such a walk.
+/// Sufficient statistics of such a walk.
 void add_counts(WalkTask& task, Array<std::int32_t> const& rows, Array<std::int64_t> const& counts,
                 double factor) {
   check_shape(rows, "rows", {-1});

@@ -1,4 +1,5 @@
-// Conversion and checks only: every function here says which argument is wrong and what is wanted.
+// Conversion and checks only: every function here names a wrong argument and the values that it
+// accepts.
 #pragma once
 
 #include <cxxabi.h>
@@ -24,8 +25,8 @@ namespace sgmc::bindings {
 
 namespace py = pybind11;
 
-/// A C-contiguous array of T whose values are aligned. An argument that is none is copied to one,
-/// unless the kernel writes to it (`noconvert`): then it is refused.
+/// A C-contiguous array of T with aligned values. Other arguments are copied to one, unless the
+/// kernel writes to the argument (`noconvert`): then it is refused.
 template <class T>
 class Array
     : public py::array_t<T, +py::array::c_style | +py::detail::npy_api::NPY_ARRAY_ALIGNED_> {
@@ -91,7 +92,7 @@ auto without_lock(Kernel&& kernel) {
   return kernel();
 }
 
-/// Values of an array of this shape; throws where they are none or take more bytes than there are.
+/// Values of an array of this shape; throws if the shape has none or takes more bytes than exist.
 inline std::size_t values_of(std::initializer_list<std::int64_t> shape, std::size_t bytes) {
   std::size_t n = 1;
   for (std::int64_t const size : shape) {
@@ -158,7 +159,7 @@ struct Alphas {
 Csr csr_of(Array<std::int64_t> const& indptr, Array<std::int32_t> const& indices,
            Array<std::int32_t> const& counts, std::int64_t rows);
 
-/// A task over these documents, of which nothing else is said yet.
+/// A task over these documents with all other fields at their defaults.
 template <class Task>
 Task task_over(Csr const& documents) {
   Task task{};
@@ -169,12 +170,13 @@ Task task_over(Csr const& documents) {
 /// Entities of `n` documents: by whom their randomness is keyed (bind_documents.cpp).
 std::uint64_t const* entities_of(Array<std::int64_t> const& doc_ids, std::int64_t n);
 
-/// Topics of tokens, -1 or in [0, K), and where each document's begin (bind_documents.cpp).
+/// Topics of tokens, -1 or in [0, K), and the position of each document's first token
+/// (bind_documents.cpp).
 void check_tokens(Array<std::int32_t> const& z, Array<std::int64_t> const& token_ptr,
                   Csr const& documents, std::int32_t topics);
 
-/// A matrix, not initialised, in memory of the workspace that goes back to it when Python lets go
-/// of the array. Its rows start on cache lines where the stride is one of `padded`.
+/// A matrix, not initialised, in memory of the workspace that returns to it when Python releases
+/// the array. Its rows start on cache lines if the stride is one of `padded`.
 template <class T>
 Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
   values_of({rows, stride}, sizeof(T));
@@ -184,13 +186,13 @@ Array<T> lent(Workspace& work, std::int64_t rows, std::int64_t stride) {
   return Array<T>({rows, stride}, data, owner);
 }
 
-/// A new C-contiguous array whose rows start on cache lines.
+/// A new C-contiguous array with rows that start on cache lines.
 template <class T>
 Array<T> aligned(std::initializer_list<std::int64_t> shape, bool zero) {
   std::size_t const bytes = values_of(shape, sizeof(T)) * sizeof(T);
   std::vector<py::ssize_t> const dims(shape.begin(), shape.end());
   constexpr std::align_val_t line{64};
-  // nothrow: with the sanitizers the other one ends the process where there is no memory
+  // nothrow: with the sanitizers the other form ends the process if memory runs out
   void* const data = ::operator new(bytes + 64, line, std::nothrow);
   if (!data) throw std::bad_alloc();
   if (zero) std::memset(data, 0, bytes);
@@ -205,7 +207,7 @@ inline Address address(std::uint64_t seed, std::uint32_t chain, std::uint64_t st
 
 }  // namespace sgmc::bindings
 
-/// As of `array_t`, whose own does not look at alignment.
+/// As in `array_t`, whose own check does not look at alignment.
 template <class T>
 struct pybind11::detail::pyobject_caster<sgmc::bindings::Array<T>> {
   using type = sgmc::bindings::Array<T>;

@@ -2,7 +2,8 @@
 
 namespace {
 
-/// What is no number has an exit code of its own, and therefore an exception of the package's.
+/// A value that is not finite has an exit code of its own, and therefore an exception of the
+/// package's.
 void translate(std::exception_ptr error) {
   try {
     if (error) std::rethrow_exception(error);

@@ -7,8 +7,8 @@
 namespace sgmc {
 namespace {
 
-/// ln I_nu(x) less nu ln(x / nu), nu >= 16, by the uniform expansion (Olver; DLMF 10.41.3): nothing
-/// of the size of nu is subtracted from what is.
+/// ln I_nu(x) less nu ln(x / nu), nu >= 16, by the uniform expansion (Olver; DLMF 10.41.3): no
+/// terms of the size of nu cancel.
 double log_bessel_rest(double nu, double x) {
   double const z = x / nu, s = std::sqrt(1.0 + z * z), p = 1.0 / s, q = p * p;
   double const u1 = p * (3.0 - 5.0 * q) / 24.0;
@@ -47,7 +47,7 @@ double log_normaliser(double d, double kappa) {
   double const nu = 0.5 * d - 1.0;
   if (kappa > 1e4 && kappa > 40.0 * nu * nu) {
     // ln I_nu = kappa - ln(2 pi kappa)/2 + ln(1 - (m-1)/(8k) (1 - (m-9)/(16k) (1 - (m-25)/(24k)
-    // ...))), m = 4 nu^2 (DLMF 10.40.1): ten terms, of which the last is below 1e-17
+    // ...))), m = 4 nu^2 (DLMF 10.40.1): ten terms; the last is below 1e-17
     double const m = 4.0 * nu * nu;
     double term = 1.0, sum = 0.0;
     for (int j = 1; j <= 10; ++j) {

@@ -15,7 +15,7 @@ namespace {
 /// value.
 std::size_t padded(std::int64_t n) { return static_cast<std::size_t>((n + 31) / 16 * 16); }
 
-/// Counts that one thread lets wait, 8 MB; more where a single document may need more.
+/// Counts that one thread defers, 8 MB; more if a single document may need more.
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
 
 /// Makes room for counts that wait, `room` of them, of any documents of the task.
@@ -38,9 +38,9 @@ WaitingCounts waiting_counts(DocumentsTask const& task, std::size_t room, Scratc
   return w;
 }
 
-/// Whether one sweep over a document is made sooner over the topics that it uses than over all:
-/// their columns are copied for that sweep alone. By what was measured, in tenths of a nanosecond:
-/// a cell of a column, a token that has columns, and a block of topics of a token.
+/// Whether one sweep over a document is faster over the topics that it uses than over all: their
+/// columns are copied for that sweep alone. The costs were measured, in tenths of a nanosecond: a
+/// cell of a column, a token that has columns, and a block of topics of a token.
 bool is_sparse(std::int64_t tokens, std::int64_t entries, std::int64_t used, std::int32_t topics) {
   std::int64_t const few = 60 * used * entries + tokens * (600 + 30 * (used / kPad + 1));
   return few < tokens * 35 * (topics / kPad);

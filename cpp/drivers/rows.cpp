@@ -10,7 +10,7 @@ namespace sgmc {
 
 namespace {
 
-/// Adds n values to those of `to`.
+/// Adds n values to the values of `to`.
 void add(double const* values, std::int64_t n, double* to) {
   for (std::int64_t i = 0; i < n; ++i) to[i] += values[i];
 }
@@ -21,8 +21,8 @@ struct RowBlock {
   std::int64_t begin, end, unit;
 };
 
-/// The blocks of `n` rows of a task, in order; with a `share` those of its units alone, where all
-/// rows are meant.
+/// The blocks of `n` rows of a task, in order; with a `share`, which requires all rows, the blocks
+/// of its units alone.
 std::vector<RowBlock> blocks_of(std::int64_t n, RowsTask const& task, UnitShare const* share) {
   std::vector<RowBlock> blocks;
   blocks.reserve(static_cast<std::size_t>(n / kRowBlock + 1));
@@ -57,9 +57,9 @@ RowsTask part_of(RowsTask const& task, RowBlock const& block, double* partial) {
   return mine;
 }
 
-/// Calls fn(task of a block, thread) for all blocks of `n` rows. `sums` (stride) become theirs,
-/// added by units, in their order; those of a list are added to what is there. With a `share` what
-/// its units add is left there, and the sums stay.
+/// Calls fn(task of a block, thread) for all blocks of `n` rows. `sums` (stride) become the sums of
+/// the rows, added by units, in their order; for a list, the change is added to `sums`. With a
+/// `share` the contribution of its units is left there, and `sums` stay.
 void over_blocks(std::int64_t n, RowsTask const& task, double* sums, Scratch& memory, int threads,
                  auto&& fn, UnitShare const* share = nullptr) {
   std::int64_t const stride = task.stride;
@@ -193,7 +193,7 @@ struct Dual {
   std::vector<float> shift, scale;
   Dual(double const* log_sums, std::int64_t stride, std::int32_t topics, bool approximate) {
     shift = floats(stride, topics, [&](std::int64_t c) { return approximate ? 0.0 : log_sums[c]; });
-    // the shift is a float: what it was rounded by goes to the scale
+    // the shift is a float: its rounding error goes to the scale
     scale = floats(stride, topics, [&](std::int64_t c) {
       return std::exp(static_cast<double>(shift[static_cast<std::size_t>(c)]) - log_sums[c]);
     });

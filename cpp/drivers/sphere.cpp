@@ -178,8 +178,7 @@ void run_sphere_proportions(KernelTable const& k, ProportionsTask task, Workspac
 void run_sphere_evidence(KernelTable const& k, EvidenceTask const& task, std::int64_t documents,
                          double* outer, Workspace& work, int threads) {
   Scratch memory(work);
-  // parts of the documents, as many as are worth a matrix each: their number is part of every
-  // result
+  // parts of the documents, as many as justify a matrix each: their number is part of every result
   std::int64_t const cells = task.stride * task.stride;
   std::int64_t const size = std::max<std::int64_t>(kTogether, (documents + 255) / 256);
   std::int64_t const parts = (documents + size - 1) / size;

@@ -59,7 +59,8 @@ int start_and_join(int wanted) {
   return static_cast<int>(started.size()) + 1;
 }
 
-/// Whether what was granted before may be refused now: what else the process maps counts as well.
+/// Whether memory that was granted before may be refused now: other memory of the process counts as
+/// well.
 bool address_space_is_limited() {
   rlimit limit{};
   return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;

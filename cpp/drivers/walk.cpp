@@ -8,7 +8,8 @@
 namespace sgmc {
 namespace {
 
-/// What kernels read of a walk beside its rows: the precision, how b becomes phi, and tokens.
+/// The arrays that kernels read in addition to a walk: the precision, the conversion of b to phi,
+/// and tokens.
 struct Walk {
   std::vector<float> diagonal, shift, scale, total;
   WalkTask task;
@@ -26,7 +27,7 @@ struct Walk {
     for (std::int64_t t = 0; t < slices; ++t)
       for (std::int64_t c = 0; c < task.topics; ++c) {
         auto const at = static_cast<std::size_t>(t * stride + c);
-        shift[at] = static_cast<float>(log_sums[at]);  // what it was rounded by goes to the scale
+        shift[at] = static_cast<float>(log_sums[at]);  // its rounding error goes to the scale
         scale[at] = static_cast<float>(std::exp(static_cast<double>(shift[at]) - log_sums[at]));
       }
     std::vector<std::int64_t> tokens(shift.size(), 0);  // exact: the order cannot matter

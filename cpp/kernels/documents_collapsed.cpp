@@ -1,12 +1,12 @@
 // Collapsed Gibbs sampling of token topics: the exact batch baseline, one token after the other.
 //
-// Every token changes what the next one reads: counts of its document, of its word, of topics. A
-// scalar store into a vector that is loaded next would stall that load, so a token's decrement, and
-// the increment of the token before it, are masked adds in the pass that reads the vectors anyway;
-// over many topics such a pass costs more than the stall, and they change in place.
-// Inverses of totals are divided for before a draw asks for them. What is left is a chain of
-// latencies from token to token, beside which a core has time for those of a second chain: a third
-// one gains nothing, nor does a second one above 128 topics.
+// Every token changes the input of the next one: counts of its document, of its word, of topics. A
+// scalar store into a vector that is loaded next would stall that load. A token's decrement, and
+// the increment of the token before it, are therefore masked adds in the pass that reads the
+// vectors anyway; over many topics such a pass costs more than the stall, and they change in place.
+// Inverses of totals are divided for before a draw asks for them. A chain of latencies from token
+// to token remains, during which a core has time for a second chain. A third one gains nothing, nor
+// does a second one above 128 topics.
 #include <bit>
 #include <cstdint>
 #include <tuple>
@@ -30,7 +30,7 @@ struct Pending {
   float had, inverse;       // of the topic, without it and with it
 };
 
-/// Entries of a document ahead of which rows of the table are fetched.
+/// Number of entries by which rows of the table are fetched ahead.
 constexpr std::int64_t kAhead = 2;
 
 /// One chain.
@@ -92,7 +92,7 @@ class Sampler {
     return static_cast<float>(1.0 / (task_.mass[k] + static_cast<double>(task_.totals[k] + more)));
   }
 
-  /// a or b, without a branch that nobody can foresee.
+  /// a or b, without an unpredictable branch.
   static SGMC_INLINE float either(bool first, float a, float b) {
     auto const mask = -static_cast<std::uint32_t>(first);
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) |
@@ -105,7 +105,7 @@ class Sampler {
   }
 
   SGMC_INLINE std::int32_t sample(std::int32_t* row, float const* prior, std::int32_t z, float u) {
-    // both divisions are of totals without the draw that this one waits for
+    // both divisions use totals without the draw that this one waits for
     std::uint32_t const last = pending_.topic, own = static_cast<std::uint32_t>(z);
     bool const again = last == own;
     float below = 0.0f;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kLeastLog = -700.0;  // of p and 1 - p: what double holds with room to spare
 
-/// Where the vectors of each layer begin in what holds all of them.
+/// Begin of each layer's vectors in the array of all layers.
 struct Offsets {
   std::int64_t of[kMaxLayers + 1] = {};
   explicit Offsets(DeepTask const& task) {
@@ -55,7 +55,7 @@ class Document {
     entries_ = task.indptr[d + 1] - begin_;
   }
 
-  /// False where something is no number.
+  /// False if a value is NaN.
   template <int Blocks>
   bool visit() {
     std::int64_t const all = o_.of[task_.layers];
@@ -144,7 +144,7 @@ class Document {
   }
 
   /// Splits the counts of words of layer l over its topics: `rows` of phi, `counts` of them; adds
-  /// to n of the layer, to what is expected of it, and to the statistics where they are collected.
+  /// to n of the layer, to its expected value, and to the statistics if they are collected.
   template <int Blocks>
   void split(int l, std::int32_t const* rows, std::int32_t const* counts, std::int64_t words) {
     std::int64_t const stride = task_.stride[l];
@@ -363,7 +363,7 @@ class Document {
   Draws draws_;
   double c_[kMaxLayers + 1];  // c^(2) .. c^(L + 1), and a of real data
   double q_[kMaxLayers + 1];  // q^(1) .. q^(L + 1)
-  double tokens_ = 0.0;       // of this sweep, and the data behind them where they are no counts
+  double tokens_ = 0.0;       // of this sweep, and the data behind them if they are no counts
   double seen_ = 0.0;
   bool collect_ = false;
   bool sound_ = true;  // all that was seen was numbers

@@ -1,7 +1,7 @@
 // Gibbs sampling of token topics with topics fixed: the hot loop of everything.
 //
 // One token costs a chain of some hundred and fifty dependent cycles, so four documents advance
-// together (eight where one vector holds all topics), phase by phase (choose.hpp), and their chains
+// together (eight if one vector holds all topics), phase by phase (choose.hpp), and their chains
 // overlap.
 //
 // Up to 128 topics the counts of a document are written back whole, with masked adds at fixed
@@ -41,7 +41,7 @@ struct Slot {
   bool collect;
   // collected statistics: block b of positions of entry e begins at b * block_step + e * entry_step
   float* collected;
-  std::int64_t block_step, entry_step;  // entry_step is 0 where only document counts are wanted
+  std::int64_t block_step, entry_step;  // entry_step is 0 if only document counts are requested
   // active documents only
   float* columns;       // phi of the topics in use, (blocks, entries, 16)
   std::int32_t fresh;   // position whose column is yet to be copied, or -1
@@ -68,11 +68,11 @@ struct Topics {
 /// Positions 16 b + 0..15.
 SGMC_INLINE U16 positions(int b) { return iota() + u16(16u * static_cast<std::uint32_t>(b)); }
 
-/// In a single sweep nothing is in the cache: the row of a token is fetched so many tokens before
-/// it is drawn, and its cell so many before it is counted.
+/// In a single sweep nothing is in the cache: the row of a token is fetched this many tokens before
+/// it is drawn, and its cell this many before it is counted.
 constexpr std::int64_t kRowAhead = 2, kCellAhead = 8;
 
-/// Whether counts of a document change where they are. In all other documents `pending` waits.
+/// Whether counts of a document change in place. In all other documents `pending` waits.
 template <int Blocks, bool Active>
 constexpr bool changes_in_place() {
 #if defined(SGMC_AVX2)
@@ -96,14 +96,14 @@ SGMC_INLINE F16 sum_row(F16 sum, float const* phi, float const* share, std::int6
   return sum;
 }
 
-/// The topic in the chosen lane of a row of phi times `share`, whose sums by lanes up to the end of
-/// each segment are `running`: so one segment of the row is read.
+/// The topic in the chosen lane of a row of phi times `share`; `running` has its sums by lanes up
+/// to the end of each segment, so that one segment of the row is read.
 __attribute__((noinline)) std::int32_t find_topic(LaneChoice at, float const* running,
                                                   float const* phi, float const* share,
                                                   Topics const& v) {
   std::int64_t const blocks = v.stride / 16, segments = segments_of(v.stride);
   float const inside = lane(at.inside, 0);
-  std::int64_t segment = 0;  // sums do not fall: those that are passed come first
+  std::int64_t segment = 0;  // sums do not fall: the passed ones come first
   for (std::int64_t i = 0; i + 1 < segments; ++i) segment += running[16 * i + at.lane] <= inside;
   float sums[16 * kSegment];
   F16 const before = segment ? load(running + 16 * (segment - 1)) : f16(0.0f);
@@ -173,9 +173,9 @@ SGMC_INLINE void take_out(Slot& s, std::int64_t token) {
   if (s.z[token] >= 0) s.n[s.z[token]] -= 1.0f;
 }
 
-/// Draws the topic of token t of `Count` documents, in three phases: sums of weights, the point
-/// where each inverse CDF ends, and what lies there. Dense rows have `Blocks` blocks, or as many as
-/// the stride says where it is 0.
+/// Draws the topic of token t of `Count` documents, in three phases: sums of weights, the point at
+/// which each inverse CDF ends, and the topic there. Dense rows have `Blocks` blocks; if it is 0
+/// the stride has their number.
 template <int Blocks, bool Active, int Count>
 SGMC_INLINE void sample_tokens(Slot* slots, std::int64_t t, Topics const v, float* scratch) {
   constexpr bool kInPlace = changes_in_place<Blocks, Active>();
@@ -335,7 +335,7 @@ void start_sweep(Slot& s, DocumentsTask const& task, Stream const& stream) {
   refill_uniforms(s, task, stream);
 }
 
-/// Adds the topics of tokens, or -1, to their counts, in registers: mostly they are alike, and an
+/// Adds the topics of tokens, or -1, to their counts, in registers: mostly they are equal, and an
 /// addition in memory would wait for the one before it.
 template <int Blocks>
 SGMC_INLINE void add_topics(std::int32_t const* z, std::int64_t tokens, float* counts) {
@@ -357,7 +357,7 @@ SGMC_INLINE void add_topics(std::int32_t const* z, std::int64_t tokens, float* c
   for (int b = 0; b < Blocks; ++b) store(counts + 16 * b, even[b] + odd[b]);
 }
 
-/// Fills the slot with the next document that has tokens; false when there is none.
+/// Fills the slot with the next document that has tokens; false after the last one.
 template <int Blocks, bool Active>
 bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream const& stream) {
   for (;;) {
@@ -371,7 +371,7 @@ bool start_document(Slot& s, DocumentsTask const& task, Topics const& v, Stream 
     for (std::int64_t e = 0; e < s.entries; ++e) {
       std::int32_t const count = task.counts[begin + e];
       U16 const entry = u16(static_cast<std::uint32_t>(e));
-      // sixteen at a time, of which the next entry overwrites what is too many: no branch on counts
+      // sixteen at a time; the next entry overwrites the surplus: no branch on counts
       store(s.token + s.tokens, entry);
       for (std::int32_t c = 16; c < count; c += 16) store(s.token + s.tokens + c, entry);
       s.tokens += count;
@@ -441,8 +441,8 @@ void count_tokens(Slot const& s, DocumentsTask const& task, std::int32_t const* 
       std::int32_t const e = s.token[t];
       std::int64_t const ahead = t + kCellAhead < s.tokens ? t + kCellAhead : s.tokens - 1;
       __builtin_prefetch(task.word_counts + s.rows[s.token[ahead]] * stride + z[ahead], 1);
-      // tokens of one word share a visit where rows are taken from other threads; alone, the branch
-      // on how many there are would cost more
+      // tokens of one word share a visit if rows are taken from other threads; alone, the branch on
+      // their number would cost more
       std::int64_t const end = t + (task.alone ? 1 : count[e]);
       with_row(task, s.rows[e], [&](std::int64_t* out) {
         for (; t < end; ++t) ++out[z[t]];

@@ -58,7 +58,7 @@ void iterate(MeanFieldTask const& task, std::int64_t d, MeanFieldScratch const& 
   }
 }
 
-/// Adds n_dw r_dwk, r those of the document's gamma, to the counts of its words.
+/// Adds n_dw r_dwk, with r from the document's gamma, to the counts of its words.
 void collect(MeanFieldTask const& task, std::int64_t d, MeanFieldScratch const& s) {
   std::int64_t const stride = task.stride;
   expect(task, task.gamma + d * stride, s.expected);

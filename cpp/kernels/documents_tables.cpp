@@ -1,4 +1,4 @@
-// What documents say about their Dirichlet prior, given the topics of their tokens.
+// Sufficient statistics of documents for their Dirichlet prior, given the topics of their tokens.
 #include <cstdint>
 
 #include "sgmc/draws.hpp"

@@ -95,7 +95,7 @@ double cospi_of(double x) {
 
 }  // namespace
 
-// All elements as if they were in the usual range, and once more where one is not.
+// All elements as if they were in the usual range, and once more if one is not.
 
 void log_all(double const* x, std::int64_t n, double* out) noexcept {
   std::int64_t others = 0;

@@ -12,8 +12,8 @@
 //   Gamma(a + N) = (z + sqrt(2 g e/c))^2 / 2 + Gamma(a - 1/2),  z ~ N(0, 1)
 //
 // Most cells of a topic matrix are words that the topic does not use: N = 0 and a < 1. The first
-// pass settles those, from a generator seeded for the row. The others go to queues, packed, so that
-// each kind of work runs in full vectors; there a cell has a Philox block for each attempt.
+// pass handles these cells, from a generator seeded for the row. The others go to queues, packed,
+// so that each kind of work runs in full vectors; there a cell has a Philox block for each attempt.
 #include <cstdint>
 
 #include "sgmc/compress.hpp"
@@ -28,14 +28,14 @@ namespace {
 constexpr float kInversion = 10.0f;  // Poisson rates up to here are inverted
 constexpr float kNoncentral = 1.5f;  // shapes from here on are drawn without a count
 
-/// Sixteen cells of a queue, with up to three values each; harmless filling where not `used`.
+/// Sixteen cells of a queue, with up to three values each; harmless filling if not `used`.
 struct Waiting {
   U16 cell;
   F16 x, y, z;
   std::uint32_t used;
 };
 
-/// Cells that wait, packed: where they are and what they wait with.
+/// Waiting cells, packed: their positions and their values.
 struct Queue {
   std::int32_t* cell;
   float *x, *y, *z;
@@ -61,8 +61,8 @@ struct Queue {
     for (std::int64_t i = 0; i < n; ++i) to[cell[i]] = __builtin_nanf("");
     n = 0;
   }
-  /// Calls fn for all that wait now, sixteen at a time. It may push back those that wait on: never
-  /// more than it was given, so that what it has not seen stays.
+  /// Calls fn for all waiting cells, sixteen at a time. It may push back cells that wait on: never
+  /// more than its arguments, so that unread cells stay.
   template <class F>
   SGMC_INLINE void drain(F&& fn) {
     std::int64_t const waiting = n;
@@ -82,7 +82,7 @@ struct Queue {
 /// Cells are numbered through a block of listed rows: cell = row * stride + topic. A draw for topic
 /// k of word w takes blocks k, k + stride, k + 2 stride, ... of entity w: one per attempt.
 struct Cells {
-  std::int32_t const* word;  // of each row, ascending one by one where `in_order`
+  std::int32_t const* word;  // of each row, ascending one by one if `in_order`
   bool in_order;
   std::uint32_t stride;
   float inverse_stride;
@@ -106,8 +106,8 @@ struct Cells {
   }
 };
 
-/// to[cell] = value for those used, accepted or not: who is not goes back to a queue and writes
-/// again.
+/// to[cell] = value for the used cells, accepted or not: a rejected cell goes back to a queue and
+/// writes again.
 SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
   alignas(64) std::int32_t at[16];
   alignas(64) float x[16];
@@ -119,9 +119,9 @@ SGMC_INLINE void scatter(float* to, Waiting const& q, F16 value) {
     for (int i = 0; i < popcount(q.used); ++i) to[at[i]] = x[i];
 }
 
-/// The first pass over a row: small gammas where N = 0 and the cheap test accepts; `busy` gets the
-/// cells that may have N > 0 or have shape >= 1 (rate, v, shape), `open` those whose small gamma
-/// wants the exact test (u, w, shape).
+/// The first pass over a row: small gammas if N = 0 and the cheap test accepts; `busy` gets the
+/// cells that may have N > 0 or have shape >= 1 (rate, v, shape), `open` the cells with a small
+/// gamma that needs the exact test (u, w, shape).
 template <bool Counts>
 SGMC_INLINE void first_pass(Row<float> const& row, std::uint32_t first_cell, float* fresh,
                             RowsTask const& task, RowWords words, Queue& busy, Queue& open) {
@@ -139,7 +139,7 @@ SGMC_INLINE void first_pass(Row<float> const& row, std::uint32_t first_cell, flo
     U16 const cell = iota() + u16(first_cell + static_cast<std::uint32_t>(k));
     F16 const mu = load(row.g + k) * rate;
     row.fetch_ahead(k);
-    // N >= 1 iff v < 1 - exp(-mu), and never where v >= mu
+    // N >= 1 iff v < 1 - exp(-mu), and never if v >= mu
     F16 const v = uniform_open(words.next());
     std::uint32_t const waits = used & lanes((v < mu) | (one <= shape));
     busy.push(waits, cell, mu, v, shape);
@@ -188,7 +188,7 @@ void simplex_scir(float* g, RowsTask const& task, RowsScratch const& scratch) no
     small.push(q.used & ~lanes(ok), q.cell, q.z);
   });
 
-  // Poisson counts: a cell whose count is known waits for a gamma
+  // Poisson counts: a cell with a known count waits for a gamma
   auto const counted = [&](std::uint32_t m, U16 cell, F16 shape) {
     std::uint32_t const below_one = lanes(shape < f16(1.0f));
     gamma.push(m & ~below_one, cell, shape, f16(0.0f));

@@ -1,5 +1,5 @@
-// The Cox-Ingersoll-Ross transition on log g in double: for eta < 0.01, where a cell of float32 is
-// mostly zero, and for Dirichlet posteriors whose sparse tail is itself of interest.
+// The Cox-Ingersoll-Ross transition on log g in double: for eta < 0.01, with cells that are mostly
+// zero in float32, and for Dirichlet posteriors with a sparse tail of interest.
 #include <cstdint>
 
 #include "sgmc/distributions_double.hpp"

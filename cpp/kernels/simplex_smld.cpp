@@ -1,5 +1,5 @@
-// Mirrored Langevin step (Hsieh et al. 2018, algorithm 1, section 5.2) on dual coordinates
-// y_v = log(phi_v / phi_ref), the reference being the last word, whose y is 0:
+// Mirrored Langevin step (Hsieh et al. 2018, algorithm 1, section 5.2) on dual coordinates y_v =
+// log(phi_v / phi_ref); the reference is the last word, with y = 0:
 //
 //   y_v <- y_v + h (eta + N_v - (V eta + N.) phi_v) + sqrt(2h) z_v,  phi_v = exp(y_v) / sum exp(y)
 //

@@ -6,9 +6,9 @@
 //   phi_v = |u_v| / sum_w |u_w|, or with max(u, 0) for |u|
 //
 // The second line projects along the old phi: it alone gives u the covariance 2 e_k (diag(phi) -
-// phi phi^T). S and the last sum are of whole columns, hence two passes; the division is left to
-// whoever reads phi = g / sums. The third is the edge: what would leave the simplex is reflected
-// or clipped.
+// phi phi^T). S and the last sum are sums of whole columns, hence two passes; the reader divides:
+// phi = g / sums. The third line is the edge: a move that would leave the simplex is reflected or
+// clipped.
 #include <cstdint>
 
 #include "sgmc/distributions.hpp"
@@ -49,7 +49,7 @@ void simplex_project(float* g, float const* x, RowsTask const& task, ColumnsTask
     for (std::int64_t k = 0; k < task.stride; k += 16) {
       F16 const phi = load(row.g + k) * load(columns.scale + k);
       F16 const u = load(from + k) - load(columns.step + k) * phi;
-      // in this order, in which max keeps what is no number
+      // in this order, in which max keeps a NaN
       store(row.g + k, clip ? max(f16(0.0f), u) : abs(u));
     }
     finish.written(row.g);

@@ -1,6 +1,6 @@
 // Documents that are unit vectors near a mixture of topics: their proportions given the topics, and
-// what these say of the topics. Nothing of the size of the vocabulary is touched: with G the inner
-// products of the topics, and b those of a document with them,
+// their statistics for the topics. No array has the size of the vocabulary: with G the inner
+// products of the topics, and b the inner products of a document with them,
 //
 //   ||beta theta||^2 = theta^T G theta = n^2,   v^T beta theta / n = b^T theta / n = c.
 #include <cstdint>
@@ -39,7 +39,7 @@ class Together {
         slope_(scratch.force[3]) {
     alignas(64) std::uint32_t low[16], high[16];
     for (int l = 0; l < kTogether; ++l) {
-      std::int64_t const d = first + (l < count_ ? l : count_ - 1);  // the others are nobody's
+      std::int64_t const d = first + (l < count_ ? l : count_ - 1);  // the others have no owner
       low[l] = static_cast<std::uint32_t>(task.entity[d]);
       high[l] = static_cast<std::uint32_t>(task.entity[d] >> 32);
       for (int k = 0; k < topics_; ++k) {
@@ -104,7 +104,7 @@ class Together {
       for (int j = k; j < last; ++j)
         for (int l = 0; l < kTogether; ++l) {
           double const x = at_[16 * j + l], size = root_ && x < 0.0 ? -x : x;
-          // NaN stays what it is, and a flat component of 0 or less has no energy
+          // NaN stays NaN, and a flat component of 0 or less has no energy
           product[l] *= size <= 0.0 && !root_ ? __builtin_nan("") : size < 1e-76 ? 1e-76 : size;
         }
       for (int l = 0; l < kTogether; ++l) logs[l] += __builtin_log(product[l]);

@@ -91,7 +91,8 @@ void walk_step(float* b, float* curvature, WalkTask const& task, WalkMove const&
         F16 const found = counts_at(task, scratch.counted[t], k);
         F16 const seen = load(m + t * stride), after = seen + weight * (found - seen);
         store(m + t * stride, select(real, after, zero));
-        // what is found now must not choose its own step, or the mean of steps is not their mean's
+        // the current estimate must not choose its own step, or the mean of steps is not their
+        // mean's
         F16 const curved = move.warm ? max(after, expected) : max(seen, one);
         F16 pivot = f16(task.diagonal[t]) + curved;
         F16 right = found - expected - pulled(task, row, t);
@@ -184,8 +185,7 @@ void walk_accept(float* b, WalkTask const& task, std::int64_t k, WalkScratch con
              tie * d * next;
       store(step + t * kPad, next);
     }
-    // of the ratio of densities and of proposals what Q has to say cancels but for g' M g' and g M
-    // g
+    // in the ratio of densities and of proposals the terms of Q cancel but for g' M g' and g M g
     D16 gain = d16(0.0);
     F16 other = zero;
     before = zero;

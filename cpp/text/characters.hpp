@@ -1,4 +1,4 @@
-// What Unicode says of characters, as far as words need it.
+// Unicode properties of characters, as far as words need them.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Phrases: several words in a row that count as one, and how often words stand beside each other.
+// Phrases: several words in a row that count as one, and counts of neighbouring words.
 #pragma once
 
 #include <algorithm>
@@ -34,11 +34,11 @@ class Phrases {
     std::replace(name.begin(), name.end(), ' ', '_');
   }
 
-  /// The number of a word among those of all phrases, -1 if it is in none.
+  /// The number of a word among the words of all phrases, -1 if it is in none.
   [[nodiscard]] std::int32_t part(std::string_view word) const {
     return parts_.find(word, Key(word));
   }
-  /// The node that a word leads to, -1 if no phrase goes on with it.
+  /// The node that a word leads to, -1 if no phrase continues with it.
   [[nodiscard]] std::int32_t next(std::int32_t node, std::int32_t part) const {
     auto const found = next_.find(key(node, part));
     return found == next_.end() ? -1 : found->second;
@@ -57,14 +57,14 @@ class Phrases {
   std::vector<std::string> names_{1};
 };
 
-/// How often pairs of words stand beside each other, in bounded memory: where there are too many
-/// pairs the rarest are dropped, and what any count may lack for that is known.
+/// Counts of neighbouring pairs of words, in bounded memory: if too many pairs occur the rarest are
+/// dropped, and the bound of the resulting error of any count is known.
 class PairCounts {
  public:
   explicit PairCounts(std::size_t most) : most_(most), slots_(kLeast) {}
 
-  /// Count the neighbours in a sequence; -1 is nobody's neighbour. Where `mixed`, only pairs of
-  /// which one word is marked are counted, else those of which none is.
+  /// Count the neighbours in a sequence; -1 has no neighbours. If `mixed`, only pairs with one
+  /// marked word are counted, else pairs without one.
   void add(std::int32_t const* order, std::size_t n, std::int32_t const* ids,
            std::uint8_t const* marked, bool mixed) {
     for (std::size_t i = 1; i < n; ++i) {

@@ -67,16 +67,16 @@ class Page {
     if (o_ > 0 && !is_space(out_[o_ - 1]) && !is_space(at(0))) put(' ');
   }
 
-  // -- what is open -----------------------------------------------------------------------------
+  // -- open constructs --------------------------------------------------------------------------
 
-  /// Takes back what was written since.
+  /// Takes back the output since then.
   void take_back(std::size_t start) {
     o_ = start;
     if (apostrophe_ != kNowhere && apostrophe_ > start) apostrophe_ = kNowhere;
   }
 
-  /// Closes the innermost frame of a kind that is open, with all that was left open in it, and
-  /// takes back what they wrote.
+  /// Closes the innermost open frame of a kind, with all frames left open in it, and takes back
+  /// their output.
   void drop(Kind kind) {
     take_back(open_.pop_through(kind).start);
     part();
@@ -87,7 +87,7 @@ class Page {
   void newline() {
     finish_line();
     while (open_.top_is(external)) open_.pop();
-    if (at(1) == '\n')  // no link goes on in another paragraph
+    if (at(1) == '\n')  // no link continues in another paragraph
       while (open_.top_is(external) || open_.top_is_link()) open_.pop();
     if (o_ > 0 && !(o_ > 1 && out_[o_ - 1] == '\n' && out_[o_ - 2] == '\n')) put('\n');
     ++p_;
@@ -127,8 +127,8 @@ class Page {
     char const* last = line_end();
     while (last > p_ && is_space(last[-1])) --last;
     if (at(1) != '=' && (last - p_ < 3 || last[-1] != '=')) return;
-    // Nothing reaches across a heading. Where one seems to, its end was forgotten, and this keeps
-    // it from taking the rest of the article along.
+    // Nothing reaches across a heading. If a construct seems to, its end was forgotten, and this
+    // keeps it from taking the rest of the article along.
     open_.clear();
     p_ += repeated('=');
     skip_blanks();
@@ -231,7 +231,7 @@ class Page {
     take_back(link.start);
   }
 
-  /// Of a link whose target was just written.
+  /// For a link with its target just written.
   bool hides(Frame const& link) const {
     return !link.mark && is_hidden(wiki_, {out_ + link.start, o_ - link.start});
   }
@@ -376,8 +376,8 @@ class Page {
   std::size_t work_ = 0;
   Open open_;
   char const* line_ = nullptr;
-  std::size_t heading_ = kNowhere;     ///< where the heading of this line begins
-  std::size_t apostrophe_ = kNowhere;  ///< where one may be missing in this line
+  std::size_t heading_ = kNowhere;     ///< begin of this line's heading
+  std::size_t apostrophe_ = kNowhere;  ///< position of a possibly missing one in this line
   bool single_ = false;                ///< ... after a single letter
   bool bold_ = false, italic_ = false;
   bool comments_end_ = true;  ///< whether there may be another "-->"

@@ -18,19 +18,18 @@ using Entities = std::unordered_map<std::string, std::string, StringHash, std::e
 
 /// What differs from wiki to wiki. Names are in lower case where they are ASCII.
 struct Wiki {
-  Names files;        ///< namespaces whose links are pictures: "file", "image", "datei", ...
-  Names categories;   ///< namespaces whose links are not shown in the text
-  Entities entities;  ///< name -> UTF-8; none may be longer than "&name;"
+  Names files;        ///< namespaces of links to pictures: "file", "image", "datei", ...
+  Names categories;   ///< namespaces of links that are not shown in the text
+  Entities entities;  ///< name -> UTF-8; each at most as long as "&name;"
 };
 
-/// Writes the prose of a page to `out`, which has room for `source.size()` bytes, and returns how
-/// many were written; the bytes that were looked at, those looked at twice counted twice, are added
-/// to `work`: at most 32 times `source.size()`. Any bytes are legal; valid UTF-8 stays valid.
+/// Writes the prose of a page to `out`, which has room for `source.size()` bytes, and returns the
+/// number of bytes written. The number of bytes read, with repeats, is added to `work`: at most 32
+/// times `source.size()`. Any bytes are legal; valid UTF-8 stays valid.
 ///
-/// One pass. What is written under an open construct is taken back when that construct turns out to
-/// be a template, a table or a picture: its closing mark moves the end of `out` back to where it
-/// began. So nothing is ever parsed twice, nothing recurs, and what is never closed never
-/// disappears.
+/// One pass. Output under an open construct is taken back when that construct turns out to be a
+/// template, a table or a picture: its closing mark moves the end of `out` back to its begin. So
+/// nothing is ever parsed twice, nothing recurs, and an unclosed construct never disappears.
 std::size_t strip(Wiki const& wiki, std::string_view source, char* out, std::size_t& work);
 
 }  // namespace sgmc::text

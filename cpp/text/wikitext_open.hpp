@@ -1,4 +1,4 @@
-// What is open at a place in a page: a stack that is never searched without being emptied.
+// The open constructs at a place in a page: a stack that is never searched without being emptied.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ enum Kind : std::uint8_t {
 };
 
 struct Frame {
-  std::size_t start;  ///< where its output begins; never below that of the frame under it
+  std::size_t start;  ///< begin of its output; never below that of the frame under it
   Kind kind;
   bool mark;  ///< external: opened with two brackets, as people do; target: shown whatever it is
 };
@@ -47,7 +47,7 @@ class Open {
     return frame;
   }
 
-  /// The innermost of a kind, one of which is open; what was left open in it is closed too.
+  /// The innermost of a kind, one of which is open; frames left open in it are closed too.
   Frame pop_through(Kind kind) {
     Frame frame = pop();
     while (frame.kind != kind) frame = pop();
@@ -59,8 +59,8 @@ class Open {
     count_.fill(0);
   }
 
-  /// The innermost of templates and tables, one of which is open. To be asked only where it, and
-  /// so whatever is above it, is popped next: then all searches together are linear.
+  /// The innermost of templates and tables, one of which is open. To be asked only if it, and so
+  /// every frame above it, is popped next: then all searches together are linear.
   Kind innermost() const {
     std::size_t i = frames_.size();
     while (frames_[i - 1].kind != template_ && frames_[i - 1].kind != table) --i;

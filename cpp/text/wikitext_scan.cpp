@@ -56,7 +56,7 @@ std::size_t address(std::string_view text) {
     std::string_view const rest = text.substr(n);
     if (static_cast<std::uint8_t>(rest[0]) <= ' ' || "[]{}<>\"|"sv.find(rest[0]) != rest.npos)
       break;
-    // Chinese and Japanese punctuation, after which there is no blank
+    // Chinese and Japanese punctuation, after which no blank follows
     if (rest.starts_with("''") || rest.starts_with("\xE3\x80") || rest.starts_with("\xEF\xBC"))
       break;
   }

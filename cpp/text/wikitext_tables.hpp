@@ -68,7 +68,7 @@ constexpr bool is_high(char c) { return static_cast<std::uint8_t>(c) >= 0x80; }
 constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 constexpr char lower(char c) { return is_upper(c) ? static_cast<char>(c + 32) : c; }
 
-/// A word in lower case, without an allocation; too long a word is none that anybody knows.
+/// A word in lower case, without an allocation; empty if it is too long for a known word.
 struct Lower {
   explicit constexpr Lower(std::string_view word) {
     if (word.size() > sizeof text) return;

@@ -26,8 +26,7 @@ constexpr auto kFold = [] {
   return fold;
 }();
 
-/// What stands between two words: nothing that matters, the end of a line, or of what belongs
-/// together.
+/// The text between two words: nothing relevant, the end of a line, or the end of a unit.
 constexpr std::uint8_t kJoins = 0, kLineEnd = 1, kParts = 2;
 constexpr auto kGap = [] {
   std::array<std::uint8_t, 256> gap{};
@@ -37,8 +36,8 @@ constexpr auto kGap = [] {
   return gap;
 }();
 
-/// Fold the word characters that 16 bytes begin with, all at once where that is possible; returns
-/// how many. Words are short, and a loop over their bytes would guess wrong at the end of each.
+/// Fold the word characters that 16 bytes begin with, all at once if possible; returns their
+/// number. Words are short, and a loop over their bytes would guess wrong at the end of each.
 constexpr int kLanes = 16;
 #ifdef __SSE2__
 std::size_t fold_lanes(std::uint8_t const* p, char* out) {
@@ -79,7 +78,7 @@ int decode(std::uint8_t const* p, std::uint32_t& character) {
   return character >= 0x10000 && character < 0x110000 ? 4 : 0;
 }
 
-/// Pages that somebody needed, for all threads; they stay.
+/// Pages that a thread needed, for all threads; they stay.
 std::array<std::atomic<Page const*>, kPages> pages{};
 
 Character const* describe(std::uint32_t character, Unicode const& unicode) {
@@ -152,8 +151,8 @@ Verdict WordCounter::add(std::string_view document, Unicode const& unicode) {
   return verdict;
 }
 
-/// A stretch is what lies between two ASCII characters that are no word characters. Nothing in it
-/// depends on what is outside, see _tokenize.pyx.
+/// A stretch is the text between two ASCII characters that are no word characters. Nothing in it
+/// depends on the text outside, see _tokenize.pyx.
 Verdict WordCounter::add_stretch(std::string_view stretch, Unicode const& unicode) {
   Split split = this->split(stretch, false, unicode);
   if (split == Split::not_normal) {
@@ -162,7 +161,7 @@ Verdict WordCounter::add_stretch(std::string_view stretch, Unicode const& unicod
   }
   if (split == Split::failed) return Verdict::failed;
   if (split == Split::not_utf8) return Verdict::not_utf8;
-  bool const alone = tokens_.size() == 1;  // else by what they are apart nobody has looked
+  bool const alone = tokens_.size() == 1;  // else the kind of gap is unknown
   if (in_order_ && !alone) no_neighbour();
   for (Token const it : tokens_) {
     token({it.begin, static_cast<std::size_t>(it.end - it.begin)});
@@ -180,7 +179,7 @@ WordCounter::Split WordCounter::split(std::string_view stretch, bool normal,
   if (folded_.size() < 3 * stretch.size()) folded_.resize(3 * stretch.size());
   tokens_.clear();
   char* out = folded_.data();
-  char const* run = out;   // where the run under way begins
+  char const* run = out;   // begin of the current run
   char const* last = out;  // its last character
   Role role = Role::separator;
   std::uint8_t order = 0;  // combining class of the character before

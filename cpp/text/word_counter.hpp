@@ -38,7 +38,7 @@ class WordCounter {
   /// Count a document, which must have a NUL behind its end; a bad one leaves no trace.
   Verdict add(std::string_view document, Unicode const& unicode);
 
-  /// The same in two steps, for documents that somebody else takes apart.
+  /// The same in two steps, for documents that the caller splits.
   void count(std::string_view word) { count(words_.insert(word, Key(word))); }
   void commit() { indptr_.push_back(static_cast<std::int64_t>(ids_.size())); }
 
@@ -49,7 +49,8 @@ class WordCounter {
   [[nodiscard]] std::vector<std::int64_t> const& indptr() const { return indptr_; }
   [[nodiscard]] std::vector<std::int32_t> const& ids() const { return ids_; }
   [[nodiscard]] std::vector<std::int32_t> const& counts() const { return counts_; }
-  /// The words of all documents as they stand, -1 where neighbours are none: between sentences.
+  /// The words of all documents in order, -1 between words that are no neighbours: between
+  /// sentences.
   [[nodiscard]] std::vector<std::int32_t> const& order() const { return order_; }
 
  private:
@@ -72,7 +73,7 @@ class WordCounter {
   WordTable words_;
   std::vector<std::int64_t> indptr_{0};
   std::vector<std::int32_t> ids_, counts_;
-  std::vector<std::int64_t> last_;  // by word: the entry where it was last counted
+  std::vector<std::int64_t> last_;  // by word: the entry of its last count
   std::vector<char> folded_;        // of a word or stretch
   std::vector<Token> tokens_;       // of a stretch, in folded_
   std::string normal_;

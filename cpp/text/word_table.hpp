@@ -114,7 +114,7 @@ class WordTable {
   }
   [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (table_.size() - 1); }
 
-  /// Where a word is, or the empty place where it belongs.
+  /// The place of a word, or the empty place that it would take.
   [[nodiscard]] std::size_t place(std::string_view wanted, Key key) const {
     for (std::size_t at = first(key);; at = next(at)) {
       Slot const& slot = table_[at];

@@ -1,4 +1,4 @@
-// Where the randomness of a call comes from; see philox.hpp for the layout.
+// The address of a call's randomness; see philox.hpp for the layout.
 #pragma once
 
 #include <cstdint>

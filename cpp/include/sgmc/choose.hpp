@@ -9,8 +9,7 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// Where the inverse CDF ends among the lanes: which one, and what is left of the target inside it,
-/// in all lanes.
+/// The lane in which the inverse CDF ends, and the rest of the target inside it, in all lanes.
 struct LaneChoice {
   int lane;
   F16 inside;
@@ -25,8 +24,8 @@ SGMC_INLINE LaneChoice choose_lane(F16 before, F16 cumulative, F16 target) {
 }
 
 /// The position in that lane, from the running sums of the blocks: 16 block + lane, at most `last`,
-/// which pads may pass; what rounding leaves beyond all blocks is in the last one. There are
-/// `Blocks` blocks, or `blocks` where it is 0.
+/// which pads may pass; a rest beyond all blocks, by rounding, is in the last one. `Blocks` is the
+/// number of blocks, or 0 to read it from `blocks`.
 template <int Blocks>
 SGMC_INLINE int choose_block(LaneChoice at, int blocks, float const* sums, int last) {
   U16 below = u16(0);
@@ -39,7 +38,8 @@ SGMC_INLINE int choose_block(LaneChoice at, int blocks, float const* sums, int l
 }
 
 /// Weights phi_k theta_k of a word, for many choices by `choose`: the running sums of the blocks
-/// are left in `sums`, those of the lanes (`before`, `cumulative`) in `totals`. Returns their sum.
+/// are left in `sums`, the running sums of the lanes (`before`, `cumulative`) in `totals`. Returns
+/// their sum.
 template <int Blocks>
 SGMC_INLINE float weigh(float const* phi, float const* theta, int blocks, float* sums,
                         float* totals) {
@@ -64,9 +64,9 @@ SGMC_INLINE int choose(float u, int blocks, float const* sums, float const* tota
   return choose_block<Blocks>(choose_lane(load(totals), cumulative, target), blocks, sums, last);
 }
 
-/// Runs `run.operator()<Blocks>()` with the number of blocks, if it is one of those listed, as a
-/// constant, so that its loops are unrolled; else with 0. Not on processors from before AVX2: four
-/// lanes at a time gain nothing by it, and each copy is seconds of compiling.
+/// Runs `run.operator()<Blocks>()` with the number of blocks as a constant, if it is listed, so
+/// that its loops are unrolled; else with 0. Not on processors from before AVX2: four lanes at a
+/// time gain nothing by it, and each copy takes seconds of compiling.
 template <int... Blocks, class Run>
 SGMC_INLINE void by_blocks(std::int64_t blocks, Run const& run) {
 #if !defined(__SSE2__) || defined(__AVX2__)

@@ -16,10 +16,10 @@ namespace sgmc {
 ///
 /// with eta_k the sum of eta_kw over all V words. Words of one prior share a row of `priors`.
 ///
-/// One chain over all tokens in their order: it cannot be shared between threads. A token whose z
-/// is -1 enters conditional on those that have a topic. Randomness: Purpose `purpose`, entity =
-/// entity[d]. What each token reads depends on the draw before it, so that one chain leaves most of
-/// a core idle: several chains of the same documents go through them in pairs.
+/// One chain over all tokens in their order: threads cannot share it. A token with z = -1 enters
+/// conditional on the tokens that have a topic. Randomness: Purpose `purpose`, entity = entity[d].
+/// Each token depends on the draw before it, so that one chain leaves most of a core idle: several
+/// chains of the same documents go through them in pairs.
 struct CollapsedTask : Csr {
   std::int64_t stride;
   std::int32_t topics;

@@ -1,4 +1,4 @@
-// Some lanes of a vector written one after another: those that a mask has.
+// Writes selected lanes of a vector one after another: the lanes of a mask.
 #pragma once
 
 #include "sgmc/simd.hpp"

@@ -21,7 +21,7 @@ SGMC_INLINE void add_fixed(std::int64_t* out, float const* x, double unit, bool 
 
 enum : std::uint8_t { kUntouched, kTouched, kTaken };
 
-/// Takes a row of counts from all other threads; false if nobody has touched it yet.
+/// Takes a row of counts from all other threads; false if it has no counts yet.
 SGMC_INLINE bool take_row(std::uint8_t* state) {
   std::uint8_t was;
   while ((was = __atomic_exchange_n(state, kTaken, __ATOMIC_ACQUIRE)) == kTaken) {

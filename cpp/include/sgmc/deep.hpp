@@ -1,7 +1,7 @@
 // Deep LDA: what its kernel is given. Cong, Chen, Liu and Zhou (2017); symbols of docs/deep-lda.md.
 //
 // Layers are counted from the data up, 0 .. layers - 1 here. Layer l has `topics[l]` topics; its
-// "words" are those of the vocabulary for l = 0, the topics of layer l - 1 above.
+// "words" are the vocabulary for l = 0, the topics of layer l - 1 above.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace sgmc {
 
 inline constexpr int kMaxLayers = 8;
-/// Words whose weights are held at a time.
+/// Number of words with weights in memory at a time.
 inline constexpr int kGroup = 16;
 /// theta as it is stored is never below this, so that no token is without a topic.
 inline constexpr float kThetaFloor = 1e-30f;
@@ -21,7 +21,7 @@ inline constexpr float kThetaFloor = 1e-30f;
 /// What the entries of a document are.
 enum class Link : std::int32_t {
   counts,  // Poisson counts
-  binary,  // 1 where the Poisson count is at least 1
+  binary,  // 1 if the Poisson count is at least 1
   real,    // Gamma(Poisson count, 1/a_j): non-negative reals, in whole multiples of a unit
 };
 
@@ -46,7 +46,7 @@ struct DeepTask : Csr {
   std::uint64_t const* entity;
   std::int64_t const* order;        // the documents as they shall be taken
   std::int32_t sweeps, kept, held;  // rates stay as they are in the first `held` sweeps
-  bool rao_blackwell;               // collect expected counts in units of 2^-24, else those sampled
+  bool rao_blackwell;               // collect expected counts in units of 2^-24, else sampled
   bool upward_only;  // a visit begins with the downward pass, from `totals`, and ends before it
   Address address;
   Purpose purpose;
@@ -57,13 +57,13 @@ struct DeepTask : Csr {
   float* totals;
   bool fresh;  // the state is only to be written: documents start afresh
   // results, each may be null
-  std::int64_t* word_counts;  // (R, stride[0]), shared by threads; row valid where touched is 1
+  std::int64_t* word_counts;  // (R, stride[0]), shared by threads; row valid if touched is 1
   std::uint8_t* touched;      // (R), 0 on entry
   float* mean;                // (documents, sum of strides): mean proportions in kept sweeps
   double* q;                  // (documents): sum over kept sweeps of the top layer's q
   std::int64_t* next;         // shared cursor into order[], advanced atomically
-  // 0 on entry; 1 where anything turned out to be no number, or too much to be counted: results are
-  // void then, and all threads stop
+  // 0 on entry; 1 if a value was NaN, or too large to be counted: results are then void, and all
+  // threads stop
   std::uint8_t* not_finite;
 };
 
@@ -80,7 +80,7 @@ struct DeepScratch {
   float* lifted;     // 2 * (widest stride + 16)
   float* collected;  // entries * stride[0]
   // results: sums over documents and kept sweeps, added to
-  std::int64_t* upper[kMaxLayers];  // (topics[l - 1], stride[l]), l > 0; null where not wanted
+  std::int64_t* upper[kMaxLayers];  // (topics[l - 1], stride[l]), l > 0; null if not requested
   std::int64_t* tables;             // (stride of the top layer)
 };
 

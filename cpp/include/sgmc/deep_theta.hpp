@@ -42,11 +42,11 @@ SGMC_INLINE void put(float* to, std::uint32_t m, U16 cells, F16 x) {
   }
 }
 
-/// out_k = max(scale Gamma(shape_k + total_k), floor) for `topics` topics, pads 0; false where a
-/// shape is no number, so that some are not drawn.
+/// out_k = max(scale Gamma(shape_k + total_k), floor) for `topics` topics, pads 0; false if a shape
+/// is NaN, so that some are not drawn.
 ///
-/// Most topics have no token and a shape far below 1: a first pass tries all of those at once, what
-/// is left waits in two queues and is drawn in full vectors.
+/// Most topics have no token and a shape far below 1: a first pass tries all such topics at once.
+/// The rest waits in two queues and is drawn in full vectors.
 inline bool draw_theta(float const* shape, float const* total, std::int64_t stride,
                        std::int32_t topics, float scale, float* out, DeepScratch const& scratch,
                        std::int64_t room, Draws& draws) {

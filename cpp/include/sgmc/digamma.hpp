@@ -1,5 +1,5 @@
-// exp(psi(x)), what variational Bayes reads of a Dirichlet parameter, in two parts that can be
-// scaled before they meet: psi is below -100 where x is 0.01.
+// exp(psi(x)), which variational Bayes reads for a Dirichlet parameter, in two parts that can be
+// scaled before they are multiplied: psi is below -100 for x = 0.01.
 #pragma once
 
 #include "sgmc/math.hpp"

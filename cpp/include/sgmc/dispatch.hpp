@@ -11,8 +11,8 @@ namespace sgmc {
 /// Instruction sets that this build has and this machine can run, slowest first.
 std::vector<std::string> available_isas();
 
-/// The kernels of `isa`, or of the best available one where it is empty.
-/// Throws std::invalid_argument if this build or machine does not have it.
+/// The kernels of `isa`, or of the best available one if it is empty. Throws std::invalid_argument
+/// if this build or machine does not have it.
 KernelTable const& kernels(std::string const& isa);
 
 }  // namespace sgmc

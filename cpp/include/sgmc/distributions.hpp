@@ -30,7 +30,7 @@ SGMC_INLINE void normal_pair(U16 a, U16 b, F16& x, F16& y) {
 }
 
 /// One attempt at Gamma(shape, 1), shape >= 1, by Marsaglia and Tsang (2000) from a normal z and a
-/// uniform u; `ok` where it is accepted. Their squeeze, u <= 1 - 0.0331 z^4, mostly suffices.
+/// uniform u; `ok` if it is accepted. Their squeeze, u <= 1 - 0.0331 z^4, mostly suffices.
 ///
 /// With d = shape - 1/3 and y = z / (3 sqrt d), the log acceptance ratio
 /// z^2/2 + d (1 - (1+y)^3 + 3 log(1+y)) equals 3 d (log(1+y) - y + y^2/2 - y^3/3): near y = 0 this
@@ -80,8 +80,8 @@ SGMC_INLINE F16 poisson_inversion(F16 mu, F16 v) {
 }
 
 /// One attempt at Poisson(mu), mu >= 10, by transformed rejection (Hörmann 1993, PTRS) from two
-/// uniforms; `ok` where it is accepted. The log pmf is evaluated in Loader's form
-/// -log(2 pi k)/2 - 1/(12 k) - bd0(k, mu), where nothing of size mu log mu is subtracted.
+/// uniforms; `ok` if it is accepted. The log pmf is evaluated in Loader's form
+/// -log(2 pi k)/2 - 1/(12 k) - bd0(k, mu), in which no terms of size mu log mu cancel.
 SGMC_INLINE F16 poisson_attempt(F16 mu, F16 u, F16 v, M16& ok) {
   F16 const root = sqrt(mu);
   F16 const b = f16(0.931f) + f16(2.53f) * root;

@@ -34,7 +34,7 @@ SGMC_INLINE double normal(CellWords& w) {
 }
 
 /// log of Gamma(a, 1), any a > 0 (Marsaglia and Tsang; below 1 at a + 1 with log(U)/a added); NaN
-/// where a is no number.
+/// if a is NaN.
 SGMC_INLINE double log_gamma_variate(double a, CellWords& w) {
   double const shape = a < 1.0 ? a + 1.0 : a;
   double const d = shape - 1.0 / 3.0, c = 1.0 / __builtin_sqrt(9.0 * d);
@@ -62,8 +62,8 @@ SGMC_INLINE double entropy_gap(double x) {
   return sum;
 }
 
-/// Poisson(mu): inversion below 10, transformed rejection (Hörmann 1993) above. Words53 is anything
-/// with `uniform()`, 53 bits. NaN where mu is no number.
+/// Poisson(mu): inversion below 10, transformed rejection (Hörmann 1993) above. Words53 is any type
+/// with `uniform()`, 53 bits. NaN if mu is NaN.
 template <class Words53>
 SGMC_INLINE double poisson_variate(double mu, Words53& w) {
   if (mu < 10.0) {

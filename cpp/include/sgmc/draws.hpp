@@ -1,5 +1,5 @@
 // Random numbers in sequence, for one document or topic: sixteen lanes of a generator seeded from
-// its address, used vector by vector or one by one. What is drawn depends on the order of the calls
+// its address, used vector by vector or one by one. The numbers depend on the order of the calls
 // alone.
 #pragma once
 
@@ -53,8 +53,8 @@ class Draws {
   int at_ = 16, precise_at_ = 16;
 };
 
-/// log of Gamma(shape, 1) in every lane, any shape > 0; lanes of `wanted` are valid, NaN where the
-/// shape is no number.
+/// log of Gamma(shape, 1) in every lane, any shape > 0; lanes of `wanted` are valid, NaN if the
+/// shape is NaN.
 SGMC_INLINE F16 log_gamma_draws(F16 shape, std::uint32_t wanted, Draws& draws) {
   // below 1: Gamma(a) = Gamma(a + 1) U^(1/a)
   M16 const small = shape < f16(1.0f);
@@ -91,7 +91,7 @@ inline double log_gamma(double x) {
 }
 
 /// Tables of n customers: the sum over i = 1 .. n of Bernoulli(shape / (shape + i - 1)), a CRT(n,
-/// shape) variate (Zhou and Carin 2015). At least one where there is a customer; their number
+/// shape) variate (Zhou and Carin 2015). At least one for a customer; the number of customers
 /// bounds the time.
 inline std::int64_t tables(std::int64_t n, double shape, Draws& draws) {
   constexpr std::int64_t kPlain = 512;

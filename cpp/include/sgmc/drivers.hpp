@@ -12,7 +12,7 @@
 
 namespace sgmc {
 
-/// What was handed in, or came of it, is no number: in Python, pysgrld.errors.NumericalError.
+/// An argument or a result is not finite: in Python, pysgrld.errors.NumericalError.
 struct NotFinite : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -25,13 +25,13 @@ constexpr std::int64_t sum_of(std::int64_t a, std::int64_t b) {
 /// Throws NotFinite unless all sums of topics are finite.
 void check_sums(char const* name, double const* sums, std::int32_t topics);
 
-/// Throws std::invalid_argument unless `items` (tokens, or entries where a sweep visits those)
-/// times sweeps are at most kMaxDraws, and sweeps at most kMaxSweeps.
+/// Throws std::invalid_argument unless `items` (tokens, or entries if a sweep visits entries) times
+/// sweeps are at most kMaxDraws, and sweeps at most kMaxSweeps.
 void check_draws(std::int64_t items, std::int32_t sweeps, char const* name = "sweeps");
 
-/// Throws NotFinite unless every row of weights (times share, where not null) has a sum that is
+/// Throws NotFinite unless every row of weights (times share, unless null) has a sum that is
 /// positive and finite, also times `most`. Returns the sums, (rows), in slot `slot` of the scratch;
-/// where `running` is not null, (rows, segments, 16), it receives the running ones.
+/// `running`, (rows, segments, 16), receives the running sums unless it is null.
 float const* check_rows_of(KernelTable const& k, char const* name, float const* weights,
                            float const* share, std::int64_t rows, std::int64_t stride, double most,
                            Scratch& memory, std::size_t slot, int threads,
@@ -46,24 +46,25 @@ struct Extent {
 };
 Extent extent_of(Csr const& documents);
 
-/// Throws std::invalid_argument where a document has too many tokens to be counted exactly.
+/// Throws std::invalid_argument if a document has too many tokens to be counted exactly.
 void check_collected(Extent const& extent, std::int32_t kept);
 
 /// The first of n numbers that is not in [low, high], or n.
 std::int64_t first_outside(std::int32_t const* x, std::int64_t n, std::int32_t low,
                            std::int32_t high);
 
-/// Zeroes the rows of counts that nobody has touched.
+/// Zeroes the rows of counts that no thread has touched.
 void clear_untouched(std::int64_t* counts, std::uint8_t const* touched, std::int64_t rows,
                      std::int64_t stride);
 
 /// Runs the Gibbs kernel over all documents. `task` comes without order, cursor and per-thread
-/// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first. Where
-/// `bucket` (rows) is not null it receives what is yet to be spread over each row (run_spread).
+/// results; word_counts (rows, stride) and doc_counts may be null. Longest documents first. Unless
+/// it is null, `bucket` (rows) receives the counts that are yet to be spread over each row
+/// (run_spread).
 void run_documents(KernelTable const& k, DocumentsTask task, std::int64_t* word_counts,
                    std::int64_t* bucket, Workspace& work, int threads);
 
-/// Rows of several processes, those of this one numbered before theirs: (n, stride) each.
+/// Rows of several processes, with the rows of this one first: (n, stride) each.
 template <class T>
 struct FoundRows {
   T const *own, *theirs;
@@ -75,9 +76,9 @@ struct FoundRows {
 };
 
 /// Spreads the bucket (rows) of counts over each row r of word_counts, in proportion to the weights
-/// that documents were sampled by: row order[r] of phi, or row r where order is null, times share.
-/// After all counts and buckets have been added up: it rounds. Throws NotFinite as check_rows_of
-/// does.
+/// that documents were sampled by: row order[r] of phi, or row r if order is null, times share.
+/// Call it after all counts and buckets have been added up: it rounds. Throws NotFinite as
+/// check_rows_of does.
 void run_spread(KernelTable const& k, FoundRows<float> const& phi, std::int64_t const* order,
                 std::int64_t rows, float const* share, std::int64_t const* bucket,
                 std::int64_t* word_counts, Workspace& work, int threads);
@@ -91,7 +92,8 @@ void run_expected(KernelTable const& k, ExpectedTask task, std::int64_t rows, Wo
 void run_proportions(float const* counts, std::int64_t n, std::int64_t stride, std::int64_t topics,
                      double const* alpha, double* theta, int threads);
 
-/// Draws what documents say about alpha: q of each, and tables (topics), added to.
+/// Draws the sufficient statistics of alpha from documents: q of each, and tables (topics), added
+/// to.
 void run_alpha(KernelTable const& k, AlphaTask const& task, std::int64_t documents,
                std::int64_t* tables, int threads);
 
@@ -111,14 +113,14 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
               std::int64_t* const* upper, std::int64_t* tables, Workspace& work, int threads);
 
 /// Runs the mean-field kernel over all documents. `task` comes without order, cursor and word
-/// counts; word_counts (rows, stride) may be null. gamma is where documents start, and receives the
+/// counts; word_counts (rows, stride) may be null. Documents start at gamma, which receives the
 /// result.
 void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
                     std::int64_t* word_counts, Workspace& work, int threads);
 
-/// Runs the collapsed kernel over all documents, on one thread: chains that differ in what they
-/// draw alone. `tasks` come without their tables, which are counted from z; word_counts (chains,
-/// rows, stride) receives them as they are at the end.
+/// Runs the collapsed kernel over all documents, on one thread: chains that differ only in their
+/// draws. `tasks` come without their tables, which are counted from z; word_counts (chains, rows,
+/// stride) receives the final tables.
 void run_collapsed(KernelTable const& k, std::vector<CollapsedTask> tasks, std::int64_t rows,
                    std::int64_t* word_counts, Workspace& work, int threads);
 
@@ -134,7 +136,7 @@ void run_dirichlet_weights(KernelTable const& k, float const* g, double const* s
 /// The distinct values of ids (>= 0), ascending; out[i] is the place of ids[i] among them.
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out);
 
-/// `scir_natural` is scir whose process has rate 1 + N_k/s_k, frozen for the step; all rows only.
+/// `scir_natural` is scir for a process of rate 1 + N_k/s_k, frozen for the step; all rows only.
 enum class RowKernel { scir, scir_natural, sgrld, relax };
 
 /// The rows of one of several processes, which are dealt to them in units of kRowUnit: unit u is
@@ -145,21 +147,22 @@ struct UnitShare {
   double* added;
 };
 
-/// Runs a row kernel over the `n` rows of the task's list (all V where it is null), kRowBlock at a
-/// time; `task` has the statistics of all touched rows. `sums` (stride) is read (s_k before
-/// the step) and receives the new topic sums, added unit by unit; for a list, it is corrected.
-/// `totals` (stride) are the sums of all counts, where the task has not all. With a `share` its
-/// rows alone are stepped, a list has no others, and sums come later, by `add_units`.
+/// Runs a row kernel over the `n` rows of the task's list (all V if it is null), kRowBlock at a
+/// time; `task` has the statistics of all touched rows. `sums` (stride) is read (s_k before the
+/// step) and receives the new topic sums, added unit by unit; for a list, it is corrected. `totals`
+/// (stride) are the sums of all counts, if the task does not have all counts. With a `share` its
+/// rows alone are stepped, a list has no others, and `add_units` adds the sums later.
 void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, RowsTask task,
               double* sums, std::int64_t const* totals, Workspace& work, int threads,
               UnitShare const* share = nullptr);
 
-/// Adds what units of rows add to topic sums, in the order of the units; to 0 where `anew`.
+/// Adds the contributions of units of rows to topic sums, in the order of the units; to 0 if
+/// `anew`.
 void add_units(double const* added, std::int64_t units, std::int64_t stride, bool anew,
                double* sums);
 
-/// Starts all `n` rows of g, or those of a share, by a kernel that takes one parameter; `sums`
-/// (stride) receives theirs.
+/// Starts all `n` rows of g, or the rows of a share, by a kernel that takes one parameter; `sums`
+/// (stride) receives their sums.
 void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n, float parameter,
                RowsTask const& task, double* sums, Workspace& work, int threads,
                UnitShare const* share);
@@ -169,8 +172,8 @@ void run_start(decltype(SimplexKernels::start) kernel, float* g, std::int64_t n,
 void run_tlasgr(KernelTable const& k, float* g, std::int64_t n, RowsTask const& task, double* sums,
                 double const* steps, double const* totals, bool clip, Workspace& work, int threads);
 
-/// One SMLD step of all `n` rows of y; log_sums (stride) are those of exp(y), of the approximate
-/// form the logarithms of the sums of max(1e-8, 1 + y).
+/// One SMLD step of all `n` rows of y; log_sums (stride) are the logarithms of the sums of exp(y),
+/// in the approximate form of the sums of max(1e-8, 1 + y).
 void run_smld(KernelTable const& k, float* y, std::int64_t n, RowsTask const& task,
               double* log_sums, double const* totals, bool approximate, Workspace& work,
               int threads);
@@ -184,7 +187,7 @@ void run_smld_phi(KernelTable const& k, float const* y, double const* log_sums,
 void run_phi(KernelTable const& k, float const* g, double const* sums, std::int32_t const* rows,
              std::int64_t n, std::int64_t stride, std::int32_t topics, float* out, int threads);
 
-/// total (n, stride) += phi of `n` rows, of what is expected of them where lengths is not null.
+/// total (n, stride) += phi of `n` rows, or their expected phi if lengths is not null.
 void run_add_phi(KernelTable const& k, float const* g, double const* sums, double const* lengths,
                  float eta, std::int64_t n, std::int64_t stride, std::int32_t topics, double* total,
                  int threads);
@@ -192,7 +195,7 @@ void run_add_phi(KernelTable const& k, float const* g, double const* sums, doubl
 void run_predictive(KernelTable const& k, PredictiveTask const& task, std::int64_t documents,
                     int threads);
 
-/// `kappa` (columns): rates of the processes, 1 where null.
+/// `kappa` (columns): rates of the processes, 1 if null.
 void run_scir_log(KernelTable const& k, double* log_g, double const* shape, std::int64_t rows,
                   std::int64_t columns, double h, double const* kappa, Address const& address,
                   int threads);
@@ -223,12 +226,12 @@ void run_sphere_force(KernelTable const& k, double* gradient, double const* x, s
                       Workspace& work, int threads);
 
 /// Follows great circles for a length of time, and v = damp v; squares (stride) are the squared
-/// norms of v before and after. Points are of norm 1 and paces tangent afterwards, to rounding.
+/// norms of v before and after. Afterwards points have norm 1 and paces are tangent, to rounding.
 void run_sphere_drift(KernelTable const& k, double* x, double* v, std::int64_t n,
                       PointsTask const& shape, double length, double damp, double* squares,
                       Workspace& work, int threads);
 
-/// gradient (n, stride) as GradientTask has it; its entries by word are those of the documents.
+/// gradient (n, stride) as in GradientTask; its entries by word belong to the documents.
 void run_sphere_gradient(KernelTable const& k, double const* x, double* gradient, std::int64_t n,
                          GradientTask task, Directions const& of, Workspace& work, int threads);
 
@@ -254,13 +257,14 @@ void run_sphere_cosines(KernelTable const& k, CosinesTask task, std::int64_t doc
 // ---- words that walk through slices of time
 // ------------------------------------------------------
 
-/// Standard deviations of a walk: from slice to slice, and where it begins.
+/// Standard deviations of a walk: from slice to slice, and of its start.
 struct WalkPrior {
   double drift, spread;
 };
 
-/// One step of b (words slices, stride) by minibatches; log_sums (slices, stride) are those of
-/// exp(b) before and after. What kernels derive of prior and log_sums comes from here.
+/// One step of b (words slices, stride) by minibatches; log_sums (slices, stride) belong to exp(b)
+/// before and after. This function also computes the terms that kernels derive from prior and
+/// log_sums.
 void run_walk_step(KernelTable const& k, float* b, float* curvature, WalkTask const& given,
                    WalkPrior const& prior, WalkMove const& move, double* log_sums, Workspace& work,
                    int threads);
@@ -276,14 +280,14 @@ void run_walk_phi(KernelTable const& k, float const* b, std::int32_t const* rows
 /// Bytes that a number takes at most, as write_decimals writes it.
 inline constexpr std::size_t kDecimal = 16;
 
-/// Writes n numbers as the C library does for "%.7g", with a separator between two; where `point`,
-/// a whole number gets ".0". `out` has room for n (kDecimal + separator) bytes. Returns how many it
-/// took.
+/// Writes n numbers as the C library does for "%.7g", with a separator between two; if `point`, a
+/// whole number gets ".0". `out` has room for n (kDecimal + separator) bytes. Returns the number of
+/// bytes written.
 std::size_t write_decimals(double const* values, std::int64_t n, std::string_view separator,
                            bool point, char* out);
 
-/// out (rows, top): where the greatest values of each row (rows, n) are, greatest first; of equal
-/// ones the first comes first.
+/// out (rows, top): positions of the greatest values of each row (rows, n), greatest first; equal
+/// values in their order.
 void find_greatest(double const* values, std::int64_t rows, std::int64_t n, std::int64_t top,
                    std::int32_t* out);
 

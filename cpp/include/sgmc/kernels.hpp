@@ -1,5 +1,5 @@
-// Every kernel, declared once, with its contract. Kernels are serial over what they are given,
-// allocate nothing, throw nothing, print nothing; threads and memory belong to the drivers.
+// Every kernel, declared once, with its contract. Kernels are serial over their arguments, allocate
+// nothing, throw nothing, print nothing; threads and memory belong to the drivers.
 //
 // Plain structs only: this header is shared by objects compiled for different machines.
 #pragma once
@@ -29,8 +29,8 @@ inline constexpr double kLeastStep = 1e-20;
 /// Rows are updated in blocks of this many: the unit of scheduling, of ordered sums, and of the
 /// generator of Langevin noise. It is part of every result.
 inline constexpr std::int64_t kRowBlock = 64;
-/// Rows of topics are dealt to processes in units of so many, and sums are added unit by unit: no
-/// block has rows of two. It is part of every result.
+/// Processes own rows of topics in units of this many rows, and sums are added unit by unit: no
+/// block has rows of two units. It is part of every result.
 inline constexpr std::int64_t kRowUnit = 4 * kRowBlock;
 /// phi as documents read it is never below this, so that no token is without a topic.
 inline constexpr float kPhiFloor = 1e-30f;
@@ -38,10 +38,11 @@ inline constexpr float kPhiFloor = 1e-30f;
 // ---- documents ---------------------------------------------------------------------------------
 
 inline constexpr int kSlots = 4;       // documents advanced together by one thread,
-inline constexpr int kMostSlots = 8;   // where one block of topics is all
+inline constexpr int kMostSlots = 8;   // if one block holds all topics
 inline constexpr int kUniforms = 512;  // uniforms generated at a time
 constexpr int slots_of(std::int64_t stride) { return stride == kPad ? kMostSlots : kSlots; }
-/// Up to this many topics a document is sampled over all of them, above over those that it uses.
+/// Up to this many topics a document is sampled over all of them; above, over the topics that it
+/// uses.
 inline constexpr int kDenseTopics = 128;
 /// Blocks of 16 topics from one running sum of a row of phi to the next that is kept for draws from
 /// the whole row.
@@ -57,21 +58,21 @@ constexpr std::int64_t segments_of(std::int64_t stride) {
 ///
 /// `sweeps` systematic scans in order of word entries; statistics are collected in the last `kept`.
 /// Every row of phi has a sum that is positive and finite, also times max alpha + tokens (the
-/// driver refuses others). A document starts from its stored topics where z >= 0; where z < 0 a
-/// token enters in the first sweep conditional on those before it (sequential fold-in). NumPy:
+/// driver refuses others). A document starts from its stored topics if z >= 0; if z < 0 a token
+/// enters in the first sweep conditional on the tokens before it (sequential fold-in). NumPy:
 /// tests/oracles/documents_gibbs.py. Randomness: Purpose `purpose`, entity = entity[d].
 struct DocumentsTask : Csr {
   // topics: (R, stride) float, each row one word, K used; rows sum to anything
   float const* phi;
   std::int64_t rows, stride;
   std::int32_t topics;
-  // by row_mass, where documents are sampled over the topics that they use; else null
+  // by row_mass, if documents are sampled over the topics that they use; else null
   float const* mass;     // (R): sum of each row times share
   float const* running;  // (R, segments, 16): its sums, lane by lane, up to the end of each segment
   std::uint64_t const* entity;
   std::int64_t const* order;  // the documents as they shall be taken
   float const* alpha;         // (stride), pads 0
-  float const* share;         // (stride): alpha / most_alpha, so all 1 where they are equal
+  float const* share;         // (stride): alpha / most_alpha, so all 1 if they are equal
   float most_alpha;
   std::int32_t sweeps, kept;
   bool alone;          // no other thread has a part in this
@@ -83,8 +84,8 @@ struct DocumentsTask : Csr {
   // topics of tokens, or null: document d owns z[token_ptr[d] .. token_ptr[d + 1])
   std::int32_t* z;
   std::int64_t const* token_ptr;
-  // results, or null, shared by all threads: a thread takes a row while it adds to it, and who adds
-  // when cannot matter, as all are integers. Row r is valid where touched[r], 0 on entry, is 1.
+  // results, or null, shared by all threads: a thread takes a row while it adds to it. The order of
+  // additions cannot matter, as all are integers. Row r is valid if touched[r], 0 on entry, is 1.
   std::int64_t* word_counts;  // (R, stride)
   std::uint8_t* touched;      // (R)
   // with mass and rao_blackwell: counts of row r that are yet to be spread in proportion to phi_r
@@ -95,13 +96,13 @@ struct DocumentsTask : Csr {
 };
 
 /// Scratch of one document, for at most `max_tokens` tokens and `max_entries` distinct words: sizes
-/// in values. The last four are used, and their pages touched, only as far as a document needs
-/// them, and only where topics > kDenseTopics.
+/// in values. The last four are used only if topics > kDenseTopics, and their pages touched only if
+/// a document needs them.
 struct DocumentScratch {
   std::int32_t* token;  // max_tokens: entry of each token
-  std::int32_t* z;      // max_tokens: used where the task keeps no z
+  std::int32_t* z;      // max_tokens: used if the task keeps no z
   float* counts;        // stride
-  float* collected;     // (max_entries | 1) * stride; one row where word_counts is null
+  float* collected;     // (max_entries | 1) * stride; one row if word_counts is null
   float* uniforms;      // kUniforms
   float* columns;       // (max_entries | 1) * stride
   float* share;         // max_entries
@@ -115,7 +116,7 @@ struct WaitingCounts {
   std::int32_t* topic;  // of each count that is not 0, packed
   float* value;
   std::int32_t* row;    // of each list
-  std::int64_t* begin;  // where it begins among the counts; one more at the end
+  std::int64_t* begin;  // its first count; one more at the end
   std::int64_t* first;  // scratch, (R + 1)
   std::int32_t* order;  // scratch, a place for each list
   std::int64_t n, lists;
@@ -129,9 +130,9 @@ struct DocumentsScratch {
   WaitingCounts waiting;
 };
 
-/// What documents say about alpha, given the topics of their tokens: the auxiliary variables under
-/// which its conditional law is a product of gammas (docs/internals/mathematics.md, "Learned
-/// priors").
+/// Sufficient statistics of documents for alpha, given the topics of their tokens: the auxiliary
+/// variables under which its conditional law is a product of gammas (docs/internals/mathematics.md,
+/// "Learned priors").
 ///
 ///   tables_k = sum_d CRT(n_dk, alpha_k),   q_d = -ln Beta(sum_k alpha_k, N_d)
 ///
@@ -145,32 +146,33 @@ struct AlphaTask {
   double total;         // their sum
   Address address;
   Purpose purpose;
-  double* q;  // (documents): 0 where there are no tokens
+  double* q;  // (documents): 0 for a document without tokens
 };
 
 // ---- rows of a matrix of simplexes --------------------------------------------------------------
 
-/// Positions [begin, end) of a list of rows, with the statistics of those that a minibatch touched.
+/// Positions [begin, end) of a list of rows, with the statistics of the rows that a minibatch
+/// touched.
 ///
-/// The list is `rows`, strictly ascending word ids, each with a step length of its own; where it is
-/// null, all rows in order, of length h. g is word-major, (V, stride), or where `packed` holds the
-/// listed rows only, (n, stride); randomness is keyed by the word either way.
-/// touched[i] are ascending word ids among the rows; counts (touched, stride) integers;
-/// counts * factor estimates N_kw. `sums` receives, over [begin, end) in order, the sum of the new
-/// values; for a list, of new value minus what was expected of it without counts,
-/// g e^-h + eta (1 - e^-h): the correction of a conditional mean (docs/internals/design.md, "Lazy
-/// rows"). Randomness: Purpose `purpose`, of the CIR transition also the three that follow it.
-/// Entity = word; of Langevin noise, the first word of the block.
+/// The list is `rows`, strictly ascending word ids, each with a step length of its own; if it is
+/// null, all rows in order, of length h. g is word-major, (V, stride), or if `packed` holds the
+/// listed rows only, (n, stride); randomness is keyed by the word either way. touched[i] are
+/// ascending word ids among the rows; counts (touched, stride) integers; counts * factor estimates
+/// N_kw. `sums` receives, over [begin, end) in order, the sum of the new values; for a list, of new
+/// value minus its expected value without counts, g e^-h + eta (1 - e^-h): the correction of a
+/// conditional mean (docs/internals/design.md, "Lazy rows"). Randomness: Purpose `purpose`, of the
+/// CIR transition also the three that follow it. Entity = word; of Langevin noise, the first word
+/// of the block.
 struct RowsTask {
   std::int64_t begin, end;
   std::int64_t stride;
   std::int32_t topics;
   float eta;
   std::int32_t const* rows;
-  double const* lengths;  // of each position; read where rows is not null
+  double const* lengths;  // of each position; read if rows is not null
   bool packed;
   double h;
-  float const* column_rate;     // of each topic e/c and c, where not null: in place of those of the
+  float const* column_rate;     // of each topic e/c and c, if not null: they replace those of the
   float const* column_take;     // row's length (simplex_scir, all rows)
   std::int64_t const* counts;   // row of touched[first]
   std::int32_t const* touched;  // word ids in [begin, end)
@@ -236,7 +238,7 @@ struct DocumentKernels {
   void (*deep)(DeepTask const&, DeepScratch const&) noexcept;
   void (*mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
   void (*expected)(ExpectedTask const&, ExpectedScratch const&) noexcept;
-  /// `chains` tasks, which differ in what they draw alone.
+  /// `chains` tasks, which differ only in their draws.
   void (*collapsed)(CollapsedTask const*, CollapsedScratch const*, int chains) noexcept;
   /// Documents [begin, end); scores is scratch of stride values.
   void (*mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end, float* scores) noexcept;
@@ -244,9 +246,9 @@ struct DocumentKernels {
   /// values.
   void (*alpha)(AlphaTask const&, std::int64_t begin, std::int64_t end, std::int32_t* n,
                 std::int64_t* tables) noexcept;
-  /// mass[r] = sum_k phi_rk share_k, r in [begin, end), all shares 1 where null; NaN where a weight
-  /// is negative. Where `running` is not null, (R, segments, 16), also the sums up to the end of
-  /// each segment of blocks.
+  /// mass[r] = sum_k phi_rk share_k, r in [begin, end), all shares 1 if null; NaN if a weight is
+  /// negative. If `running` is not null, (R, segments, 16), also the sums up to the end of each
+  /// segment of blocks.
   void (*row_mass)(float const* phi, float const* share, std::int64_t stride, std::int64_t begin,
                    std::int64_t end, float* mass, float* running) noexcept;
   /// counts[k] += round(bucket phi_k share_k / mass): one row; all shares 1 where null.
@@ -257,12 +259,12 @@ struct DocumentKernels {
                      double* theta) noexcept;
 };
 
-/// Kernels of matrices of simplexes: steps, starts, and what is read of them.
+/// Kernels of matrices of simplexes: steps, starts, and reads.
 struct SimplexKernels {
-  /// CIR transition of its row's length with shape eta + counts * factor; inf draws Gamma(shape).
-  /// A cell whose variate is not found in kAttempts, as its rate or shape is no number, is NaN.
-  /// Baker et al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c =
-  /// 1-e; of a process of rate kappa, e = exp(-kappa h) and c = (1-e) / kappa.
+  /// CIR transition of its row's length with shape eta + counts * factor; inf draws Gamma(shape). A
+  /// cell without an accepted variate in kAttempts, as its rate or shape is NaN, is NaN. Baker et
+  /// al. (2018), section 2.2: N ~ Poisson(g e/c), g' = c Gamma(a + N), e = exp(-h), c = 1-e; for a
+  /// process of rate kappa, e = exp(-kappa h) and c = (1-e) / kappa.
   void (*scir)(float* g, RowsTask const&, RowsScratch const&) noexcept;
   /// CIR transition of log g in double, shape (V, columns) given per cell; NaN as above.
   void (*scir_log)(double* log_g, double const* shape, LogRowsTask const&) noexcept;
@@ -285,10 +287,10 @@ struct SimplexKernels {
   void (*start)(float* g, float scale, RowsTask const&) noexcept;
   /// g = Gamma(shape) / shape, shape >= 1: the start of Dirichlet parameters.
   void (*dirichlet_start)(float* g, float shape, RowsTask const&) noexcept;
-  /// out[i] = phi of word rows[i] (all words where rows is null), i in [begin, end).
+  /// out[i] = phi of word rows[i] (all words if rows is null), i in [begin, end).
   void (*phi)(float const* g, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
               float* out, PhiTask const&) noexcept;
-  /// out[i] = phi of word rows[i] of SMLD's y (all words where rows is null), i in [begin, end).
+  /// out[i] = phi of word rows[i] of SMLD's y (all words if rows is null), i in [begin, end).
   void (*smld_phi)(float const* y, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
                    float* out, std::int64_t stride, std::int32_t topics, ColumnsTask const&,
                    bool approximate) noexcept;
@@ -296,8 +298,8 @@ struct SimplexKernels {
   /// documents read it (Hoffman et al. 2010, eq. 6); inverse_sums[k] = exp(-psi(sum_w g_wk)).
   void (*dirichlet_weights)(float const* g, std::int32_t const* rows, std::int64_t begin,
                             std::int64_t end, float* out, PhiTask const&) noexcept;
-  /// total[w] += phi of word w, all words, w in [begin, end): of g as it is, or where lengths is
-  /// not null, of what is expected of row w after a transition of lengths[w] without counts.
+  /// total[w] += phi of word w, all words, w in [begin, end): of g as it is, or if lengths is not
+  /// null, of the expected row w after a transition of lengths[w] without counts.
   void (*add_phi)(float const* g, double const* lengths, float eta, std::int64_t begin,
                   std::int64_t end, double* total, PhiTask const&) noexcept;
 };
@@ -324,7 +326,7 @@ struct SphereKernels {
   /// x' = scale x, v' = v - x' dots: rounding does not leave the sphere. squares: of v'.
   void (*correct)(double* x, double* v, double const* scale, double const* dots, PointsTask const&,
                   double* squares) noexcept;
-  /// Cosine, and sine over arc, of the arc whose square is z.
+  /// Cosine, and sine over arc, of the arc with square z.
   void (*arc)(double z, double& cosine, double& sine) noexcept;
   /// See GradientTask.
   void (*gradient)(double const* x, double* gradient, GradientTask const&) noexcept;
@@ -347,7 +349,7 @@ struct SphereKernels {
 /// Kernels of words that walk through slices of time; see WalkTask.
 struct WalkKernels {
   /// Words [begin, end): b += take M g + noise M^(1/2) z; `curvature` is m, brought up to date
-  /// after it was read. `sums` (slices, stride) receives those of exp(b - shift). Randomness:
+  /// after it was read. `sums` (slices, stride) receives the sums of exp(b - shift). Randomness:
   /// Purpose walk_noise, entity = word.
   void (*step)(float* b, float* curvature, WalkTask const&, WalkMove const&, std::int64_t begin,
                std::int64_t end, WalkScratch const&, double* sums) noexcept;
@@ -357,8 +359,7 @@ struct WalkKernels {
   /// walk_accept, entity = word times blocks of columns, plus the block.
   void (*accept)(float* b, WalkTask const&, std::int64_t k, WalkScratch const&, double* sums,
                  std::int64_t* accepted) noexcept;
-  /// out[i] = phi of row rows[i] (all rows where it is null), i in [begin, end), at least
-  /// kPhiFloor.
+  /// out[i] = phi of row rows[i] (all rows if it is null), i in [begin, end), at least kPhiFloor.
   void (*phi)(float const* b, std::int32_t const* rows, std::int64_t begin, std::int64_t end,
               float* out, WalkTask const&) noexcept;
 };
@@ -377,7 +378,7 @@ struct RandomKernels {
                  Purpose, std::int64_t* out) noexcept;
 };
 
-/// Functions of n doubles, and products of matrices; no operation is contracted or ordered anew.
+/// Functions of n doubles, and products of matrices; no operation is contracted or reordered.
 /// Errors are below 1 ulp, of log1p and cospi below 2; tests/unit/test_kernels_elementary.py.
 struct ElementaryKernels {
   void (*log)(double const* x, std::int64_t n, double* out) noexcept;
@@ -393,13 +394,12 @@ struct ElementaryKernels {
 
 /// What only tests call.
 struct TestingKernels {
-  /// n draws of one sampler, or values of one function; draw i is from entity i, NaN where none is
-  /// accepted. kind: 0 normal,
-  /// 1 gamma(a[i]), 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5 log(a[i]), 6 exp(a[i]),
-  /// 7 1 - exp(-a[i]), 8 psi(a[i]), 9 sin(pi/4 a[i]), 10 cos(pi/4 a[i]).
+  /// n draws of one sampler, or values of one function; draw i is from entity i, NaN if none is
+  /// accepted. kind: 0 normal, 1 gamma(a[i]), 2 poisson(a[i]), 3 uniform24, 4 uniform_open, 5
+  /// log(a[i]), 6 exp(a[i]), 7 1 - exp(-a[i]), 8 psi(a[i]), 9 sin(pi/4 a[i]), 10 cos(pi/4 a[i]).
   void (*draw)(int kind, float const* a, std::int64_t n, Address const&, float* out) noexcept;
   /// out[i]: the count behind data of a link, from entity i. Binary: its mean a[i]; real: a y mean.
-  /// -1 where that is no number, or too many to be counted.
+  /// -1 if the result is NaN, or too large to be counted.
   void (*latent_counts)(Link, double const* a, std::int64_t count, Address const&,
                         std::int64_t* out) noexcept;
   /// Philox blocks: counter (n, 4) and key (n, 2) into (n, 4).

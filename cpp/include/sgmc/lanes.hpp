@@ -5,7 +5,7 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// The lanes of columns k .. k + 15 that are below `columns`; none where k is not.
+/// The lanes of columns k .. k + 15 that are below `columns`; empty if k is not.
 SGMC_INLINE M16 real_lanes(std::int64_t columns, std::int64_t k) {
   return iota() < u16(static_cast<std::uint32_t>(columns - k));  // signed
 }

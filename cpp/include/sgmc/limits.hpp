@@ -1,4 +1,4 @@
-// How far kernels go before they say that something is no number.
+// Limits after which kernels report a value that is not finite.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@ inline constexpr std::int64_t kMaxCollected = std::int64_t{1} << 24;
 /// caller takes it for dead.
 inline constexpr std::int32_t kMaxSweeps = 1'000'000;
 inline constexpr std::int64_t kMaxDraws = std::int64_t{1} << 36;
-/// Attempts at one random variate. The least likely to be accepted are so with probability .6, so
-/// that more are never needed: what is still refused then has parameters that are no numbers.
+/// Attempts at one random variate. Each attempt is accepted with probability .6 or more, so that
+/// more attempts are never needed: a variate that is still refused then has parameters that are
+/// NaN.
 inline constexpr std::uint32_t kAttempts = 64;
 /// The largest number of float32.
 inline constexpr float kMost = 0x1.fffffep127f;

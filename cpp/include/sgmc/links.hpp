@@ -6,7 +6,7 @@
 
 namespace sgmc::SGMC_ISA {
 
-/// Means from here on are refused: nobody could count, one by one, what they mean.
+/// Means from here on are refused: such a number of events cannot be counted one by one.
 inline constexpr auto kMaxMean = static_cast<double>(kMaxCollected);
 
 /// Poisson(mu), in double, mu <= kMaxMean.
@@ -19,7 +19,7 @@ inline std::int64_t poisson(double mu, Draws& draws) {
 }
 
 /// Poisson(mean) given that it is at least 1 (Zhou 2015): the count behind a 1 of binary data. -1
-/// where the mean is no number, or above kMaxMean.
+/// if the mean is NaN, or above kMaxMean.
 inline std::int64_t positive_poisson(double mean, Draws& draws) {
   if (!(mean >= 0.0 && mean <= kMaxMean)) return -1;
   std::uint32_t left = kAttempts;
@@ -62,8 +62,8 @@ inline double scaled_bessel_i1(double x) {
 ///
 ///   P(x) = (alpha/2)^(2x-1) / (I_1(alpha) x! (x-1)!),  x = 1, 2, ...,  alpha = 2 sqrt(a y mean)
 ///
-/// `product` is a y mean = alpha^2 / 4. From its mode outwards, by one uniform. -1 where that is no
-/// number, or where the mode, about its root, is above kMaxMean.
+/// `product` is a y mean = alpha^2 / 4. From its mode outwards, by one uniform. -1 if that is NaN,
+/// or if the mode, about its root, is above kMaxMean.
 inline std::int64_t bessel(double product, Draws& draws) {
   if (!(product >= 0.0 && product <= kMaxMean * kMaxMean)) return -1;
   double const alpha = 2.0 * __builtin_sqrt(product);

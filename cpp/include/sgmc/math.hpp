@@ -40,8 +40,8 @@ SGMC_INLINE F16 log(F16 x) {
   return f + (tail - f16(0.5f) * s) + e * f16(0.693359375f);
 }
 
-/// exp(x). Lanes: float32. Valid range: all numbers; below -87.3, where the result is subnormal, it
-/// falls to 0, and above 88 it is exp(88). Maximal error on [-87.3, 88]: 1 ulp.
+/// exp(x). Lanes: float32. Valid range: all numbers; below -87.3, with a subnormal result, it falls
+/// to 0, and above 88 it is exp(88). Maximal error on [-87.3, 88]: 1 ulp.
 SGMC_INLINE F16 exp(F16 x) {
   F16 const y = max(min(x, f16(88.0f)), f16(-104.0f));
   F16 const n = floor(y * f16(1.44269504f) + f16(0.5f));

@@ -21,7 +21,7 @@ struct MeanFieldTask : Csr {
   std::int64_t const* order;  // the documents as they shall be taken
   float alpha, tolerance;
   std::int32_t sweeps;
-  float* gamma;  // (documents, stride): where a document starts, and what becomes of it; pads 0
+  float* gamma;  // (documents, stride): start of a document, and its result; pads 0
   // n_dw r_dwk in units of 2^-24, or null; shared by all threads as in DocumentsTask
   std::int64_t* word_counts;  // (R, stride)
   std::uint8_t* touched;      // (R)

@@ -50,8 +50,8 @@ int startable_threads(int wanted);
 /// thread starts.
 void begin_team(int threads);
 
-/// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than asked for where no more can
-/// be started. The first exception is rethrown after the join.
+/// Calls fn(item, thread) for item = 0 .. n - 1, on fewer threads than requested if no more can be
+/// started. The first exception is rethrown after the join.
 template <class F>
 void parallel_for(std::int64_t n, int threads, F&& fn) {
   if (n > 1 && threads > 1) threads = startable_threads(threads);

@@ -8,8 +8,8 @@
 //
 // Every draw is a pure function of these numbers: nothing is stored between calls or shared.
 //
-// Philox costs more than most of what is made of its words. A kernel that needs words for every
-// cell of a row takes them from a generator seeded from such a key at row boundaries: `RowWords`.
+// Philox costs more than most uses of its words. A kernel that needs words for every cell of a row
+// takes them from a generator seeded from such a key at row boundaries: `RowWords`.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ enum class Purpose : std::uint32_t {
                       // iteration, ordinal = chain and coordinate
   sphere_noise = 33,  // noise of points on spheres; entity = first row of a block of 64, part 2^32
   sphere_accept = 34,   // whether a trajectory of points is accepted; entity = 0
-  alpha_evidence = 35,  // tables and betas of documents, which say what alpha is; entity = document
+  alpha_evidence = 35,  // tables and betas of documents, the statistics of alpha; entity = document
   eta_slice = 36,       // slice sampling of eta; entity = 0
   walk_noise = 37,      // Langevin noise of words that walk through slices of time; entity = word
   walk_accept = 38,     // whether a step of such a word is accepted

@@ -1,5 +1,5 @@
-// What every row kernel does around its arithmetic: goes through the rows of its task, and finishes
-// those that it has written.
+// The frame of every row kernel: goes through the rows of its task, and finishes the rows that it
+// has written.
 #pragma once
 
 #include "sgmc/kernels.hpp"
@@ -9,13 +9,13 @@
 
 namespace sgmc::SGMC_ISA {
 
-template <class Float>  // float, or float const where a kernel writes elsewhere
+template <class Float>  // float, or float const if a kernel writes elsewhere
 struct Row {
   std::int64_t word;
   Float* g;
   std::int64_t const* counts;  // or null
   double keep, take;           // e^-h and 1 - e^-h of its length; take = 0: it stays
-  Float* ahead;                // the next row, or this one where it is the last
+  Float* ahead;                // the next row, or this one if it is the last
 
   /// Asks for a line of the next row, which a list may have anywhere.
   SGMC_INLINE void fetch_ahead(std::int64_t k) const { __builtin_prefetch(ahead + k); }
@@ -53,14 +53,14 @@ class Rows {
   double keep_, take_;
 };
 
-/// Finishes row after row: pads become 0, and the task's sums are those of the rows, in their
+/// Finishes row after row: pads become 0, and the task's sums are the sums of the rows, in their
 /// order.
 class Finish {
  public:
   SGMC_INLINE explicit Finish(RowsTask const& task) : task_(task) {
     for (std::int64_t k = 0; k < task.stride; ++k) task.sums[k] = 0.0;
   }
-  /// Before a listed row is written: what it is expected to become goes off its sum.
+  /// Before a listed row is written: its expected value is subtracted from its sum.
   SGMC_INLINE void expect(Row<float> const& row) {
     if (!task_.rows) return;
     double const arriving = static_cast<double>(task_.eta) * row.take;

@@ -213,7 +213,7 @@ SGMC_BINARY(max, NF, NF, (NativeF)_mm256_max_ps((__m256)a.v, (__m256)b.v))
 #elif defined(__SSE2__)
 SGMC_BINARY(min, NF, NF, (NativeF)_mm_min_ps((__m128)a.v, (__m128)b.v))
 SGMC_BINARY(max, NF, NF, (NativeF)_mm_max_ps((__m128)a.v, (__m128)b.v))
-#else  // NEON's own minimum knows NaN: here b is the result where one of them is
+#else  // NEON's own minimum knows NaN: here b is the result if one of them is
 SGMC_BINARY(min, NF, NF, a.v < b.v ? a.v : b.v)
 SGMC_BINARY(max, NF, NF, a.v > b.v ? a.v : b.v)
 #endif
@@ -312,7 +312,7 @@ SGMC_INLINE std::uint32_t lanes(NM m) { return m.v; }
 SGMC_INLINE NF select(NM m, NF a, NF b) { return {m.v ? a.v : b.v}; }
 SGMC_INLINE NU select(NM m, NU a, NU b) { return {m.v ? a.v : b.v}; }
 SGMC_INLINE NF add_where(NM m, NF a, NF b) {
-  return {a.v + (NativeF)(m.v & (NativeI)b.v)};  // + 0 elsewhere: a is never -0 where this is used
+  return {a.v + (NativeF)(m.v & (NativeI)b.v)};  // + 0 elsewhere: a is never -0 for these callers
 }
 SGMC_INLINE NU add_where(NM m, NU a, NU b) { return {a.v + ((NativeU)m.v & b.v)}; }
 #if defined(SGMC_AVX2)

@@ -1,6 +1,6 @@
 // Tasks of the kernels of points on spheres: topics that are unit vectors (columns of a matrix),
-// and documents that are unit vectors near a mixture of them. All in double: energies are of the
-// size of the concentrations, 1e4, and are compared to within 1e-3.
+// and documents that are unit vectors near a mixture of them. All in double: energies have the size
+// of the concentrations, 1e4, and are compared to within 1e-3.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr int kTogether = 16;
 /// Lengths below this are taken for it: antipodal topics can cancel.
 inline constexpr double kLeastNorm = 1e-12;
 
-/// Rows [begin, end) of a matrix (V, stride), whose columns are K points; pads are 0.
+/// Rows [begin, end) of a matrix (V, stride) with K points as columns; pads are 0.
 struct PointsTask {
   std::int64_t begin, end;
   std::int64_t stride;
@@ -81,7 +81,7 @@ struct ProportionsTask {
   Chart chart;
   Address address;
   Purpose purpose;
-  double* theta;           // (documents, stride): where they start; receives where they end
+  double* theta;           // (documents, stride): their start; receives their end
   float* samples;          // (documents, kept, stride)
   std::int32_t* accepted;  // (documents): trajectories that were accepted
   double* jumped;          // (documents): sum of squared distances gone, of theta
@@ -94,7 +94,7 @@ struct ProportionsScratch {
   float* force[kForces];
 };
 
-/// What kept proportions say of the topics: sums over the samples n of a document d, with
+/// Statistics of kept proportions for the topics: sums over the samples n of a document d, with
 /// n_dn = ||beta theta_dn||, c_dn = v_d^T beta theta_dn / n_dn.
 struct EvidenceTask {
   double const* gram;

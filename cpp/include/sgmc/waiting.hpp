@@ -46,7 +46,7 @@ SGMC_INLINE void begin_list(WaitingCounts& w, std::int32_t row) {
   w.begin[w.lists] = w.n;
 }
 
-/// Appends those of sixteen counts that are not 0.
+/// Appends the non-zero counts of sixteen.
 SGMC_INLINE void push_some(WaitingCounts& w, U16 topics, F16 counts) {
   std::uint32_t const some = lanes(f16(0.0f) < counts);
   compress(w.topic + w.n, some, topics);

@@ -1,4 +1,4 @@
-// Topics whose words walk from slice to slice of time: b_1 ~ N(0, spread^2), b_t ~ N(b_(t-1),
+// Topics with words that walk from slice to slice of time: b_1 ~ N(0, spread^2), b_t ~ N(b_(t-1),
 // drift^2) for each word of a topic, phi_t = softmax(b_t) over words (Blei and Lafferty 2006). All
 // slices of a word are a vector that moves in one step.
 #pragma once
@@ -20,7 +20,7 @@ struct WalkTask {
   std::int64_t words, slices, stride;
   std::int32_t topics;
   float const* diagonal;  // (slices): of Q
-  float tie;              // 1 / drift^2: Q has -tie beside its diagonal
+  float tie;              // 1 / drift^2: Q has -tie next to its diagonal
   float const* shift;     // (slices, stride): near the logarithm of sum_w exp(b)
   float const* scale;     // (slices, stride): phi = exp(b - shift) scale; pads 0
   float const* total;     // (slices, stride): n; pads 0

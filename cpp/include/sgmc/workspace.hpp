@@ -10,15 +10,15 @@
 
 namespace sgmc {
 
-/// Memory that begins on a cache line, not initialised: pages that nobody writes to cost nothing.
+/// Memory that begins on a cache line, not initialised: pages without a write cost nothing.
 class Room {
  public:
-  /// Makes room for n values of T; what was there is lost where it was too small.
+  /// Makes room for n values of T; the old values are lost if it was too small.
   template <class T>
   T* hold(std::size_t n) {
     std::size_t const bytes = n * sizeof(T) + 64;
     if (bytes_ < bytes) {
-      *this = Room{};  // the old memory first; if there is no new one, there is none
+      *this = Room{};  // the old memory first; if the new one fails, the room is empty
       data_ = std::make_unique_for_overwrite<unsigned char[]>(bytes + bytes / 4);
       bytes_ = bytes + bytes / 4;
     }
@@ -36,8 +36,7 @@ class Room {
   std::size_t bytes_ = 0;
 };
 
-/// The memory of one caller: scratch for the call that runs, of which there is one at a time, and
-/// room that it lends.
+/// The memory of one caller: scratch for the one running call, and room that it lends.
 class Workspace {
  private:
   friend class Scratch;
@@ -55,7 +54,7 @@ class Workspace {
 /// The scratch of a workspace while one call runs.
 class Scratch {
  public:
-  /// Throws std::runtime_error where another call has it.
+  /// Throws std::runtime_error if another call has it.
   explicit Scratch(Workspace& work);
   ~Scratch();
   Scratch(Scratch const&) = delete;
@@ -72,8 +71,8 @@ class Scratch {
   Workspace& work_;
 };
 
-/// n values of T, not initialised, that belong to whoever holds this. Their memory goes back to the
-/// workspace in the end, for those of a later call.
+/// n values of T, not initialised, that belong to the holder of this object. Their memory returns
+/// to the workspace in the end, for later calls.
 template <class T>
 class Lent {
  public:
