@@ -150,7 +150,7 @@ class DisagreementError(SgmcError):
 
 
 class RankError(SgmcError):
-    """Something is wrong with another process of the communicator (the exit code of its error)."""
+    """Another process of the communicator failed (exit with the code of its error)."""
 
 
 class ConvergenceWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""The nouns: the values that flow through the river, and nothing else.
+"""Types of the values that pass between modules, and nothing else.
 
 Symbols follow the literature: ``phi`` topics, ``g`` unnormalised topics, ``theta`` topic
 proportions of documents, ``alpha`` and ``eta`` the Dirichlet priors on them, ``h`` a step in
@@ -144,7 +144,7 @@ class Others:
         return positions
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        """List all of them, for NumPy."""
+        """List all positions, for NumPy."""
         return np.asarray(self[:], dtype)
 
     def __iter__(self) -> Iterator[int]:

@@ -33,17 +33,17 @@ T = TypeVar("T")
 
 #: Most of anything that is counted in 32 bits.
 MOST = 2**31 - 1
-#: What a positive parameter must be between, as a person reads it.
+#: Bounds of a positive parameter, for messages.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
 #: Parameters with other names than their options; `Estimator.options_of` has the rest.
 _PARAMETERS = {"threads": "n_jobs", "seed": "random_state"}
 #: Parameters that may change between calls of `partial_fit`: the ones that only `fit` uses, and the
-# ones that each call reads.
+#: ones that each call reads.
 _FREE_PARAMETERS = frozenset(
     {"max_iter", "holdout", "exact_sweeps", "total_samples", "n_jobs", "verbose"}
 )
 _PARAMETERS |= {"iterations": "max_iter", "epochs": "max_iter, in minibatches,"}
-#: Types of values as docstrings have them, by what stands for the value in the help.
+#: Types of values in docstrings, by the placeholder of the value in the help.
 _TYPES = {"N": "int", "A": "float", "A,B,C": "(float, float, float)"}
 
 
@@ -155,7 +155,7 @@ class Estimator(ABC):
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
-    # ---- what scikit-learn's tools ask
+    # ---- the interface of scikit-learn's tools
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags that scikit-learn's tools, such as pipelines, read."""
@@ -255,7 +255,7 @@ class Estimator(ABC):
         }
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that were changed since the chain began.
+        """Raise an error if a parameter was changed since the chain began.
 
         Raises
         ------

@@ -190,7 +190,7 @@ class Framed(Estimator):
     def _top(
         self, phi: Array, n: int, layer: int, order: WordOrder | None, *, intervals: bool
     ) -> tuple[Int64s, Interval | None, bool]:
-        """Return the first words of topics, (K, n), bounds of them, and whether these are faithful."""
+        """Return the first words of topics, (K, n), their bounds, and True if these are calibrated."""
         top, rows = self._first_words(phi, n, layer, order), np.arange(len(phi))[:, None]
         draws, faithful, exact = self._kept_topics(layer) if intervals else ((), False, False)
         uncensored = np.zeros(top.shape, bool)

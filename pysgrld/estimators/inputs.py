@@ -303,7 +303,7 @@ def _missing_text(x: Any) -> str | None:
 
 
 def _check_shape(shape: Sequence[int]) -> None:
-    """Raise unless it is the shape of documents x words, one of each or more; in scikit-learn's words."""
+    """Raise an error, in scikit-learn's words, unless a shape is (n, V) with n and V at least 1."""
     if len(shape) != 2:
         dimensions = plural(len(shape), "dimension")
         raise UsageError(f"X has {dimensions}, wanted 2: documents x words. Reshape your data.")

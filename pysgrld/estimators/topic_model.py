@@ -290,7 +290,7 @@ class TopicModel(KeptModel, Transformer):
         check_memory(options, facts, documents, run_on.threads, most)
         corpus = CorpusFacts(facts.words, facts.tokens)
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # what a fit before this one has found
+            delattr(self, name)  # results of an earlier fit
         vars(self).pop("_kept", None)
         self._options = options
         self._note_parameters()
@@ -303,7 +303,7 @@ class TopicModel(KeptModel, Transformer):
         self._check_lengths(documents)
 
     def _advance(self, batch: Any = None) -> None:
-        """Do one iteration; take a posterior sample if it is time, and keep it if it is one to keep."""
+        """Do one iteration; take a posterior sample if one is due, and store it if it is to be kept."""
         posterior, self._stage = self._posterior, None
         if batch is not None:  # other documents, which may come again
             self._word_counts = None

@@ -363,7 +363,9 @@ def _written(texts: Sequence[str]) -> Iterator[Path]:
         try:
             yield path
         except CorpusError as error:
-            problem = error.reason.split(";")[0].replace("--", "")  # what to type is of no use here
+            problem = error.reason.split(";")[0].replace(
+                "--", ""
+            )  # options of the command do not apply here
             if error.line is not None:
                 raise UsageError(f"X[{error.line - 1}]: {problem}") from None
             raise UsageError(

@@ -46,7 +46,7 @@ SEGMENTED = (
 ALPHA = Option(or_word(real(SMALLEST, 1e6), LEARN), "by K and length: 0.1 to 0.005; sam: 1",
                "Dirichlet prior per topic of a document; learn: one each",
                "Model", metavar="A|learn")  # fmt: skip
-#: Of models that may begin with clusters of the topics of short chains.
+#: For models that may begin with clusters of the topics of short chains.
 STARTS = Option(integer(1, 64),
                 "by the corpus, 1 to 16; 1 with seed words, and of presets, gibbs, cgs, ovb, hsvg",
                 "short chains, of a warm-up each, whose topics in clusters training begins with: chains "

@@ -136,7 +136,7 @@ def widths(value: str) -> tuple[int, ...]:
 
 
 def choice(*values: str) -> Callable[[str], str]:
-    """Parse one of some words, which the parser has as ``values``.
+    """Parse one of some words; the parser lists them in its attribute ``values``.
 
     Returns
     -------
@@ -331,7 +331,7 @@ def lists(value: str) -> str:
 
 
 KINDS = ("string", "category", "integer", "real", "time", "flag")
-#: What stands for all fields.
+#: The word for all fields.
 EVERYTHING = "all"
 
 

@@ -24,7 +24,7 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 _BEAT = 100
 #: Letters of a path that a message shows, at its beginning and at its end.
 _FIRST, _LAST = 120, 60
-#: What messages call standard input.
+#: Name of standard input in messages.
 STDIN = "<stdin>"
 #: Bytes read at a time.
 _PIECE = 1 << 20

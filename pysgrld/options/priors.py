@@ -11,7 +11,7 @@ from typing import Any
 
 from pysgrld.errors import UsageError
 
-#: What stands for the number of a prior that is learned.
+#: The word for a learned prior, in place of its number.
 LEARN = "learn"
 #: Start and prior mean of a learned eta: the default of a fixed eta up to 100 topics.
 ETA = 0.05

@@ -1,4 +1,4 @@
-"""Options of slices of time, and the slices that they come to mean for a corpus.
+"""Options of time slices, and the slices that result for a corpus.
 
 No NumPy here: help must be instant.
 """
@@ -11,7 +11,7 @@ from pysgrld.options.option import Option
 from pysgrld.options.parse import integer, or_word
 
 #: Periods that a slice may be, instead of a number of slices. The largest number of slices is
-# limited, as each slice has a row of the topics for every word.
+#: limited, as each slice has a row of the topics for every word.
 UNITS, MOST_SLICES = ("year", "month", "decade"), 1000
 _GROUP = "Time (--model dtm)"
 

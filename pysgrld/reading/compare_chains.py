@@ -212,7 +212,7 @@ def compared(
 
 
 def _check_same(chains: Sequence[Results]) -> None:
-    """Refuse runs that are not chains of one configuration, and a chain that is named twice."""
+    """Raise an error for runs that are not chains of one configuration, or a chain named twice."""
     first = chains[0]
     for run in chains:
         if not run.fitted.draws:

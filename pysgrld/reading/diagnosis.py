@@ -72,7 +72,7 @@ class Measure(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A quantity that does not depend on names of topics: each chain's mean, and how it has mixed."""
+    """A quantity that does not depend on names of topics: its mean in each chain, R-hat and ESS."""
 
     name: str
     title: str
@@ -81,7 +81,7 @@ class Quantity(NamedTuple):
 
 
 class TopWord(NamedTuple):
-    """A word of a topic: its mean probability in each chain, and how that has mixed."""
+    """A word of a topic: its mean probability in each chain, R-hat and ESS."""
 
     word: str
     probability: tuple[float, ...]
@@ -321,7 +321,7 @@ def verdict(d: Diagnosis) -> list[str]:
 
 
 def judgements(d: Diagnosis) -> list[Judgement]:
-    """Return the sentences of `verdict`, each with whether it is good news.
+    """Return the sentences of `verdict`, each marked as good news or not.
 
     Parameters
     ----------

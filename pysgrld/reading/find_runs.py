@@ -194,7 +194,7 @@ class ListedRun(NamedTuple):
         return f"{self.kind.title} {self.kind.show(self.score)}"
 
     def record(self) -> dict[str, Any]:
-        """Return all by name, for JSON."""
+        """Return all fields by name, for JSON."""
         record = self._asdict() | {
             "kind": self.kind and self.kind.name,
             "topics": list(self.topics),

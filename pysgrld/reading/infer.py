@@ -41,7 +41,7 @@ _TOGETHER = 128
 #: Documents of a part; and of a part that several processes share, so that each gets some.
 PART, SHARED_PART = 1_000_000, 50_000
 #: File in a folder of parts: the record of the inference and its input. Readers of a folder of
-# tables ignore such a name.
+#: tables ignore such a name.
 RECORD = "_parts.json"
 _PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
 
@@ -245,7 +245,7 @@ class Parts(NamedTuple):
         return self.folder / f"part-{number:06}{self.suffix}"
 
     def missing(self, number: int) -> bool:
-        """Return True if a part is for this process to write."""
+        """Return True if this process must write a part."""
         mine = number % self.share.of == self.share.number - 1
         return mine and self.path(number).name not in self.there
 

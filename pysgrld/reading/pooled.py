@@ -205,7 +205,7 @@ class PooledResults(Results):
     # ---- the chains
 
     def _own_steps(self, draws: int) -> list[list[int]]:
-        """Return the iterations of as many kept samples of each chain.
+        """Return the iterations of `draws` kept samples of each chain.
 
         Raises
         ------

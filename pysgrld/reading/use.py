@@ -1,4 +1,4 @@
-"""Topics that a model hardly uses: too many were asked for."""
+"""Inactive topics, a sign that the number of topics is too large."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import Topic
 
 #: A topic with less than this share of the average weight is inactive. With 400 posts at K = 100,
-# after training has converged, 42 topics weigh 0.05 to 0.13 of the average and have no theme. In
-# six corpora with active topics only, the least weighs 0.2.
+#: after training has converged, 42 topics weigh 0.05 to 0.13 of the average and have no theme. In
+#: six corpora with active topics only, the least weighs 0.2.
 HARDLY = 0.15
 #: With fewer topics than these, or more cells, a run is not read for a remark when it has ended.
 FEWEST, MOST_CELLS = 20, 1 << 26
@@ -70,7 +70,7 @@ def remark_at_the_end(results: Results) -> str | None:
 
 
 def line_of_use(results: Results, weights: Sequence[float | None]) -> str | None:
-    """Return the remark on topics of such shares of the corpus, or None if none is hardly used.
+    """Return the remark on topics with these shares of the corpus, or None if all are active.
 
     Parameters
     ----------

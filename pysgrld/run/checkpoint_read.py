@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 _warned: set[Path] = set()
 
-#: What a checkpoint calls itself, and the version of its layout.
+#: Name of the format in manifests, and the version of its layout.
 FORMAT, SCHEMA = "sgmc-checkpoint", 1
 
 MANIFEST = "manifest.json"

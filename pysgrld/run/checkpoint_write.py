@@ -108,7 +108,7 @@ def commit(
         "append": {},
         "samples": {},
     }
-    seal(manifest)  # what cannot be stored is refused before anything is written
+    seal(manifest)  # refuse values that cannot be stored before anything is written
     final = run / "checkpoints" / step_name(step)
     temporary = final.with_name(temporary_name(final.name))
     fail_point("checkpoint.mkdir")

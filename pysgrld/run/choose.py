@@ -205,7 +205,7 @@ def check_writable(path: Path) -> None:
             ) from error
         with contextlib.suppress(OSError):  # swept by another start, or moved with the folder
             probe.rmdir()
-        sweep(place)  # what another start left that was killed just here
+        sweep(place)  # remove the folder of another start that was killed just here
         return
 
 
@@ -286,7 +286,7 @@ def find_run(
         check_writable(free)
         return Candidate(free, () if resume == "never" else tuple(runs), named=False)
     check_writable(out)
-    # Looked at before the run is: another start may give it its name between the two.
+    # Check this before the run: another start may create the run between the two checks.
     occupied = is_folder(out, OutputError) and any(
         not is_marked(path.name, PREFIX) for path in list_folder(out, OutputError)
     )
@@ -489,7 +489,7 @@ def holds_chains(folder: Path) -> bool:
     return False
 
 
-# ---- whether a run comes forward at all: a batch system must not start it again for ever
+# ---- progress between starts: a batch system must not restart a failing run for ever
 
 #: Starts without progress after which the next one is refused.
 FRUITLESS = 2
@@ -500,7 +500,7 @@ _LAST = 1 << 16
 #: Events after which a start has ended in order, whatever it achieved.
 _ENDED = ("finished", "failed", "refused")
 
-#: What a person types: no batch system stops a job in this way.
+#: Signals of the keyboard: no batch system stops a job with them.
 _BY_HAND = ("SIGINT",)
 
 

@@ -499,7 +499,7 @@ class RunDirectory:
                 arrays,
                 meta,
                 self.identity,
-                # what a checkpoint goes back to; the log is history, and not among it
+                # state that a rewind restores; the log is history, and not part of it
                 lambda: {
                     "append": {METRICS: self._flush_metrics()._asdict()},
                     "samples": self.samples.table(),

@@ -579,7 +579,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def refuse_full_folder(path: Path, advice: str) -> None:
-    """Refuse to make a folder at a path that has anything but an empty folder.
+    """Raise an error unless a path is free or an empty folder.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ def identity(
     fields = {f"--{name}": value for name, value in options.items() if name not in left_out}
     fields["corpus"] = (config.get("corpus") or {}).get("fingerprint")
     fields["--from"] = (config.get("parent") or {}).get("digest")
-    # An option that is none is as one that is not there.
+    # An option with the value none equals a missing one.
     fields = {name: value for name, value in fields.items() if value is not None}
     return Identity(jsonio.plain(fields, where="options"))
 

@@ -22,7 +22,7 @@ from pysgrld.run.files import fail_point, open_regular, write_all
 
 logger = logging.getLogger(__name__)
 
-#: Bytes of a line; one beyond is none of ours.
+#: Largest line in bytes; sgmc writes no longer one.
 LONGEST = 16 << 20
 #: Key of the digest of a file's other keys.
 SEAL = "digest"
@@ -36,7 +36,7 @@ def now() -> str:
 
 
 def plain(value: Any, *, nonfinite_is_null: bool = False, where: str = "") -> Any:
-    """Turn NumPy scalars, tuples, sets and paths into what JSON has.
+    """Convert NumPy scalars, tuples, sets and paths to types of JSON.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def sealed(value: Mapping[str, Any]) -> bytes:
 
 
 def unsealed(data: bytes, place: Path) -> Any:
-    """Read what `sealed` wrote, without the digest; a file that does not agree with it is warned of.
+    """Read a file of `sealed`, without its digest; warn if the digest does not agree.
 
     One without a digest is read as it is, and so is JSON that is no object.
 

@@ -49,7 +49,7 @@ def is_run(path: Path, refusal: Refusal = MissingInputError) -> bool:
     return look_up(path / CONFIG, refusal) not in (None, Kind.FOLDER)
 
 
-# ---- files that a person has asked for, which are none of a run
+# ---- output files that the user names, outside of runs
 
 #: Files and folders of a run, and of a stored corpus, that are known by name.
 _OF_RUN = frozenset(
@@ -62,7 +62,7 @@ _OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "cor
 
 
 def refuse_part(path: Path) -> None:
-    """Refuse to write a file that a run, a search or a stored corpus consists of.
+    """Raise an error for a file that is part of a run, a search or a stored corpus.
 
     Raises
     ------

@@ -333,7 +333,7 @@ def list_of(folder: Path) -> FileList | None:
     OSError
         If the folder cannot be looked up.
     """
-    with contextlib.suppress(OutputError):  # a list that sgmc did not write is none
+    with contextlib.suppress(OutputError):  # ignore a list that sgmc did not write
         files = FileList(folder)
         if files.exists or folder.resolve() in _claimed:
             return files
@@ -341,7 +341,7 @@ def list_of(folder: Path) -> FileList | None:
 
 
 def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Refuse to write files into a folder if others are there by their names; else keep its list.
+    """Raise an error if foreign files with these names are in a folder; else return its list.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ _POINT = "part"
 
 
 class Part(NamedTuple):
-    """A stored part: how far it had come, and its arrays."""
+    """A stored part: its step, and its arrays."""
 
     step: int
     arrays: Mapping[str, Array]

@@ -419,15 +419,15 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
             raise DamagedError(f"{path}: {error}") from None
 
 
-# ---- what must hold of arrays
+# ---- invariants of arrays
 
-#: No invariants: what the arrays mean is not known.
+#: No invariants, for arrays of unknown meaning.
 NONE: Mapping[str, Invariant] = MappingProxyType({})
 
 #: How far the sum or the norm of a row may be from 1, by rounding to single precision.
 TOLERANCE = 1e-3
 
-#: Range of the values of an array by what holds of it; floats of a checkpoint are at least `FINITE`.
+#: Range of the values of an array by its condition; floats of a checkpoint are at least `FINITE`.
 #: Squares and sums of finite values stay finite.
 _RANGES = {
     Condition.FINITE: (-1e100, 1e100),

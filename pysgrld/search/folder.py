@@ -314,7 +314,7 @@ def _planned(
     """Plan every contender on the corpus, or None if the folder holds a search on another corpus."""
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
-    # what all may use together: how many fit side by side is asked here, once
+    # memory of all runs together: check once how many fit side by side
     shared = {name: request.given[name] for name in ("max-memory",) if name in request.given}
     for contender in draft.contenders:
         contender_request = search.request_of(contender, folder / contender.name, **shared)

@@ -89,7 +89,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
                 _train(ready, rung, teller, stop, started, explain)
                 records = _decide(ready, rung, records, teller)
         except Interrupted:
-            with contextlib.suppress(SgmcError):  # that it was stopped matters more
+            with contextlib.suppress(SgmcError):  # the early stop is the more important error
                 teller.progress = SearchProgress.read(ready.folder)
             raise
         return DecidedSearch(ready.folder, ready.plan, records)

@@ -59,7 +59,7 @@ def read_standing(
     first, share_gained = chains[0], scorers[0].share_gained
     step, options = first.checkpoint.step, first.options
     history = averages_in(first.checkpoint.arrays).history.tolist()
-    # what the second half of the iterations took off, if there was a sample by then
+    # gain of the second half of the iterations, if a sample existed before it
     gained = None
     before = (step // 2 - options.burn_in) // options.sample_every
     if 1 <= before < len(history):
@@ -164,7 +164,7 @@ class SearchResult(NamedTuple):
         return next(row for row in self.rows if row.name == name)
 
     def record(self) -> dict[str, Any]:
-        """Return all by name, for JSON."""
+        """Return all fields by name, for JSON."""
         return {
             "folder": str(self.folder),
             "score": self.kind.name,

@@ -1,4 +1,4 @@
-"""The plan of a search, in ``search.json``: which settings are tried, on which corpus, and how far."""
+"""The plan of a search, in ``search.json``: settings, corpus, and length of training."""
 
 from __future__ import annotations
 

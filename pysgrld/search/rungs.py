@@ -26,7 +26,7 @@ from pysgrld.types import Doubles
 #: File of the decisions in the folder of a search.
 RUNGS = "rungs.jsonl"
 #: A contender may be dropped if its perplexity is surely worse than the leader's by more than this
-# share.
+#: share.
 WORSE = 0.01
 #: The smallest number of topics with a perplexity within this share of the best is reported.
 NEAR = 0.005
@@ -164,7 +164,7 @@ class Interval95(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A contender as a rung has judged it.
+    """A contender with the decision of a rung.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ def bounds(value: float, draws: Doubles) -> Interval95:
 
 
 def differences(standings: Sequence[Standing], leader: Standing) -> list[Interval95]:
-    """Return by what share each perplexity is worse than the leader's, on resampled documents."""
+    """Return the share by which each perplexity is worse than the leader's, on resampled documents."""
     draws = resampled([s.score for s in standings])
     lead = draws[[s.name for s in standings].index(leader.name)]
     intervals = []

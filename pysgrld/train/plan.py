@@ -325,7 +325,7 @@ def _corpus(
 
 
 #: Tokens for each topic below which topics found are unreliable, and from which they may be
-# reliable: docs/evaluation.md, "How much is enough?", as the next numbers.
+#: reliable: docs/evaluation.md, "How much is enough?", as the next numbers.
 TOKENS, BETTER = 300, 1000
 #: Fewest held-out documents, and held-out tokens of split ones, for a useful comparison of scores.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500

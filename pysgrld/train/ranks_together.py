@@ -37,7 +37,7 @@ from pysgrld.train.short_chains import (
 from pysgrld.types import Positions
 
 #: Largest array of the state, in bytes, that is compared before each iteration (sums of topics): a
-# difference between ranks is detected soon.
+#: difference between ranks is detected soon.
 _SMALL = 1 << 16
 
 
@@ -163,7 +163,7 @@ def raise_if_stopped(stop: StopFlag) -> None:
 #: Iterations of a start that are looked at, after the first one, which is slower than the others.
 LOOKED_AT = 5
 #: Share of working time spent in shared work below which a line is logged: below a half, to be
-# rare.
+#: rare.
 WASTED = 1 / 3
 
 
@@ -351,7 +351,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
     corpus.slice_by(options.slicing)
-    comm.meet()  # all have the corpus: what a chain begins with they draw together
+    comm.meet()  # all have the corpus: they draw the start of the chain together
     facts = CorpusFacts(brief.words, brief.tokens)
     run_on = RunOn(number, partial(raise_if_stopped, stop), comm)
     stream = Epochs.of(options, corpus, brief.train, comm.rank, comm.size)

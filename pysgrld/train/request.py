@@ -132,14 +132,14 @@ class Request(NamedTuple):
     parent: Parent | None = None
 
     def check(self) -> None:
-        """Refuse options that contradict each other, before anything is read.
+        """Raise an error if options contradict each other, before anything is read.
 
         Raises
         ------
         UsageError
         """
         check_usage(self.given)
-        resolve(self.given, _ANY_CORPUS)  # what contradicts a preset or another default
+        resolve(self.given, _ANY_CORPUS)  # conflicts with a preset or another default
 
     @property
     def threads(self) -> int:
@@ -167,7 +167,7 @@ class Request(NamedTuple):
 
 #: Options that limit the length of a start: one that the user types replaces all earlier ones.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
-#: Of one start alone.
+#: Options of a single start.
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 
 

@@ -51,7 +51,7 @@ class RunTotals:
 
 
 class RunWriter:
-    """Writes metrics, posterior samples and checkpoints of a run while it trains.
+    """Writer of metrics, posterior samples and checkpoints of a run while it trains.
 
     Parameters
     ----------

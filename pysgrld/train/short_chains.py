@@ -273,7 +273,7 @@ class ShortChain:
         return mean
 
     def _restored(self, stored: tuple[int, Mapping[str, Array]]) -> Chain:
-        """Return the chain as it was stored, or from its beginning if that is no state of it."""
+        """Return the stored chain, or a new one if the stored arrays are not a state of it."""
         iteration, arrays = stored
         chain = self._begin()
         try:
@@ -297,7 +297,7 @@ class ShortChain:
                 self._sums += weights_of(chain.draw())[:, : self.k].T
             seconds = time.monotonic() - began
             if t == first + 1:
-                slow = seconds  # what an iteration takes at first is no measure of the others
+                slow = seconds  # the first iterations are slower than the others
             elif t - first > _PREDICTED_AFTER:
                 seconds_each = (seconds - slow) / (t - first - 1)
                 if seconds_each * (self.iterations - t) > seconds_left():
