@@ -1,4 +1,4 @@
-"""Every way in which sgmc refuses or stops, with its exit code, and how messages count things.
+"""Errors of sgmc with their exit codes, and numbers in messages.
 
 A message has three parts: the problem, its place, and the remedy. Only ``cli/__init__.py`` turns an
 error into an exit code. The codes are a promise to batch systems: they are never renumbered.
@@ -18,7 +18,7 @@ class SgmcError(Exception):
     ----------
     message : str
     exit_code : int, optional
-        Of this one, if it is not that of its class.
+        Exit code of this error, if it differs from its class's.
     """
 
     exit_code: int = 70
@@ -140,13 +140,13 @@ class MemoryLimitError(SgmcError):
 
 
 class NoProgressError(SgmcError):
-    """A third start in a row without progress: not begun (exit 88)."""
+    """Two starts in a row made no progress, so the third was not begun (exit 88)."""
 
     exit_code = 88
 
 
 class DisagreementError(SgmcError):
-    """Processes that train one chain hold different topics (exit 70)."""
+    """Processes that train one chain have different topics (exit 70)."""
 
 
 class RankError(SgmcError):
@@ -215,7 +215,7 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 def all_of(number: int, nouns: str) -> str:
-    """Write that all of several are meant, at least two.
+    """Return "both" or "all N" with the plural of a noun.
 
     >>> all_of(2, "chains"), all_of(4, "chains")
     ('both chains', 'all 4 chains')
@@ -236,7 +236,7 @@ def all_of(number: int, nouns: str) -> str:
 
 
 def check_interpreter() -> None:
-    """Refuse a sub-interpreter, before NumPy is loaded there, which it then is nowhere else.
+    """Raise an error in a sub-interpreter, before NumPy is loaded there and nowhere else.
 
     The compiled core would wait for ever for the lock of the main interpreter.
 

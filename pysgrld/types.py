@@ -114,7 +114,7 @@ class Slicing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """The positions of the documents of a corpus but for some, ascending, as an array that is never made.
+    """Positions of the documents of a corpus without some, ascending, as a lazy array.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
 def wider(inflation: float) -> float:
-    """Return about how many times the posterior's variance draws have, from the noise inflation.
+    """Return the approximate variance of draws over the posterior's, from the noise inflation.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ class Block(NamedTuple):
     name : str
         "phi", and for deeper models "phi2", ...
     geometry : str
-        What moves it must match: see `pysgrld.samplers.sampler.Sampler`.
+        Geometry of the sampler that moves it: see `pysgrld.samplers.sampler.Sampler`.
     shape : (int, int)
         (V, K): words and topics.
     prior : float

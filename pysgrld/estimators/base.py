@@ -57,7 +57,7 @@ class Rule(NamedTuple):
     value : object
         The value of the parameter; None, valid for an option, leaves the choice to sgmc.
     good : bool
-        Whether the value keeps the rule.
+        True if the value keeps the rule.
     wanted : str
         The rule in words, for messages.
     name : str
@@ -80,7 +80,7 @@ class Estimator(ABC):
     Attributes
     ----------
     of_counts : bool
-        Whether X is counts, and not numbers of any sign.
+        True if X is counts, and not numbers of any sign.
     kind : str or None
         The kind of estimator that scikit-learn knows it as.
     """
@@ -93,7 +93,7 @@ class Estimator(ABC):
     feature_names_in_: Array
 
     def __init_subclass__(cls) -> None:
-        """Have the constructor refuse parameters that are not there in a line of ours."""
+        """Make the constructor raise `UsageError` for unknown parameters."""
         estimator: Any = cls
         if "__init__" in vars(cls):
             estimator.__init__ = _of_known_parameters(estimator.__init__)
@@ -324,7 +324,7 @@ def number(option: str, name: str, value: Any, low: int, high: int = MOST) -> Ru
 
 
 def seed_of(random_state: Any) -> Any:
-    """Return the seed that ``random_state`` means: NumPy's generators draw one, all else stays as it is.
+    """Return the seed of ``random_state``: a draw of NumPy's generators, or the value itself.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ _fitted: dict[tuple[int, int], object] = {}
 
 
 def by_parameters(method: Callable[P, R]) -> Callable[P, R]:
-    """Return a method that fits: its messages name parameters, and one thread at a time calls it.
+    """Return a fitting method with messages that name parameters, for one thread at a time.
 
     Parameters
     ----------

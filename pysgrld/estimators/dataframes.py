@@ -57,7 +57,7 @@ class Framed(Estimator):
 
     @abstractmethod
     def _shares(self, X: Any, layer: int) -> Array:
-        """Return the shares that topics have in documents, (n, K)."""
+        """Return the topic shares of documents, (n, K)."""
 
     def _words(self, vocabulary: Any) -> tuple[str, ...]:
         """Return the words of the columns: the argument, the model's names, or word1, word2, ..."""
@@ -290,7 +290,7 @@ class Framed(Estimator):
         )
 
     def _repr_html_(self) -> str:
-        """Return HTML that shows parameters, and of a fitted model the top words of its topics."""
+        """Return HTML with the parameters, and the top words of the topics of a fitted model."""
         if not self.__sklearn_is_fitted__():
             return notebook.html(repr(self), [], [], 0)
         words, phi = self._words(None), self.components_[:TOPICS_SHOWN]
@@ -399,7 +399,7 @@ def wanted_order(order: str | None) -> WordOrder | None:
 
 
 def library(name: str, who: str) -> Any:
-    """Return a library that only some people have.
+    """Return an optional library, imported.
 
     Parameters
     ----------

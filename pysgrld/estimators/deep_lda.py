@@ -173,7 +173,7 @@ class DeepLDA(CountModel):
 
     @property
     def _no_score(self) -> str:
-        """Why documents have no held-out score: reals are far too many tokens, of a small unit."""
+        """The reason why documents have no held-out score: reals become too many small tokens."""
         return "link='real' has no held-out score" if self.link == "real" else ""
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:

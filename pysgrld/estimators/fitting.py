@@ -142,13 +142,13 @@ class Progress:
             raise KeyboardInterrupt
 
     def advance(self, iteration: Callable[[], object], done: int) -> None:
-        """Do an iteration; one that is broken off is the last, and nothing is left of the first.
+        """Do an iteration. If a second Ctrl-C breaks it off, it is the last; the first one raises.
 
         Parameters
         ----------
         iteration : callable
         done : int
-            How many were done before.
+            Number of iterations done before.
         """
         try:
             iteration()
@@ -163,7 +163,7 @@ class Progress:
         self.interrupted = True
 
     def show(self, step: int, total: int | None, parts: list[str], *, last: bool = False) -> None:
-        """Write a line, if one is wanted and it is time.
+        """Print a line, if lines are asked for and one is due.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Progress:
         parts : list of str
             Other parts of the line.
         last : bool
-            Whether it is the last line.
+            True for the last line.
         """
         seconds = time.monotonic() - self._started
         if not self.verbose or not (last or seconds >= self._due):

@@ -131,7 +131,7 @@ class KeptModel(Framed):
 
     @property
     def _record(self) -> MatrixRecord:
-        """The chain as it stands, or as it stood."""
+        """The chain, or the record of a former chain."""
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
@@ -166,7 +166,7 @@ class KeptModel(Framed):
         del self._kept
 
     def _finish(self) -> None:
-        """Set the attributes that a person reads, from the chain as it stands."""
+        """Set the public attributes from the present state of the chain."""
         record, fitted = self._record, self._fitted()
         self._draw = fitted.mean or fitted.current
         phi = fitted.over_words(self._draw, 0)
@@ -230,7 +230,7 @@ class KeptModel(Framed):
         return min(AUTO_SAMPLES, AUTO_BYTES // (4 * words * sum(options.widths[:1])))
 
     def _kept_topics(self, layer: int) -> tuple[Iterable[Floats], bool, bool]:
-        """Return kept samples of topics, whether they are the posterior's, and of an exact stage."""
+        """Return kept samples of topics, and two flags: calibrated, and Gibbs refinement."""
         layer_index, fitted = self._at(layer), self._fitted()
         rows = (
             fitted.rows_of(fitted.like_these(step, sample), layer_index)
@@ -239,7 +239,7 @@ class KeptModel(Framed):
         return rows, fitted.faithful, fitted.exact is not None
 
     def _at(self, layer: int) -> int:
-        """Return the place of a layer, from 0."""
+        """Return the index of a layer, from 0."""
         self._check_fitted()
         depth = self._options.depth
         if isinstance(layer, bool) or layer not in range(1, depth + 1):

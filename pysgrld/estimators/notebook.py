@@ -1,4 +1,4 @@
-"""How a model looks in a notebook: its HTML, and a picture of its topics."""
+"""A model in a notebook: its HTML, and a picture of its topics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     panels : sequence of Panel
         At least one.
     label : str
-        What the values are: the name of the axis.
+        Name of the axis of the values.
     """
     from matplotlib import pyplot  # its import makes a notebook show figures
 
@@ -68,7 +68,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
 
 
 def _short(word: str) -> str:
-    """Return a word as it is drawn: no more letters than have room, and no formula of matplotlib's."""
+    """Return a word for a picture: shortened to fit, and not read as a formula by matplotlib."""
     shown = word if len(word) <= _LETTERS else word[: _LETTERS - 1] + "…"
     return shown.replace("$", r"\$")
 

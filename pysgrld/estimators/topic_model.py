@@ -269,7 +269,7 @@ class TopicModel(KeptModel, Transformer):
         return vocabulary_of_model
 
     def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
-        """Raise for documents that are too long to be counted exactly in the sweeps that are kept."""
+        """Raise an error for documents that are too long to be counted exactly."""
         if self.of_counts and (sweeps or not self._no_score):  # no token of real numbers is counted
             check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 

@@ -178,7 +178,7 @@ def bags_in(x: Any) -> list[list[tuple[int, int]]] | None:
 
 
 def _rows_of(x: Any) -> Iterable[Any]:
-    """Return the documents of a sequence of documents; nothing of a matrix, a table or one text."""
+    """Return the documents of a sequence; an empty list for a matrix, a table or one text."""
     if isinstance(x, str | bytes | Documents | Mapping) or getattr(x, "ndim", 1) != 1:
         return ()
     if hasattr(x, "columns") or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):

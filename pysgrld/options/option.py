@@ -26,7 +26,7 @@ class Option(NamedTuple):
     shown : str
         The default, as help shows it.
     help : str
-        What the option means, in one line.
+        Meaning of the option, in one line.
     group : str
         Heading in the help.
     free : bool
@@ -67,11 +67,11 @@ class Option(NamedTuple):
 
     @property
     def names_file(self) -> bool:
-        """Whether the value is the path of a file that a run reads."""
+        """True if the value is the path of a file that a run reads."""
         return self.metavar == "FILE" and self.read is None
 
     def takes(self, value: Any) -> bool:
-        """Return whether a number, or several, could have been typed; True for values of other types."""
+        """Return True if the parser accepts a number, or several; True for values of other types."""
         numbers = value if isinstance(value, list | tuple) else [value]
         if not numbers or not all(type(number) in (int, float) for number in numbers):
             return True
@@ -252,7 +252,7 @@ class Resolved:
 
     @property
     def copies(self) -> int:
-        """Rows of the topics that a word has: one for each slice of time, at least one."""
+        """Number of rows of a word in the topics: one for each time slice, at least one."""
         return 1 if self.slicing is None else max(1, len(self.slicing.names))
 
     @property

@@ -21,7 +21,7 @@ MAX_LAYERS = 8
 
 
 def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
-    """Parse one of some words, which stands for itself, or what else ``parse`` takes."""
+    """Parse one of some words, or any other text that ``parse`` accepts."""
     return lambda text: text if text in words else parse(text)
 
 
@@ -285,7 +285,7 @@ LANGUAGES = {
 
 
 def language(value: str) -> str:
-    """Parse a language, by its name or its code; gives the name.
+    """Parse a language, by its name or its code; return the name.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def language(value: str) -> str:
 
 
 def encoding(value: str) -> str:
-    """Parse an encoding of text, by any of its names; gives the one that Python calls it by."""
+    """Parse an encoding of text, by any of its names; return Python's name."""
     try:
         b"a".decode(value, "backslashreplace")
     except (LookupError, ValueError):

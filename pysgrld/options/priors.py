@@ -1,4 +1,4 @@
-"""Topics and starts by default, and Dirichlet priors as they are typed: numbers, or ``learn``ed.
+"""Default numbers of topics and starts, and Dirichlet priors as typed: numbers, or ``learn``.
 
 No NumPy here: help must be instant.
 """

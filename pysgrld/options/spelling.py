@@ -1,4 +1,4 @@
-"""How words of text are spelled: normal form C, casefolded, without invisible characters.
+"""Spelling of words: normal form C, casefolded, without invisible characters.
 
 A word begins with a letter, a digit or an underscore; combining marks after one belong to it. This
 module is the rule in Python's Unicode. `cpp/text` applies the same rule by tables that

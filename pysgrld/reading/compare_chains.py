@@ -92,7 +92,7 @@ class _Draws(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Topics or quantities that were followed over the draws, and how each draw predicts.
+    """Topics or quantities that were followed over the draws, and the score of each draw.
 
     Attributes
     ----------
@@ -457,11 +457,11 @@ def _follow(
     Returns
     -------
     probability : (N, K, T) float64
-        Of their words.
+        Probabilities of their words.
     weight : (N, K) float64
         Shares of the held-out tokens; NaN without held-out documents.
     log_probability : (N,) float64
-        Of the held-out documents; NaN without them.
+        Log probability of the held-out documents; NaN without them.
     """
     steps, n, k = draws.steps[chain.path], len(draws.scored[chain.path]), len(rows)
     probability = np.empty((len(steps), *words.shape))

@@ -60,7 +60,7 @@ class Measure(NamedTuple):
         Parameters
         ----------
         convergence : Convergence
-            Of all of them.
+            Convergence of all quantities.
         index : int or tuple of int
             Index of the quantity in the arrays of ``convergence``.
         """
@@ -142,7 +142,7 @@ class MatchedTopic(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """How well the draws of each chain predict held-out documents.
+    """Scores of the draws of each chain on held-out documents.
 
     Attributes
     ----------
@@ -494,7 +494,7 @@ def _prediction(d: Diagnosis) -> str:
 
 
 class _Advice(NamedTuple):
-    """Advice in one sentence, with a flag for training longer and one for a good result."""
+    """Advice in one sentence, with a flag for longer training and a flag for a good result."""
 
     sentence: str
     longer: bool = False

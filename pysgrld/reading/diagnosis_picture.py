@@ -19,7 +19,7 @@ GREATEST = 4.0
 
 
 def check_picture(path: str) -> None:
-    """Refuse what cannot be drawn before anything is computed.
+    """Raise an error if the picture cannot be drawn, before anything is computed.
 
     Parameters
     ----------

@@ -73,14 +73,14 @@ def open_run(
     Parameters
     ----------
     name : str, path or None
-        As `find_folder` has it.
+        As for `find_folder`.
     threads : int
     reading : mapping, optional
-        As `Results` has it.
+        As for `Results`.
     missing : callable, optional
         Called with a line for every chain that is left out.
     these : bool
-        As `Results` has it.
+        As for `Results`.
 
     Returns
     -------
@@ -113,11 +113,11 @@ def open_chains(
     Parameters
     ----------
     name, threads, reading
-        As `open_run` has them.
+        As for `open_run`.
     missing : callable, optional
         Called with a line for every chain that is left out.
     these : bool
-        As `Results` has it.
+        As for `Results`.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def open_chains(
 
 
 class ListedRun(NamedTuple):
-    """A run as a list shows it.
+    """A run in the form of a list.
 
     Attributes
     ----------

@@ -311,7 +311,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     ----------
     parts : Parts
     record : dict
-        What `inference_record` returns.
+        Result of `inference_record`.
     force : bool
         Remove the parts that sgmc wrote into the folder, and begin again.
 

@@ -69,7 +69,7 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
     ----------
     path : Path
     topics : int
-        How many there are: numbers must be below.
+        K: numbers must be below.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
 
 
 def tidy(text: str) -> str:
-    """Return a text on one line, without what would garble a terminal.
+    """Return a text on one line, without characters that would garble a terminal.
 
     Control and direction characters are left out.
 

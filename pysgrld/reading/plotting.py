@@ -1,4 +1,4 @@
-"""Drawing, as all pictures share it: matplotlib asked for, colours, axes and PNG files."""
+"""Shared parts of all pictures: the check for matplotlib, colours, axes and PNG files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def require_matplotlib(
     subject : str
         Who needs it: the beginning of the message.
     otherwise : str
-        What else the person may do: its end.
+        End of the message, with another choice for the user.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A run that is opened for reading: what a person can ask of it.
+"""A run that is opened for reading: topics, samples, proportions and documents.
 
 `Results` answers from the newest checkpoint, the kept samples, the training corpus and the held-out
 documents of a run. What depends on the model is asked of its `pysgrld.models.fitted.Fitted`.
@@ -126,7 +126,7 @@ class Results:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Words of the corpus; the n-th is column n of the topics."""
+        """Words of the corpus; word n is column n of the topics."""
         return self.run.vocabulary
 
     @cached_property
@@ -215,7 +215,7 @@ class Results:
 
     @property
     def word_order(self) -> WordOrder:
-        """The order in which words of topics are shown: as a person asked, or by default."""
+        """The order in which words of topics are shown: the user's choice, or the default."""
         return self._word_order or self.fitted.word_order
 
     def order_words(self, order: WordOrder | None) -> None:
@@ -271,7 +271,7 @@ class Results:
     def coherence(
         self, words: int, layer_index: int = 0, draw: Draw | None = None
     ) -> Coherence | None:
-        """Measure coherence of the first words of topics over training; None if that corpus is gone.
+        """Measure coherence of the first words of topics over training; None without its corpus.
 
         Pairs of ideographs that overlap in the text say nothing about a topic, and are left out.
         """
@@ -313,13 +313,13 @@ class Results:
 
     @cached_property
     def named(self) -> dict[int, Label]:
-        """Names of topics of the lowest layer in ``labels.json``, and who gave them (`labels_of`)."""
+        """Names of topics of the lowest layer in ``labels.json``, with their authors (`labels_of`)."""
         labels = labels_of(self.path, self.fitted.layers[0])
         return labels if self.former is None else self.former.names_that_stay(labels)
 
     @property
     def labels(self) -> dict[int, str]:
-        """The names alone."""
+        """Names of topics without their authors."""
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
@@ -497,7 +497,7 @@ class Results:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Look words of each topic up in one sample, as `top_word_draws` does in all."""
+        """Return the probabilities of words of each topic in one sample; see `top_word_draws`."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)

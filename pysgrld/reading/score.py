@@ -43,7 +43,7 @@ class Evaluation(NamedTuple):
         Share of the tokens that is observed, or None if documents are scored whole.
     seed : int
     iteration : int
-        Of training.
+        Iteration of training.
     others : dict
         Further scores of the same samples, as the model's paper defines them.
     numbers : dict
@@ -195,7 +195,7 @@ def held_out_pair(
 
 
 def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
-    """Return the score of a run's running average on its own held-out documents, and of all its chains.
+    """Return the scores of a run and of all its chains on its own held-out documents.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def topics_of(
     n : int
         Words of each, in the order of `Results.word_order`.
     intervals, coherences : bool
-        Whether to look for intervals, and for the coherence of the first ten words.
+        True to look for intervals, and for the coherence of the first ten words.
     at : int
         The layer, counted from 0.
     """

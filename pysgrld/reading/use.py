@@ -76,7 +76,7 @@ def line_of_use(results: Results, weights: Sequence[float | None]) -> str | None
     ----------
     results : Results
     weights : sequence of float or None
-        Of all topics of a layer, or None if it is not known.
+        Shares of all topics of a layer, or None if unknown.
 
     Returns
     -------

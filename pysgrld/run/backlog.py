@@ -43,7 +43,7 @@ class Backlog:
         self._held = 0
 
     def log_event(self, event: str, **fields: Any) -> None:
-        """Append one event to ``log.jsonl``, with the time of now."""
+        """Append one event to ``log.jsonl``, with the present time."""
         line = {"time": jsonio.now(), **fields}
         self.write(LOG, partial(self.run.log_event, event, **line))
 

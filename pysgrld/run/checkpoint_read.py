@@ -183,7 +183,7 @@ def newest(
     required : bool
         True to raise an error also if the run has no checkpoint at all.
     invariants : mapping
-        As `read_checkpoint` has them.
+        As for `read_checkpoint`.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def list_checkpoints(
     verify : bool
         True to read every byte of each, and not only the manifests.
     invariants : mapping
-        As `verify_checkpoint` has them.
+        As for `verify_checkpoint`.
 
     Raises
     ------

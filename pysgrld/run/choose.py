@@ -72,7 +72,7 @@ class Decision(NamedTuple):
     run : RunDirectory or None
         None for "new".
     required : bool
-        Whether a checkpoint must be there: pass it to `RunDirectory.load_checkpoint`.
+        True if a checkpoint must exist: pass it to `RunDirectory.load_checkpoint`.
     notes : tuple of str
         Differences from the earlier starts that may change bits (instruction set, versions), to be
         logged.
@@ -121,7 +121,7 @@ def latest_run(root: Path = ROOT) -> Path:
 
 
 def _is_name(content: bytes) -> bool:
-    """Return True if a file has what `set_latest` writes: a name of a folder, and a line end."""
+    """Return True if a file has the form that `set_latest` writes: a name of a folder, and a line end."""
     line, end, rest = content.partition(b"\n")
     return not content or bool(line and end and not rest and b"/" not in line)
 
@@ -397,7 +397,7 @@ def claim(
     find : callable () -> Candidate
         `find_run` with its arguments: what lies there may have changed since it was last looked.
     config, resume
-        As `decide` has them.
+        As for `decide`.
     vocabulary : sequence of str
         For a new run.
     held : ExitStack
@@ -410,7 +410,7 @@ def claim(
     LockedError
         If another process holds the run, or has made it a moment ago.
     SgmcError
-        What `find_run`, `decide` and `RunDirectory.create` raise.
+        The errors of `find_run`, `decide` and `RunDirectory.create`.
     """
     for attempt in range(_TRIES):
         decision = decide(find(), config, resume=resume)
@@ -480,7 +480,7 @@ def chains_of(folder: Path) -> list[Path]:
 
 
 def holds_chains(folder: Path) -> bool:
-    """Return True if chains may be continued in a folder: it has some, or the corpus for them alone."""
+    """Return True if a folder has chains to continue, or only the corpus for them."""
     if chains_of(folder):
         return True
     with contextlib.suppress(OSError):

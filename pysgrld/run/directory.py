@@ -394,7 +394,7 @@ class RunDirectory:
             logger.warning("%s", error)
 
     def set_status(self, state: str, **fields: Any) -> None:
-        """Replace ``status.json``: what the run is doing, and who is doing it.
+        """Replace ``status.json``: the state of the run, and its process.
 
         Parameters
         ----------
@@ -416,7 +416,7 @@ class RunDirectory:
 
     @property
     def status(self) -> dict[str, Any]:
-        """The content of ``status.json``; empty if it is not there or cannot be read."""
+        """The content of ``status.json``; empty if it is missing or cannot be read."""
         with contextlib.suppress(FileNotFoundError):
             try:
                 status = jsonio.unsealed(read_small(self.path / STATUS), self.path / STATUS)

@@ -77,7 +77,7 @@ def temporary_name(name: str) -> str:
 
 
 def write_all(fd: int, data: Buffer, point: str) -> None:
-    """Write every byte; the system may take them in as many parts as it likes."""
+    """Write every byte, in as many system calls as it takes."""
     view = memoryview(data)
     while view:
         part = view[:PIECE]
@@ -199,7 +199,7 @@ def remove_folder(path: Path, point: str, files: Collection[str] = ()) -> None:
     ----------
     path : Path
     point : str
-        Of the fail points.
+        Name of the fail points.
     files : collection of str
         Names of the files that sgmc writes into such a folder; of no use if the folder's name is marked.
 
@@ -416,7 +416,7 @@ def replacing(path: Path, point: str) -> Iterator[Path]:
     path : Path
         A file; or a folder that is not there, or empty.
     point : str
-        Of the fail points (`pysgrld.run.files`).
+        Name of the fail points (`pysgrld.run.files`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""JSON as this package writes it: plain values, sorted keys, never NaN; and files of lines of it."""
+"""JSON files of this package: plain values, sorted keys, never NaN; and files of JSON lines."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileLis
 
 
 def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] = ()) -> None:
-    """Refuse to replace files that the user named, unless `force` is set; some even then.
+    """Raise an error if files that the user named must not be replaced; `force` permits some.
 
     Which files sgmc may replace at all: `pysgrld.run.ownership`.
 
@@ -117,7 +117,7 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
     paths : iterable of Path
         The files that will be written, as the user named them.
     force : bool
-        Whether files that are there may be replaced.
+        True to replace existing files.
     inputs : iterable of str
         Files and folders that the same command reads.
 
@@ -200,7 +200,7 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s
     ----------
     run : Path
     config : mapping
-        As ``config.json`` has it.
+        Content of ``config.json``.
     words : int
         V.
 

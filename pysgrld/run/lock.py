@@ -347,7 +347,7 @@ class LockFile:
 
 
 def refuse_foreign_lock(path: Path, fd: int) -> None:
-    """Refuse a file by the name of a lock that has anything but a holder, or nothing.
+    """Raise an error if a file with the name of a lock has foreign content.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def _refusal(path: Path, who: Mapping[str, Any], advice: str) -> LockedError:
 
 
 def scratch_name() -> str:
-    """Return a name that no other process has, and that `sweep` knows by its mark."""
+    """Return a name that no other process has, with a mark that `sweep` recognises."""
     return marked_name(_scratch_stem())
 
 
@@ -462,7 +462,7 @@ def hold_folder(path: Path) -> int | None:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what killed processes of this host have left; never an error."""
+    """Remove the folders of killed processes of this host; never an error."""
     stem = _scratch_stem()
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{stem}-*"):

@@ -1,4 +1,4 @@
-"""Ownership of paths: may sgmc replace or delete this file?
+"""Ownership of paths: the files that sgmc may replace or delete.
 
 sgmc replaces and deletes only what carries its own mark. Everything else ends with exit code 73 and one
 line, and is left as it was. There are four kinds of marks, and no other reason to delete anything:
@@ -305,7 +305,7 @@ def expect_free(path: Path) -> None:
 
 
 def refuse_new(path: Path) -> None:
-    """Refuse to replace a file that was written by others since `expect_free`; call it once a file.
+    """Raise an error if other programs wrote a file since `expect_free`; call it once a file.
 
     Raises
     ------
@@ -350,7 +350,7 @@ def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
     names : iterable of str
         Names that sgmc chooses: the user named the folder, not the files.
     force : bool
-        Whether files that sgmc wrote may be replaced.
+        True to replace files that sgmc wrote.
 
     Returns
     -------

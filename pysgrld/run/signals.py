@@ -1,4 +1,4 @@
-"""When to stop, and whether the process has stood still.
+"""Stop requests of a process, and times in which it stood still.
 
 Signals and the clock set a flag (`StopFlag`), which the loop reads between minibatches.
 """
@@ -122,7 +122,7 @@ class StopFlag(contextlib.ExitStack):
         return is_requested
 
     def note_checkpoint_seconds(self, seconds: float) -> None:
-        """Note how long a checkpoint took, with all that is done at the end of a run."""
+        """Record the time of a checkpoint, with all that is done at the end of a run."""
         self._checkpoint_seconds = max(self._checkpoint_seconds, seconds)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

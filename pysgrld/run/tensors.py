@@ -460,7 +460,7 @@ def violation(
     invariants : mapping
         Invariants of arrays, by shell pattern of their names; all that match count.
     finite : bool
-        Whether every float must be finite, whatever the name of its array.
+        True if every float must be finite, whatever the name of its array.
     first : int
         Number of the first row in messages on rows.
     """

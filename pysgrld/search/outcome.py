@@ -142,7 +142,7 @@ class SearchResult(NamedTuple):
     folder : Path
     plan : SearchPlan
     kind : Score
-        What the scores are.
+        The kind of the scores.
     documents : int
         Number of held-out documents.
     rows : tuple of Tried

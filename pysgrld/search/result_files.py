@@ -51,7 +51,7 @@ def write_result(result: SearchResult, note: Callable[[str], None]) -> list[Path
 
 
 def claim_results(folder: Path) -> None:
-    """Refuse to write results into a folder that has other files by their names; else begin its list.
+    """Raise an error if a folder has foreign files with the names of results; else begin its list.
 
     Raises
     ------
@@ -179,7 +179,7 @@ _Values = tuple[float, float | None, float | None] | None
 
 
 def charts(result: SearchResult) -> list[Chart]:
-    """Return the charts that there are values for: values over the number of topics.
+    """Return the charts that have values: values over the number of topics.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ class Standing(NamedTuple):
         Share of the perplexity that the last doubling of its iterations took off, or None if that is not
         known.
     converged : bool
-        Whether doubling its samples took off next to nothing.
+        True if doubling its samples improved the score by next to nothing.
     iteration, samples : int
     """
 
@@ -272,7 +272,7 @@ def nothing_left_to_drop(judged: Sequence[Judged]) -> bool:
 
 
 def smallest_near(standings: Sequence[Standing], sizes: Mapping[str, int]) -> Standing:
-    """Return the contender of the fewest topics within 0.5 % of the best; of several the best.
+    """Return the contender with the fewest topics within 0.5 % of the best; the best of equal ones.
 
     Parameters
     ----------

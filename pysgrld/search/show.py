@@ -1,4 +1,4 @@
-"""A search in words: how far it is, the table of its result, two answers, and what to try next."""
+"""A search in words: its progress, the table of its result, two answers, and the next numbers to try."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def begin(
     held_out : HeldOut, optional
         Documents that posterior samples are scored on.
     keep_mean : bool
-        Whether the mean of the topics is kept.
+        True to keep the mean of the topics.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""When something is due again: after some iterations, or some seconds."""
+"""Schedules of actions by iterations, or by seconds."""
 
 from __future__ import annotations
 

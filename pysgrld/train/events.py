@@ -28,7 +28,7 @@ class StopReason(StrEnum):
 
 
 class Ending(NamedTuple):
-    """The end of a start of training: why, and the same in a line."""
+    """The end of a start of training: its reason, and a line for people."""
 
     stop: StopReason
     line: str
@@ -72,7 +72,7 @@ class Reporter(Listener, Protocol):
         """Show an iteration; must be cheap."""
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Show the topics of training, as its refinement begins; the line describes that."""
+        """Show the topics of training when the Gibbs refinement begins; `line` describes it."""
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""

@@ -77,7 +77,7 @@ class Reading(NamedTuple):
 def divide(
     corpus: Corpus, options: Mapping[str, Any], model: Model[Any], reading: Reading
 ) -> Division:
-    """Hold documents out as the options want it, and as the model scores them.
+    """Hold documents out by the options, in the form that the model scores.
 
     Raises
     ------

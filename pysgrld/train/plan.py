@@ -340,7 +340,7 @@ def _remarks(
 ) -> Iterator[str]:
     """Return the remarks on the options, and warn of a corpus that is too small for them.
 
-    How rows of the topics are stepped is logged.
+    The step rule of the rows of topics is logged.
     """
     model: Model[Any] = model_of(options.model)
     if settings := options.settings.plain():

@@ -1,4 +1,4 @@
-"""A run made ready from its plan: its folder, locked, with corpus and held-out documents in it."""
+"""Preparation of a run from its plan: its locked folder, with corpus and held-out documents."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
 
 
 def _check_replaceable(folder: Path, place: Path) -> None:
-    """Refuse to replace a stored corpus that no run here was given, or that has files of the user.
+    """Raise an error for a stored corpus of no run here, or with files of the user.
 
     Raises
     ------

@@ -143,7 +143,7 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
 
 
 def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Pass on the events of a run; at its end, find out how it ended."""
+    """Pass on the events of a run, and record its end."""
     try:
         event, values = run.events.recv()
     except (EOFError, OSError):
@@ -310,7 +310,7 @@ def _obey(orders: Connection, stop: StopFlag) -> None:
 
 
 class _Relay(logging.Handler):
-    """Sends events and the library's log to the parent. A `pysgrld.train.events.Reporter`."""
+    """Sender of events and of the library's log to the parent: a `pysgrld.train.events.Reporter`."""
 
     def __init__(self, sender: Connection) -> None:
         super().__init__()

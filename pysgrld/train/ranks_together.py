@@ -136,7 +136,7 @@ def begin_together(
     Parameters
     ----------
     chain : Chain
-        Of this rank.
+        Chain of this rank.
     comm : Communicator
     first : FirstTopics, optional
         Topics with which all begin.
@@ -186,7 +186,7 @@ class Waiting:
     _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
-        """Count an iteration; give the line after the last that is looked at, if ranks wait.
+        """Count an iteration; after the last counted one, return a line if ranks wait.
 
         Parameters
         ----------

@@ -69,7 +69,7 @@ class Parent(NamedTuple):
 
 
 def refuse_streams(inputs: Sequence[str], options: Mapping[str, Any], who: str) -> None:
-    """Refuse standard input, pipes and devices if several processes read the files of a request.
+    """Raise an error for standard input, pipes and devices if several processes must read them.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def refuse_streams(inputs: Sequence[str], options: Mapping[str, Any], who: str) 
     options : mapping
         Options that the user typed, parsed.
     who : str
-        What reads them more than once, for the message.
+        The command that reads them more than once, for the message.
 
     Raises
     ------

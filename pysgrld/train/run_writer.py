@@ -99,12 +99,12 @@ class RunWriter:
 
     @cached_property
     def unigram(self) -> float:
-        """Score of the word frequencies; asked after a draw, which may bring how words are weighed."""
+        """Score of the word frequencies; to be read after a draw, which may set the weights of words."""
         scorer = self.posterior.scorer
         return float(scorer.unigram(self.word_counts)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample, and keep it on disk, full or of top words, if it is its turn."""
+        """Take a posterior sample, and store it on disk, full or of top words, if one is due."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return

@@ -103,7 +103,7 @@ def clusters_of_topics(
     Parameters
     ----------
     stream : Minibatches
-        Of the chain that is to begin.
+        Documents of the chain that is to begin.
     options : Resolved
     corpus : CorpusFacts
     run_on : RunOn

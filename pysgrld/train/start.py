@@ -1,4 +1,4 @@
-"""Training as a command or a program asks for it: prepare, hold the run, go."""
+"""Training on request of a command or a program: prepare, lock the run, train."""
 
 from __future__ import annotations
 
