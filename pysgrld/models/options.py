@@ -17,6 +17,7 @@ from pysgrld.models.table import MODELS, all_models, model_of
 from pysgrld.options.common import SHARED
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice
+from pysgrld.options.peers import parse_model
 from pysgrld.samplers import SAMPLERS, Sampler
 from pysgrld.samplers.table import options_of_samplers
 
@@ -47,7 +48,7 @@ def _kind() -> dict[str, Option]:
             first=True,
         ),
         "model": Option(
-            choice(*MODELS),
+            parse_model(*MODELS),
             implied + first.name,
             "model: " + ", ".join(MODELS),
             "Model",

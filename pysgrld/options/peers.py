@@ -7,7 +7,11 @@ docs/coming-from.md lists it. No NumPy here: help must be instant.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
+
+from pysgrld.errors import UsageError
+from pysgrld.options.parse import choice
 
 _SETTLED = "left out, training ends when held-out perplexity has converged"
 _RUN = "the run's folder is the model"
@@ -193,6 +197,37 @@ PEERS = (
     Peer("output-state", "MALLET", "sgmc export --to mallet"),
     Peer("topic-word-weights-file", "MALLET", "sgmc export --to csv"),
 )
+
+
+#: Models of other tools, by the name that is typed after ``--model``: what does their job here.
+MODELS_OF_PEERS = {
+    "hdp": "sgmc search compares numbers of topics; topics that --topics leaves over stay unused",
+    "ctm": "correlations of topics are in sgmc report; no model has them as its prior",
+    "stm": "train --model lda, then sgmc effect has how topics go with columns of documents",
+    "keyatm": "train --model lda with --seed-words FILE",
+    "slda": "nothing predicts a column; sgmc effect has how topics go with it",
+    "llda": "nothing ties a topic to each label; --seed-words FILE guides topics by words",
+    "bertopic": "nothing clusters embeddings; train --model lda counts words",
+}
+
+
+def parse_model(*names: str) -> Callable[[str], str]:
+    """Return a parser of models, which answers names of other tools with what does their job here.
+
+    Parameters
+    ----------
+    *names : str
+        The models that there are.
+    """
+    parse_name = choice(*names)
+
+    def parse(text: str) -> str:
+        if (answer := MODELS_OF_PEERS.get(spelt(text))) and text not in names:
+            raise UsageError(f"there is no model {text} here: {answer}")
+        return parse_name(text)
+
+    parse.values = names  # type: ignore[attr-defined]
+    return parse
 
 
 def spelt(name: str) -> str:

@@ -8,7 +8,10 @@ from click.testing import CliRunner
 
 from pysgrld import LDA, DPMixture
 from pysgrld.cli import COMMANDS, main
-from pysgrld.options.peers import PEERS, peer, spelt
+from pysgrld.errors import UsageError
+from pysgrld.models.options import OPTIONS
+from pysgrld.models.table import MODELS
+from pysgrld.options.peers import MODELS_OF_PEERS, PEERS, peer, spelt
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text("utf-8")
 TRAIN = {name for param in main.get_command(None, "train").params for name in param.opts}
@@ -143,3 +146,22 @@ def test_a_parameter_of_another_tool_is_named_as_it_is_here(model, name, here):
 def test_a_parameter_that_nobody_knows_is_answered_with_those_that_there_are():
     with pytest.raises(TypeError, match="invalid parameter 'foo' for LDA: there are n_components"):
         LDA(foo=1)
+
+
+@pytest.mark.parametrize("name", [*MODELS_OF_PEERS, "keyATM", "HDP"])
+def test_models_of_other_tools_are_answered(name):
+    """Red with: a bare list of the models that there are."""
+    with pytest.raises(UsageError, match=rf"there is no model {name} here: .{{20}}"):
+        OPTIONS["model"].parse(name)
+    assert OPTIONS["model"].parse("lda") == "lda"
+
+
+def test_answers_to_models_name_commands_and_options_that_exist():
+    """Red with: an option that was renamed."""
+    for answer in MODELS_OF_PEERS.values():
+        for command in re.findall(r"sgmc (\w+)", answer):
+            assert command in COMMANDS
+        for option in re.findall(r"--([a-z-]+)", answer):
+            assert option in OPTIONS
+    for name in MODELS_OF_PEERS:
+        assert name not in MODELS
