@@ -23,6 +23,8 @@ SETTLED_SAMPLES = 50
 
 #: Names of arrays in a checkpoint: the number of samples, averaged scores, and a block's sum of them.
 PREFIX = "posterior."
+#: Of the scorer of training documents, and its averaged score after each sample.
+WATCH, WATCHED = "watch.", "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
 
@@ -111,6 +113,9 @@ class Posterior:
         Whether the mean of the topics is kept.
     least : float
         Share that doubling the sampling time must gain; below it the score has converged.
+    watch : Scorer or None
+        Of training documents, by which convergence is seen without held-out ones; it is reported nowhere
+        else, as it is no score of new documents.
 
     Attributes
     ----------
@@ -129,8 +134,10 @@ class Posterior:
         every: int,
         keep_mean: bool,
         least: float = SETTLED,
+        watch: Scorer | None = None,
     ) -> None:
-        self.least = least
+        self.least, self.watch = least, watch
+        self._watched = array("d")
         self.chain, self.scorer = chain, scorer
         self.burn_in, self.every = burn_in, every
         self.first = burn_in + every
@@ -173,6 +180,10 @@ class Posterior:
             add = self.scorer.update if self.draws else self.scorer.point
             self.score = float(add(chain.key, draw))
             self._history.append(self.score)
+        if self.watch is not None:
+            draw = chain.draw(self.watch.words)
+            see = self.watch.update if self.draws else self.watch.point
+            self._watched.append(float(see(chain.key, draw)))
         if self.draws:
             self.samples += 1
 
@@ -191,12 +202,13 @@ class Posterior:
 
         Looks only at posterior samples, so that the same seed ends at the same iteration.
         """
-        if self.scorer is None or not has_settled(
-            self._history, self.scorer.share_gained, self.least
-        ):
+        scorer, history = self.scorer, self._history
+        if self.watch is not None:
+            scorer, history = self.watch, self._watched
+        if scorer is None or not has_settled(history, scorer.share_gained, self.least):
             return None
-        half = len(self._history) // 2
-        now, before = self._history[-1], self._history[half - 1]
+        half = len(history) // 2
+        now, before = history[-1], history[half - 1]
         return Settled(now, before, self.burn_in + half * self.every)
 
     def mean(self) -> Draw | None:
@@ -218,6 +230,9 @@ class Posterior:
             arrays |= {SUMS + name: total for name, total in self._sums.items()}
         if self.scorer is not None:
             arrays |= {self.scorer.prefix + n: a for n, a in self.scorer.arrays().items()}
+        if self.watch is not None:
+            arrays[WATCHED] = np.array(self._watched, np.float64)
+            arrays |= {WATCH + self.watch.prefix + n: a for n, a in self.watch.arrays().items()}
         return arrays
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
@@ -243,6 +258,9 @@ class Posterior:
         if self.scorer is not None:
             prefix = self.scorer.prefix
             self.scorer.restore(Within(arrays, prefix))
+        if self.watch is not None and WATCHED in arrays:  # absent from runs with a budget
+            self._watched = array("d", _HISTORY.take(arrays, WATCHED).tolist())
+            self.watch.restore(Within(arrays, WATCH + self.watch.prefix))
 
 
 def thinned(samples: int, limit: int) -> range:

@@ -57,7 +57,8 @@ class DeepLDA(CountModel):
         Iterations of `fit`, at least 1; by default until held-out perplexity has converged.
     holdout : int or float, optional
         Documents, or their share below 1, that `fit` sets apart to see when it has converged; by default
-        min(1000, 10 %). 0 needs ``max_iter``. None with ``link="real"``, which has no held-out score.
+        min(1000, 10 %). With 0 it learns from all, and their score ends `fit`. None with
+        ``link="real"``, which has no held-out score.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.
     keep_samples : int or "auto"

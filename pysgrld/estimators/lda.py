@@ -83,7 +83,7 @@ class LDA(CountModel):
         about as many as take the time of training, and none with ``gibbs``, ``cgs``, ``ovb``, ``hsvg``.
     holdout : int or float, optional
         Documents, or their share below 1, that `fit` sets apart to see when it has converged; by default
-        min(1000, 10 %). 0 needs ``max_iter``.
+        min(1000, 10 %). With 0 it learns from all, and their score ends `fit`.
     total_samples : float
         Documents of the corpus that `partial_fit` sees minibatches of.
     keep_samples : int or "auto"

@@ -52,8 +52,8 @@ class SAM(TopicModel):
     max_iter : int, optional
         Iterations of `fit`, at least 1; by default until the held-out log-perplexity has converged.
     holdout : int or float, optional
-        Documents, or their share below 1, that `fit` sets apart; by default min(1000, 10 %). 0 needs
-        ``max_iter``.
+        Documents, or their share below 1, that `fit` sets apart; by default min(1000, 10 %). With 0 it
+        learns from all, and their score ends `fit`.
     keep_samples : int or "auto"
         Posterior samples to keep, evenly spread, for `samples`, intervals and draws: each takes 4 bytes a
         topic and word. "auto" keeps up to 50, in 256 MB at most; 0 keeps none.

@@ -38,6 +38,7 @@ from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts, Option
 from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.hold_out import watched_documents
 from pysgrld.train.short_chains import Stopped, clusters_of_topics
 from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 
@@ -184,16 +185,16 @@ class TopicModel(KeptModel, Transformer):
         if self._no_score and (self.holdout or self.max_iter is None):
             raise UsageError(f"{self._no_score}: give max_iter, and leave holdout out")
         size = 0 if self._no_score else hold_out_size(self.holdout, len(usable))
+        model, train, held_out, watched = model_of(self.model), usable, None, None
+        seed = explicit_options.get("seed", 0)
         if size == 0 and self.max_iter is None:
-            reason = (
-                "X has too few documents to set any apart" if self.holdout is None else "holdout=0"
-            )
-            raise UsageError(
-                f"{reason}, which leaves nothing to see when it has converged: give max_iter"
-            )
-        model, train, held_out = model_of(self.model), usable, None
+            chosen = watched_documents(len(usable), seed)
+            watched = model.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
+            if len(watched.observed) == 0:
+                raise UsageError(
+                    "no document has two tokens, by which training could end: give max_iter"
+                )
         if size:
-            seed = explicit_options.get("seed", 0)
             chosen = choose_documents(len(usable), size, Key(seed, 0, 0))
             held_out = model.hold_out(documents.take(usable[chosen]), chosen, OBSERVED, seed)
             train = np.delete(usable, chosen)
@@ -204,13 +205,14 @@ class TopicModel(KeptModel, Transformer):
         # values that are no counts have no tokens: minibatches are chosen by the number of entries
         trained = documents.take(train)
         tokens = trained.tokens if self.of_counts else len(trained.indices)
-        visits = held_out.observed.tokens if held_out else 0
+        scored = held_out or watched
+        visits = scored.observed.tokens if scored else 0
         seen = minibatch_words(documents, train)
         vocabulary_of_model = self._vocabulary(explicit_options, names, words)
         facts = Facts(len(train), words, tokens, visits, seen, vocabulary_of_model)
         if self.of_counts:
             facts = facts._replace(mean_length=float(documents.lengths[usable].mean()))
-        self._begin(explicit_options, facts, documents, train, held_out, names)
+        self._begin(explicit_options, facts, documents, train, held_out, names, watched)
         if self.of_counts:
             counted = np.bincount(trained.indices, trained.counts, words)
             self._word_counts = counted.astype(np.int64)
@@ -281,6 +283,7 @@ class TopicModel(KeptModel, Transformer):
         train: Int64s,
         held_out: HeldOut | None,
         names: Array | None,
+        watched: HeldOut | None = None,
     ) -> None:
         """Resolve the options, and start a chain on these training documents."""
         options = resolve(explicit_options, facts).options
@@ -294,7 +297,7 @@ class TopicModel(KeptModel, Transformer):
         vars(self).pop("_kept", None)
         self._options = options
         self._note_parameters()
-        self._posterior = begin(options, stream, corpus, run_on, held_out)
+        self._posterior = begin(options, stream, corpus, run_on, held_out, watched=watched)
         self.n_features_in_ = facts.words
         self._samples, self._seen, self._told_of_words = {}, 0, False
         self._word_counts = None

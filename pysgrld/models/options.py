@@ -246,11 +246,5 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
         yield f"--{sources[0]} and --{sources[1]} both name held-out documents: give one"
     if "observed" in settings and "observed-corpus" in settings:
         yield "--observed has no meaning for a split made by others: leave it out"
-    timed = settings.get("time-limit", "auto") != "auto"
-    if settings.get("holdout") == 0 and not timed and not {"epochs", "iterations"} & set(settings):
-        yield (
-            "--holdout 0 leaves nothing to see when it has settled: give --epochs, --iterations or "
-            "--time-limit"
-        )
     if isinstance(settings.get("holdout"), float) and settings["holdout"] >= 1.0:
         yield "--holdout 1.0 would hold out every document: give a share below 1"

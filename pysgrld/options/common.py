@@ -179,7 +179,8 @@ SHARED: dict[str, Option] = {
                              "documents and, without --vocab, the words", "Stream", metavar="N"),
     # held-out documents
     "holdout": Option(share_or_count, "min(1000, 10 %)",
-                      "documents held out: number, or share; 0: none", "Held-out documents",
+                      "documents that topics do not learn from: number, or share; 0: train on all",
+                      "Held-out documents",
                       metavar="N", first=True),
     "holdout-corpus": Option(str, "none", "hold out this corpus instead", "Held-out documents",
                              metavar="FILE"),

@@ -117,7 +117,6 @@ PEERS = (
     Peer("stoplist-file", "MALLET", "--stop-words"),
     Peer("extra-stopwords", "MALLET", "--stop-words", "as in --stop-words english,FILE"),
     Peer("customstopwords", "stm", "--stop-words", "as in --stop-words english,FILE"),
-    Peer("language", "BERTopic, stm", "--stop-words", "as in --stop-words french"),
     Peer("token-regex", "MALLET", "--token-pattern"),
     Peer("tokenizer", "scikit-learn", "--token-pattern"),
     Peer(

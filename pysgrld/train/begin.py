@@ -20,6 +20,7 @@ def begin(
     held_out: HeldOut | None = None,
     *,
     keep_mean: bool = True,
+    watched: HeldOut | None = None,
 ) -> Posterior:
     """Start a chain of the options' model, and the averages over its posterior samples.
 
@@ -34,6 +35,8 @@ def begin(
         Documents that posterior samples are scored on.
     keep_mean : bool
         True to keep the mean of the topics.
+    watched : HeldOut, optional
+        Training documents whose score shows convergence, if none are held out.
 
     Returns
     -------
@@ -44,6 +47,9 @@ def begin(
     posterior = averages(
         chain, options, corpus.words, run_on.threads, held_out, keep_mean=keep_mean
     )
+    if watched is not None:
+        scorer = model_of(options.model).scorer(options, watched, corpus.words, run_on.threads)
+        posterior.watch = scorer
     if follows(chain, options):
         posterior.least = SETTLED_BEFORE
     return posterior

@@ -17,7 +17,7 @@ from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
 from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
-from pysgrld.types import Key, Others, Slicing
+from pysgrld.types import Int64s, Key, Others, Slicing
 
 
 class Division(NamedTuple):
@@ -28,10 +28,13 @@ class Division(NamedTuple):
     train : Others
         Positions of the training documents in the corpus, ascending.
     held_out : HeldOut or None
+    watched : HeldOut or None
+        Training documents whose score ends training, without held-out documents and a budget.
     """
 
     train: Others
     held_out: HeldOut | None
+    watched: HeldOut | None = None
 
 
 class Reading(NamedTuple):
@@ -74,6 +77,12 @@ class Reading(NamedTuple):
         return matched_corpus.slice_by(self.slicing)
 
 
+def watched_documents(documents: int, seed: int) -> Int64s:
+    """Choose the training documents whose score ends training: as many as would be held out."""
+    size = max(1, hold_out_size(None, documents))
+    return choose_documents(documents, size, Key(seed, 0, 0))
+
+
 def divide(
     corpus: Corpus, options: Mapping[str, Any], model: Model[Any], reading: Reading
 ) -> Division:
@@ -103,12 +112,17 @@ def divide(
     else:
         size = hold_out_size(options.get("holdout"), corpus.documents)
         if size == 0:
-            if not {"epochs", "iterations", "time-limit"} & set(options):
+            if {"epochs", "iterations"} & set(options):
+                return Division(everything, None)
+            ids = watched_documents(corpus.documents, seed)
+            watched = model.hold_out(corpus.take(ids), ids, observed, seed)
+            if len(watched.observed) == 0:
                 raise UsageError(
-                    f"{corpus.path.name}: too few documents to hold any out: give --epochs or "
-                    "--iterations"
+                    f"{corpus.path.name}: no document has two tokens, by which training could end: "
+                    "give --epochs or --iterations"
                 )
-            return Division(everything, None)
+            watched = watched._replace(doc_ids=np.arange(len(watched.observed)))
+            return Division(everything, None, watched)
         ids = choose_documents(corpus.documents, size, Key(seed, 0, 0))
         held_out = model.hold_out(corpus.take(ids), ids, observed, seed)
         train = Others(corpus.documents, ids)

@@ -98,6 +98,7 @@ class Training:
             self.run_on,
             p.held_out,
             keep_mean=p.options.samples > 0,
+            watched=p.watched,
         )
         self.chain = self.posterior.chain
         for line in self.chain.remarks():
@@ -228,6 +229,12 @@ class Training:
 
     def _convergence(self, settled: Settled) -> str:
         """Return a line with the held-out score now, and with half the samples."""
+        if self.posterior.watch is not None:
+            now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
+            return (
+                f"converged: {self.score.title} of training documents {now} ({before} with half the "
+                f"samples, at iteration {settled.half:,})"
+            )
         averaged = self.posterior.average() if self.posterior.draws else self.posterior.point()
         now = self.score.show(settled.score, averaged.error)
         before = self.score.show(settled.at_half)

@@ -77,6 +77,8 @@ class Plan(NamedTuple):
         Folder for work in hand, which is removed when `planned` ends.
     elsewhere : bool
         True if the user stored the corpus elsewhere; it stays there.
+    watched : HeldOut or None
+        Training documents whose score ends training.
     """
 
     request: Request
@@ -90,6 +92,7 @@ class Plan(NamedTuple):
     once: SinglePassCorpus | None
     scratch: Path
     elsewhere: bool
+    watched: HeldOut | None
 
 
 @contextlib.contextmanager
@@ -158,7 +161,7 @@ def _plan(
     held_out_reading = Reading(
         CorpusOptions.over(corpus.reading, typed), scratch, number, listener, slicing
     )
-    train, held_out = divide(corpus, typed, model, held_out_reading)
+    train, held_out, watched = divide(corpus, typed, model, held_out_reading)
     totals, apart = corpus.totals, corpus.take(train.without)
     documents = typed.get("corpus-size", len(train))
     tokens = (corpus.tokens - apart.tokens) * documents // len(train)
@@ -167,7 +170,7 @@ def _plan(
         documents,
         corpus.words,
         tokens,
-        visits(held_out),
+        visits(held_out or watched),
         seen,
         corpus.vocabulary,
         slicing,
@@ -182,7 +185,7 @@ def _plan(
     longest, row = np.array([totals.longest]), np.array([totals.longest_row])
     check_lengths(longest, options.kept_sweeps, "document", row)
     shared = ranks.all > 1
-    extent = Extent(totals.widest, totals.longest, number, held_out, shared)
+    extent = Extent(totals.widest, totals.longest, number, held_out or watched, shared)
     check_memory(options, facts, extent, chains, ranks.here)
     counts = totals.word_counts - count([apart], corpus.words).word_counts
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
@@ -221,6 +224,7 @@ def _plan(
         once,
         scratch,
         elsewhere,
+        watched,
     )
 
 

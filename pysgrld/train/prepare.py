@@ -50,6 +50,8 @@ class Prepared(NamedTuple):
         True if the run must resume from a checkpoint.
     parent : Parent or None
         The run that provides the first topics.
+    watched : HeldOut or None
+        Training documents whose score ends training.
     """
 
     run: RunDirectory
@@ -64,6 +66,7 @@ class Prepared(NamedTuple):
     action: str
     checkpoint_required: bool
     parent: Parent | None = None
+    watched: HeldOut | None = None
 
 
 def prepare(
@@ -123,6 +126,7 @@ def prepare(
             decision.action,
             decision.required,
             request.parent,
+            plan.watched,
         )
 
 

@@ -112,8 +112,6 @@ CONTRADICTIONS = [
     "--holdout 10 --holdout-corpus a",
     "--holdout-corpus a --observed-corpus a --held-out-corpus b",
     "--observed-corpus a --held-out-corpus b --observed 0.5",
-    "--holdout 0",
-    "--holdout 0 --time-limit auto",
     "--min-df 5 --max-df 2",
     "--min-df 0.5 --max-df 0.1",
     "--nonsense",

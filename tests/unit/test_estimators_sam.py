@@ -80,7 +80,6 @@ def test_a_model_that_was_saved_reads_documents_alike(fitted, tmp_path):
         (np.eye(3), {"kappa": 0}, UsageError, "kappa > 0"),
         (np.eye(3), {"weighting": "idf"}, UsageError, "weighting in tf-idf, tf"),
         (np.eye(3), {"algo": "scir"}, UsageError, "algo in sggmc"),
-        (np.eye(3), {"holdout": 0, "max_iter": None}, UsageError, "give max_iter"),
     ],
 )
 def test_bad_data_and_parameters_are_named(x, changed, error, message):

@@ -84,7 +84,6 @@ def test_what_is_typed_elsewhere_on_the_page_is_in_the_table():
         "--n_jobs": "--threads",
         "--K": "--topics",
         "--ngrams": "'sgmc corpus phrases'",
-        "--language": "--stop-words",
         "--num-topics": "--topics",
         "--num-words": "'sgmc topics --top'",
     }.items(),
