@@ -86,7 +86,7 @@ def gather(int fd, starts, sizes, out):
     ValueError
         If the pieces do not fill ``out`` exactly.
     """
-    cdef int64_t i, n = len(starts), want = 0, at
+    cdef int64_t i = 0, n = len(starts), want = 0, at
     cdef const int64_t* start = _int64(starts, READ)
     cdef const int64_t* size = _int64(sizes, READ)
     cdef uint8_t* to = _bytes(out, WRITE)
@@ -95,8 +95,12 @@ def gather(int fd, starts, sizes, out):
     if len(sizes) != n or not _fill(start, size, n, len(out)):
         raise ValueError("the pieces do not fill the buffer")
     with nogil:
-        for i in range(n):
+        while i < n:
             at, want = start[i], size[i]
+            i += 1
+            while i < n and start[i] == at + want:  # neighbours are read by one call
+                want += size[i]
+                i += 1
             while want > 0 and problem == 0:
                 got = pread(fd, to, <size_t> want, <off_t> at)
                 if got > 0:

@@ -381,18 +381,51 @@ cdef _int32s(const vector[int32_t]& values):
 
 
 #: Signs that `signs_in` looks for, as bits.
-AMPERSAND, AT, LINK, GARBLED = 1, 2, 4, 8
+AMPERSAND, AT, LINK, GARBLED, SHORT = 1, 2, 4, 8, 16
 
 
-def signs_in(bytes text not None):
-    """Return which signs of web texts are in a text, as bits: `AMPERSAND`, `AT`, `LINK`, `GARBLED`.
+def signs_in(list texts not None, Py_ssize_t longest, bytes initials not None):
+    """Find the texts that have signs of web texts.
 
-    A link has ``://`` or ``www.``; garbled text has UTF-8 that was taken for Latin-1, as in Ã©.
+    Parameters
+    ----------
+    texts : list of bytes
+    longest : int
+        Bytes of a short text between blanks, at most.
+    initials : bytes
+        What short texts that are looked for begin with.
+
+    Returns
+    -------
+    list of (int, int)
+        The place of each text that has a sign, and its signs as bits: `AMPERSAND`, `AT`, `LINK`,
+        `GARBLED`, `SHORT`. An ampersand counts if a semicolon follows, as in an entity; a link has
+        ``://`` or ``www.``; garbled text has UTF-8 that was taken for Latin-1, as in Ã©.
     """
+    cdef list places = []
+    cdef Py_ssize_t i
+    cdef int signs
+    for i in range(len(texts)):
+        signs = _signs(<bytes?> texts[i], longest, initials)
+        if signs:
+            places.append((i, signs))
+    return places
+
+
+cdef int _signs(bytes text, Py_ssize_t longest, bytes initials):
     cdef const char* start = PyBytes_AS_STRING(text)
     cdef const char* end = start + PyBytes_GET_SIZE(text)
+    cdef const char* last = end
     cdef int signs = 0
-    if memchr(start, b"&", end - start) != NULL:
+    if end - start < longest + 32:
+        while start < last and _is_blank(start[0]):
+            start += 1
+        while start < last and _is_blank(last[-1]):
+            last -= 1
+        if start < last and last - start <= longest:
+            if memchr(PyBytes_AS_STRING(initials), start[0], PyBytes_GET_SIZE(initials)) != NULL:
+                signs |= 16
+    if _has_entity(start, end):
         signs |= 1
     if memchr(start, b"@", end - start) != NULL:
         signs |= 2
@@ -402,6 +435,21 @@ def signs_in(bytes text not None):
     if _has(start, end, b"\xc3\x83\xc2", 3) or _has(start, end, b"\xc3\xa2\xe2\x82\xac", 5):
         signs |= 8
     return signs
+
+
+cdef bint _has_entity(const char* start, const char* end) noexcept:
+    """Return whether a semicolon stands after an ampersand, no further than in the longest entity."""
+    cdef const char* place = <const char*>memchr(start, b"&", end - start)
+    while place != NULL:
+        place += 1
+        if memchr(place, b";", min(end - place, 40)) != NULL:
+            return True
+        place = <const char*>memchr(place, b"&", end - place)
+    return False
+
+
+cdef inline bint _is_blank(char c) noexcept:
+    return c == 32 or 9 <= c <= 13
 
 
 cdef bint _has(const char* start, const char* end, const char* sign, size_t size) noexcept:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.options.spelling import fold, is_mark, is_vowel, is_word, word_pattern
+from pysgrld.options.spelling import fold, is_left_out, is_mark, is_vowel, is_word, word_pattern
 
 #: Bytes of a folded character: no case folding is longer.
 _SIZE = 5
@@ -34,6 +34,7 @@ _SCRIPTS = {
     "KATAKANA": Role.KATAKANA,
     "HALFWIDTH KATAKANA": Role.KATAKANA,
 }
+_STARTS = tuple(_SCRIPTS)
 
 
 def page(number: int) -> bytes:
@@ -46,12 +47,19 @@ def page(number: int) -> bytes:
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
             # re's \w, but for the underscore, which is ASCII and not in these tables
-            folded = "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
+            folded = _folded(character)
             if character in _composing():
                 order = _COMPOSES
         spelled = folded.encode()
         described.append(bytes([len(spelled), order, _role(folded)]) + spelled.ljust(_SIZE, b"\0"))
     return b"".join(described)
+
+
+def _folded(character: str) -> str:
+    """Return the word characters that a character of text in normal form C becomes, others as blanks."""
+    if character.isalpha() and character.casefold() == character and not is_left_out(character):
+        return character  # as most letters are
+    return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 
 def normal(text: str) -> str:
@@ -63,7 +71,7 @@ def role(character: str) -> Role:
     """Return how the tokeniser treats a character of text in normal form C."""
     if character == "_":
         return Role.LETTER
-    return _role("".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character)))
+    return _role(_folded(character))
 
 
 class Token(NamedTuple):
@@ -128,11 +136,12 @@ def _role(folded: str) -> Role:
         return Role.SEVERAL
     if folded == " ":
         return Role.SEPARATOR
-    if is_mark(folded):
+    if not folded.isalpha() and is_mark(folded):
         return Role.VOWEL if is_vowel(folded) else Role.MARK
     name = unicodedata.name(folded, "")
-    scripts = (role for start, role in _SCRIPTS.items() if name.startswith(start))
-    return next(scripts, Role.LETTER)
+    if not name.startswith(_STARTS):
+        return Role.LETTER
+    return next(role for start, role in _SCRIPTS.items() if name.startswith(start))
 
 
 @cache
@@ -140,9 +149,10 @@ def _composing() -> frozenset[str]:
     """Return the characters that may become one with what is before them.
 
     Whatever composes comes of a character that decomposes, and is not the first of what that
-    decomposes into. Most pages of Unicode have no such character, and to ask that is quick.
+    decomposes into. Most pages of Unicode have no such character, and to ask that is quick. The planes
+    from 3 on are not looked at: they have ideographs, tags and private characters.
     """
-    every = np.arange(0x110000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    every = np.arange(0x30000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     pages = (every[i : i + 256] for i in range(0, len(every), 256))
     apart = "".join(page for page in pages if not unicodedata.is_normalized("NFD", page))
     return frozenset(c for whole in apart for c in unicodedata.normalize("NFD", whole)[1:])

@@ -50,14 +50,14 @@ class LanguageGuesser:
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
         for number, name in enumerate(COMPARED):
             self._lists[[place[w] for w in named(name) if w in place], number] = True
-        self._listed = self._lists.any(axis=1)
+        self._listed: npt.NDArray[np.bool_] = np.logical_or.reduce(self._lists, axis=1)
         self._scripts = np.full(len(words), _UNSEEN, np.int32)
 
     def _note_scripts(self, block: Documents) -> None:
         """Find the scripts of the words of documents that were not seen before."""
-        new = np.zeros(len(self._words), np.bool_)
-        new[block.indices] = True
-        new = np.flatnonzero(new & (self._scripts == _UNSEEN))
+        there = np.zeros(len(self._words), np.bool_)
+        there[block.indices] = True
+        new = np.flatnonzero(there & (self._scripts == _UNSEEN))
         self._scripts[new] = UNKNOWN
         for i in new.tolist():
             if self._words[i] > "\u0370":  # beyond Latin
@@ -88,7 +88,7 @@ class LanguageGuesser:
         other = np.flatnonzero(self._scripts[block.indices] >= 0)
         if other.size:
             scripts = self._scripts[block.indices[other]]
-            for number in np.unique(scripts).tolist():
+            for number in np.flatnonzero(np.bincount(scripts)).tolist():
                 of_it = scripts == number
                 share = np.bincount(rows[other[of_it]], block.counts[other[of_it]], n)
                 if self.languages[number] == "cyrillic" and "russian" in COMPARED:

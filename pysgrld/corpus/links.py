@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from html import unescape
 from string import ascii_letters, digits
 
-from pysgrld.corpus._tokenize import AMPERSAND, signs_in
+from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
 #: Counts texts whose UTF-8 was taken for Latin-1.
@@ -23,6 +22,7 @@ PLACEHOLDERS = frozenset(
     )
 )
 _LONGEST = max(map(len, PLACEHOLDERS))
+_INITIALS = "".join({text[0] + text[0].upper() for text in PLACEHOLDERS}).encode()
 
 _ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
@@ -43,9 +43,6 @@ CALLED = {
 }
 
 
-#: Counts texts whose UTF-8 was taken for Latin-1.
-
-
 def plain_texts(
     documents: Iterable[bytes], *, keep_links: bool, left_out: Counter[str]
 ) -> list[bytes]:
@@ -62,30 +59,29 @@ def plain_texts(
     left_out : Counter
         Counts the parts that are left out, by kind; and the texts, by themselves.
     """
-    texts = []
-    for document in documents:
-        text = document
-        if len(text) < _LONGEST + 32 and (short := text.strip()) and len(short) <= _LONGEST:
-            placeholder = short.decode("utf-8", "replace").casefold()
+    texts = list(documents)
+    for place, signs in signs_in(texts, _LONGEST, _INITIALS):
+        text = texts[place]
+        if signs & SHORT:
+            placeholder = text.strip().decode("utf-8", "replace").casefold()
             if placeholder in PLACEHOLDERS:
                 left_out[f"'{placeholder}'"] += 1
-                texts.append(b"")
+                texts[place] = b""
                 continue
-        if signs := signs_in(text):
-            if signs & _GARBLED:
-                left_out[GARBLED] += 1
-            if signs & AMPERSAND:
-                text = _ENTITY.sub(_character, text)
-                if b"&" in text:  # &amp;lt; of text that was encoded twice
-                    text = _ENTITY.sub(_character, text)
-        if signs and not keep_links and (spans := _spans(text)):
+        if signs & _GARBLED:
+            left_out[GARBLED] += 1
+        if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
+            # &amp;lt; of text that was encoded twice
+            text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
+            signs |= AT | LINK  # which entities may stand for
+        if signs & (AT | LINK) and not keep_links and (spans := _spans(text)):
             pieces, last = [], 0
             for begin, end, kind in spans:
                 left_out[kind] += 1
                 pieces.append(text[last:begin])
                 last = end
             text = b" ".join([*pieces, text[last:]])
-        texts.append(text)
+        texts[place] = text
     return texts
 
 
@@ -137,6 +133,8 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 def _character(match: re.Match[bytes]) -> bytes:
     """Return the character of an entity; what is no entity, and NUL, stay."""
+    from html import unescape  # with its table of entities, which few corpora need
+
     entity = match[0].decode("ascii")
     character = unescape(entity)
     if character == entity or "\0" in character:

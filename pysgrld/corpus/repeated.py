@@ -47,7 +47,7 @@ class Sketches:
         words = _mixed(block.indices)
         entries = _mixed(words ^ _mixed(block.counts))
         self._digests.append(np.add.reduceat(entries, block.indptr[:-1]) if n else entries)
-        bins = np.full(n * _BINS, _NONE, np.uint32)
+        bins: npt.NDArray[np.uint32] = np.full(n * _BINS, _NONE, np.uint32)
         place = rows * _BINS + (words % np.uint64(_BINS)).astype(np.int64)
         np.minimum.at(bins, place, (words >> np.uint64(33)).astype(np.uint32))
         bins = bins.reshape(n, _BINS)

@@ -72,6 +72,11 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).replace("i\u0307", "i")
 
 
+def is_left_out(character: str) -> bool:
+    """Return True for invisible characters and enclosing marks, which are no part of words."""
+    return ord(character) in _LEFT_OUT
+
+
 def is_mark(character: str) -> bool:
     """Return True for combining marks (general categories Mn and Mc) that are not left out.
 

@@ -100,3 +100,16 @@ def test_words_are_not_renumbered_beyond_the_arrays():
     ):
         with pytest.raises(ValueError, match=r"fit|ends|integers"):
             renumber(*wrong)
+
+
+def test_neighbours_and_pieces_apart_are_gathered_in_their_order(tmp_path):
+    """Red with: a run of neighbours that ends one piece too late, or that loses an empty piece."""
+    data = np.arange(256, dtype=np.uint8)
+    (tmp_path / "data").write_bytes(data.tobytes())
+    starts = np.array([0, 10, 20, 20, 40, 45, 44, 250, 3], np.int64)
+    sizes = np.array([10, 10, 0, 5, 5, 5, 2, 6, 0], np.int64)
+    out = np.empty(int(sizes.sum()), np.uint8)
+    with (tmp_path / "data").open("rb") as file:
+        assert gather(file.fileno(), starts, sizes, out) == 0
+    pieces = zip(starts.tolist(), sizes.tolist(), strict=True)
+    assert out.tolist() == [i for start, size in pieces for i in range(start, start + size)]

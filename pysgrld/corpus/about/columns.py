@@ -524,7 +524,7 @@ def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
     groups = 1 + vector.size // SORTED
     for group in range(groups):
         parts = [block[block % groups == group] for block in vector.blocks()]
-        same = np.concatenate([*parts, np.zeros(0, np.int64)])
-        again += len(same) - len(np.unique(same))
+        same = np.sort(np.concatenate([*parts, np.zeros(0, np.int64)]))
+        again += int((same[1:] == same[:-1]).sum())
     path.unlink()
     return again

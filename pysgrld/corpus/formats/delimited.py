@@ -155,8 +155,12 @@ def _records(
     lines: _RecordLines, delimiter: str, *, quoted: bool
 ) -> Iterator[tuple[list[str] | BadDocument, int]]:
     """Yield records, good and bad, each with the number of its first line."""
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    parser = csv.reader(lines, delimiter=delimiter, strict=True, quoting=quoting)
+    parser = csv.reader(
+        lines,
+        delimiter=delimiter,
+        strict=True,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    )
     while True:
         lines.record, lines.size = [], 0
         first = lines.number
@@ -238,7 +242,7 @@ def _names(
     options, wanted = context.options, context.wanted
     of_texts = wanted.text is not None  # else of --metadata, another file than options are about
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
-    separators = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
+    separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)
     if of_texts and options.header_line is not None:
         above = above._replace(lines=options.header_line - 1)

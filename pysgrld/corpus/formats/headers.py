@@ -61,7 +61,8 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
 def header_row(rows: Sequence[Sequence[str]]) -> int:
     """Return the place of the row that names the columns: the first that is as wide as most rows.
 
-    A title above a table has fewer cells than its rows, or has text in one cell alone.
+    A title above a table has fewer cells than its rows, or has text in one cell alone, or in less than
+    half of the cells that most rows have text in.
     """
     there = [(place, row) for place, row in enumerate(rows) if any(map(str.strip, row))]
     if len(there) < 3:
@@ -71,10 +72,9 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
     if width < 2 or 2 * number < len(there):
         return 0
     filled = sorted(sum(map(bool, map(str.strip, row))) for _, row in there)[len(there) // 2]
+    least = 1 if filled < 3 else max(2, filled // 2)
     for place, row in there[:_ABOVE]:
-        if len(row) == width and (
-            filled < 3 or sum(map(bool, map(str.strip, row))) > 1 or width == 1
-        ):
+        if len(row) == width and sum(map(bool, map(str.strip, row))) >= least:
             first = there[0][0]
             return 0 if place == first else place
     return 0

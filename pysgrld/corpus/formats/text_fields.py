@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from statistics import fmean
 from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
@@ -179,14 +178,18 @@ def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
-        if values and fmean(len(_WORD.findall(value)) for value in values) >= WORDS:
-            lengths[name] = fmean(map(len, values))
+        if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
+            lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
     if not longest or lengths[longest[0]] < CHARACTERS:
         return None
     if len(longest) > 1 and lengths[longest[0]] < TIMES * lengths[longest[1]]:
         return None
     return longest[0]
+
+
+def _mean(numbers: Sequence[int]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
