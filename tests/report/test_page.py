@@ -61,6 +61,15 @@ def relevance(made: Made, topic: int, weight: float) -> list[str]:
     return [made.words[place] for _, place in sorted(valued)]
 
 
+def test_words_begin_with_those_that_the_topic_is_shown_by(opened):
+    """Red with: a table in an order of its own before the slider is moved."""
+    it = opened("plain")
+    it.go("topic/2")
+    topic = next(t for t in it.made.report["topics"] if t["id"] == 2)
+    words = it.page.locator("table.words tbody th").all_inner_texts()
+    assert words[: len(topic["top"])] == topic["top"]
+
+
 def test_the_slider_orders_as_the_oracle(opened):
     it = opened("plain")
     it.go("topic/2")
