@@ -126,7 +126,7 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
         echo("  ".join(padded).rstrip())
     echo(f"\nthe paper: {experiment.claim}")
     # a small cut says nothing of the paper's claim
-    for sentence in [QUICK] if quick else report.found:
+    for sentence in [QUICK] if quick else report.sentences:
         echo(f"found: {sentence}")
     echo(f"written: {', '.join(map(str, report.files))}")
 

@@ -411,12 +411,33 @@ class BlockChain(Chain):
 
 
 def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]) -> None:
-    """Pass to blocks the priors that are blocks themselves."""
+    """Pass to blocks the priors that are blocks themselves.
+
+    Parameters
+    ----------
+    priors : mapping
+        Name of each block that is a prior, and of the block that it belongs to.
+    states : mapping
+        States of all blocks, by name.
+    """
     for name, moved in priors.items():
         below = states[moved]  # with its lazy rows brought up to date
         below.block = below.block._replace(prior=float(states[name].rows()[0]))
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> Within:
-    """Return the arrays that a checkpoint has of a block's state, by the names that the state has."""
+    """Return the arrays that a checkpoint has of a block's state, by the names that the state has.
+
+    Parameters
+    ----------
+    block : str
+        Name of the block.
+    arrays : mapping
+        Arrays of a checkpoint, by name.
+
+    Returns
+    -------
+    Within
+        The arrays of the block's state, by their names in the state.
+    """
     return Within(arrays, f"{block}.")

@@ -48,12 +48,36 @@ def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing
 
 
 def cluster_bytes(n: int, words: int) -> int:
-    """Return the bytes that clustering n topics over V words takes in addition to the topics."""
+    """Return the bytes that clustering n topics over V words takes in addition to the topics.
+
+    Parameters
+    ----------
+    n : int
+        Number of topics.
+    words : int
+        Number of words V.
+
+    Returns
+    -------
+    int
+    """
     return 8 * n * n + 6 * 8 * max(_BLOCK, words)
 
 
 def cluster_seconds(n: int, words: int) -> float:
-    """Return an upper estimate of the seconds that clustering n topics over V words takes."""
+    """Return an upper estimate of the seconds that clustering n topics over V words takes.
+
+    Parameters
+    ----------
+    n : int
+        Number of topics.
+    words : int
+        Number of words V.
+
+    Returns
+    -------
+    float
+    """
     return n * n * (5e-11 * words + 1e-7)
 
 

@@ -310,7 +310,17 @@ class Launch(NamedTuple):
 
 
 def launch(environment: Mapping[str, str] | None = None) -> Launch:
-    """Return the place of this process in an MPI launch, as the launcher has it; alone without one."""
+    """Return the place of this process in an MPI launch, as the launcher has it; alone without one.
+
+    Parameters
+    ----------
+    environment : mapping, optional
+        Environment variables; by default the variables of this process.
+
+    Returns
+    -------
+    Launch
+    """
     environment = os.environ if environment is None else environment
     for rank, size in _VARIABLES:
         if (n_started := environment.get(size, "")).isdigit() and int(n_started):
@@ -321,6 +331,11 @@ def launch(environment: Mapping[str, str] | None = None) -> Launch:
 
 def refuse_launch(started: Launch) -> None:
     """Refuse to be one of several processes that know nothing of each other.
+
+    Parameters
+    ----------
+    started : Launch
+        The place of this process in an MPI launch.
 
     Raises
     ------

@@ -44,7 +44,7 @@ SMALL = 1 << 12
 STRIP = 1 << 24
 
 
-class Asked(NamedTuple):
+class Requested(NamedTuple):
     """Words of a minibatch, by owner, and the words that other members have requested from this one.
 
     Attributes
@@ -53,12 +53,12 @@ class Asked(NamedTuple):
         The batch as it came, and with its words in the order of the owners.
     sent, taken : (P,) int64
         Words that each member is asked for, and that each asks of this one.
-    found : (n,) int32
+    requested : (n,) int32
         Words that this one is asked for, member by member.
     held : (R,) int32
         The distinct ones, sorted.
     order : (n,) int64
-        Rows of ``found`` word by word; the rows of this member have the first numbers.
+        Rows of ``requested`` word by word; the rows of this member have the first numbers.
     begins : (R + 1,) int64
         Position of each distinct word's first row in ``order``.
     """
@@ -67,7 +67,7 @@ class Asked(NamedTuple):
     ordered: Minibatch
     sent: Int64s
     taken: Int64s
-    found: Int32s
+    requested: Int32s
     held: Int32s
     order: Int64s
     begins: Int64s
@@ -107,7 +107,7 @@ class Ranks(Communicator):
         self.sent = 0  # bytes
         self._over = False  # all members know how it ends
         self._room: dict[str, Array] = {}
-        self._last: Asked | None = None
+        self._last: Requested | None = None
 
     # ---- before an iteration
 
@@ -173,7 +173,7 @@ class Ranks(Communicator):
             self._last = self._ask(batch)
         return self._last.ordered, self._last.held
 
-    def _ask(self, batch: Minibatch) -> Asked:
+    def _ask(self, batch: Minibatch) -> Requested:
         holders = self._holders(batch.words)
         order = np.argsort(holders, kind="stable")
         places = np.empty(len(order), np.int32)
@@ -190,17 +190,17 @@ class Ranks(Communicator):
         order = np.argsort(requested, kind="stable")
         held, begins = np.unique(requested[order], return_index=True)
         begins = np.append(begins, len(requested))
-        return Asked(batch, ordered, sent, taken, requested, held, numbers[order], begins)
+        return Requested(batch, ordered, sent, taken, requested, held, numbers[order], begins)
 
     @property
-    def _asked(self) -> Asked:
+    def _asked(self) -> Requested:
         assert self._last is not None
         return self._last
 
     def fetch(self, words: Int32s, read: Callable[..., Floats]) -> Floats:
         """Return the rows of the words that were asked for last, each as its member reads it."""
         request, own_words, is_other = self._asked, self._own, self._others
-        theirs = read(np.delete(request.found, self._part(request.taken)))
+        theirs = read(np.delete(request.requested, self._part(request.taken)))
         out = self._place("fetched", len(words), theirs)
         read(words[own_words], out[own_words])
         self.fetched = RowsHere(out[own_words], theirs, request.order[request.begins[:-1]])

@@ -50,6 +50,15 @@ class Averages(NamedTuple):
 def averages_in(arrays: Mapping[str, Array]) -> Averages:
     """Return the running averages among the arrays of a checkpoint.
 
+    Parameters
+    ----------
+    arrays : mapping
+        Arrays of a checkpoint, by name.
+
+    Returns
+    -------
+    Averages
+
     Raises
     ------
     CheckpointError
@@ -269,6 +278,17 @@ def thinned(samples: int, limit: int) -> range:
     Every sample is kept until there are ``limit``, then every second one, then every fourth, and so on:
     the step of the range. It depends on the number of samples alone, so that a resumed run keeps the
     same ones.
+
+    Parameters
+    ----------
+    samples : int
+        Number of samples taken.
+    limit : int
+        Maximum number of samples to keep.
+
+    Returns
+    -------
+    range
     """
     spacing = 1
     while samples // spacing > limit:

@@ -40,7 +40,17 @@ if os.environ.get("SGMC_ISA"):
 
 
 def padded(k: int) -> int:
-    """Return the columns of a row that holds K topics: K rounded up to the width of a vector."""
+    """Return the columns of a row that holds K topics: K rounded up to the width of a vector.
+
+    Parameters
+    ----------
+    k : int
+        Number of topics.
+
+    Returns
+    -------
+    int
+    """
     return -(-k // core.ROW_PAD) * core.ROW_PAD
 
 

@@ -19,6 +19,16 @@ def log(x: npt.ArrayLike) -> Array:
     """Return the logarithm of every element: minus infinity of 0, NaN below; nothing warns.
 
     Of single precision it is single precision, rounded once.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers of at least 0.
+
+    Returns
+    -------
+    ndarray
+        float64, of the shape of ``x``.
     """
     values = np.asarray(x)
     logs = core.log(_doubles(values))
@@ -26,12 +36,33 @@ def log(x: npt.ArrayLike) -> Array:
 
 
 def exp(x: npt.ArrayLike) -> Doubles:
-    """Return the exponential of every element."""
+    """Return the exponential of every element.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    ndarray
+        float64, of the shape of ``x``.
+    """
     return core.exp(_doubles(x))
 
 
 def log1p(x: npt.ArrayLike) -> Doubles:
-    """Return log(1 + x) of every element."""
+    """Return log(1 + x) of every element.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers above -1.
+
+    Returns
+    -------
+    ndarray
+        float64, of the shape of ``x``.
+    """
     return core.log1p(_doubles(x))
 
 
@@ -41,7 +72,18 @@ def cospi(x: npt.ArrayLike) -> Doubles:
 
 
 def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
-    """Return log(exp(a) + exp(b)) of every pair of elements, broadcast."""
+    """Return log(exp(a) + exp(b)) of every pair of elements, broadcast.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Logarithms.
+
+    Returns
+    -------
+    ndarray
+        float64, of the broadcast shape.
+    """
     top = np.maximum(a, b)
     with np.errstate(invalid="ignore"):  # of infinities
         apart = np.abs(np.subtract(a, b))
@@ -49,18 +91,48 @@ def logaddexp(a: npt.ArrayLike, b: npt.ArrayLike) -> Doubles:
 
 
 def normals(u: Doubles, v: Doubles) -> Doubles:
-    """Return N(0, 1) variates of pairs of uniforms in (0, 1), by Box and Muller."""
+    """Return N(0, 1) variates of pairs of uniforms in (0, 1), by Box and Muller.
+
+    Parameters
+    ----------
+    u, v : (...) float64
+        Uniforms, of equal shapes.
+
+    Returns
+    -------
+    ndarray
+        float64, of the shape of ``u``.
+    """
     z: Doubles = np.sqrt(-2.0 * log(u)) * cospi(2.0 * v)
     return z
 
 
 def dot(a: Array, b: Array) -> float:
-    """Return the inner product of two vectors."""
+    """Return the inner product of two vectors.
+
+    Parameters
+    ----------
+    a, b : (n,) array
+
+    Returns
+    -------
+    float
+    """
     return float((a * b).sum(dtype=np.float64))
 
 
 def product(a: Array, b: Array) -> Doubles:
-    """Return the product of two matrices, or of a matrix and a vector, in double precision."""
+    """Return the product of two matrices, or of a matrix and a vector, in double precision.
+
+    Parameters
+    ----------
+    a : (n, m) array
+    b : (m, p) or (m,) array
+
+    Returns
+    -------
+    (n, p) or (n,) float64
+    """
     if b.ndim == 1:
         return product(a, b[:, None])[:, 0]
     return core.product(_doubles(a), _doubles(b))

@@ -29,7 +29,19 @@ _ROWS = 256
 
 
 def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
-    """Copy a draw into matrices of a row for each topic: ``phi`` (K, V), ..., ``r`` (1, K)."""
+    """Copy a draw into matrices of a row for each topic: ``phi`` (K, V), ..., ``r`` (1, K).
+
+    Parameters
+    ----------
+    draw : Draw
+        Blocks word by word, padded.
+    blocks : tuple of Block
+        The blocks of the draw.
+
+    Returns
+    -------
+    dict of float32 arrays
+    """
     matrices = {}
     for b in blocks:
         part, k = draw[b.name], b.shape[1]
@@ -44,7 +56,19 @@ def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
 
 
 def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
-    """Copy matrices of a row for each topic into a draw, padded with zeros: the inverse of `by_topic`."""
+    """Copy matrices of a row for each topic into a draw, padded with zeros: the inverse of `by_topic`.
+
+    Parameters
+    ----------
+    matrices : mapping
+        A matrix for each block, as `by_topic` returns them.
+    blocks : tuple of Block
+        The blocks of the draw.
+
+    Returns
+    -------
+    Draw
+    """
     draw: Draw = {}
     for b in blocks:
         matrix, k = matrices[b.name], b.shape[1]
@@ -58,10 +82,31 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
 
 
 def weights_of(draw: Draw) -> Floats:
-    """Return the rows that the topics of tokens are drawn by: phi, unless the sampler has others."""
+    """Return the rows that the topics of tokens are drawn by: phi, unless the sampler has others.
+
+    Parameters
+    ----------
+    draw : Draw
+
+    Returns
+    -------
+    (R, Kp) float32
+    """
     return draw[WEIGHTS] if WEIGHTS in draw else draw["phi"]
 
 
 def at_words(draw: Draw, words: Int32s) -> Draw:
-    """Copy a draw that has rows over the vocabulary for some words only."""
+    """Copy a draw that has rows over the vocabulary for some words only.
+
+    Parameters
+    ----------
+    draw : Draw
+        Blocks with a row for each of ``words``.
+    words : (R,) int32
+        Ids of the words.
+
+    Returns
+    -------
+    Draw
+    """
     return draw | {name: draw[name][words] for name in ("phi", WEIGHTS) if name in draw}

@@ -341,6 +341,19 @@ def columns_asked(
 ) -> Mapping[str, Sequence[Any]]:
     """Return columns, once all that are asked for are among them.
 
+    Parameters
+    ----------
+    formula : str
+        Formula of the columns.
+    cluster : str or None
+        Column of clusters of documents.
+    columns : mapping
+        Values of the available columns, by name.
+
+    Returns
+    -------
+    mapping
+
     Raises
     ------
     UsageError

@@ -99,7 +99,7 @@ class Design:
         self._data = pandas.DataFrame(
             {name: _column(name, values[self.used]) for name, values in data.items()}
         )
-        with _Told(formula), np.errstate(all="ignore"):
+        with _FormulaErrors(formula), np.errstate(all="ignore"):
             made = model_matrix(formula, self._data, context={}, na_action="ignore")
         self._spec = made.model_spec
         self.names = [str(name) for name in made.columns]
@@ -197,14 +197,14 @@ class Design:
             changed[column] = pandas.Categorical([value] * len(changed), self.grid(column))
         else:
             changed[column] = number
-        with _Told(self.formula):
+        with _FormulaErrors(self.formula):
             made = np.asarray(self._spec.get_model_matrix(changed, context={}), np.float64)
         digits = 10 if number is not None and number.is_integer() else 6
         shown = str(value) if number is None else f"{number:.{digits}g}"
         return Predicted(shown, number, made.mean(axis=0))
 
 
-class _Told:
+class _FormulaErrors:
     """Context that reports an error of formulaic in a line."""
 
     def __init__(self, formula: str) -> None:
@@ -234,7 +234,7 @@ def columns_of(formula: str, available: Sequence[str]) -> list[str]:
     from formulaic import Formula
     from formulaic.formula import SimpleFormula
 
-    with _Told(formula):
+    with _FormulaErrors(formula):
         parsed = Formula(formula)
         if isinstance(parsed, SimpleFormula):
             factors = [str(factor) for term in parsed for factor in term.factors]

@@ -110,7 +110,19 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
 
 
 def whole(documents: Documents, doc_ids: Int64s) -> HeldOut:
-    """Hold documents out whole, nothing of them observed; empty ones are dropped and counted."""
+    """Hold documents out whole, nothing of them observed; empty ones are dropped and counted.
+
+    Parameters
+    ----------
+    documents : Documents
+        The documents to score.
+    doc_ids : (n,) int64
+        Numbers of the documents in the corpus.
+
+    Returns
+    -------
+    HeldOut
+    """
     keep = np.diff(documents.indptr) > 0
     selected = _select(documents, keep)
     nothing = replace(

@@ -38,7 +38,7 @@ class Score:
         Whether documents are scored whole; else the rest of a document given a part of it.
     unit : str
         Unit, unless the title has it.
-    beside : tuple of (str, str)
+    extra_counts : tuple of (str, str)
         Whole numbers that are shown next to the score: keys of a line of ``metrics.jsonl``, and the
         names of the things counted.
     further : tuple of (str, str, str)
@@ -53,7 +53,7 @@ class Score:
     decimals: int
     whole: bool
     unit: str = ""
-    beside: tuple[tuple[str, str], ...] = ()
+    extra_counts: tuple[tuple[str, str], ...] = ()
     further: tuple[tuple[str, str, str], ...] = ()
     error: str = field(init=False)
     point: str = field(init=False)
@@ -77,7 +77,7 @@ class Score:
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
         """Format the whole numbers that are shown next to the score, each after a comma."""
-        return "".join(f", {figures[name]:,} {noun}" for name, noun in self.beside)
+        return "".join(f", {figures[name]:,} {noun}" for name, noun in self.extra_counts)
 
 
 _NO_DOCUMENTS: Doubles = np.empty(0)

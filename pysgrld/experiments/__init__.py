@@ -200,6 +200,15 @@ EXPERIMENTS: dict[str, Experiment] = {
 def find(name: str) -> Experiment:
     """Return the experiment of a name.
 
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+
+    Returns
+    -------
+    Experiment
+
     Raises
     ------
     UsageError
@@ -214,6 +223,17 @@ def find(name: str) -> Experiment:
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
     """Return the path of an experiment's corpus; raise if it is missing, or the experiment uses none.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    corpus : str or None
+        Path after ``--corpus``.
+
+    Returns
+    -------
+    Path or None
 
     Raises
     ------

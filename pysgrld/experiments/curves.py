@@ -64,7 +64,7 @@ class TrainingRow(NamedTuple):
     ----------
     name : str
         As typed after ``--rows``, and in the table.
-    given : dict
+    options : dict
         Options, as after ``sgmc train``.
     panel : str
         Title of the panel of the picture that it is drawn in.
@@ -73,7 +73,7 @@ class TrainingRow(NamedTuple):
     """
 
     name: str
-    given: dict[str, Any]
+    options: dict[str, Any]
     panel: str = ""
     iterations: int | None = None
 
@@ -130,7 +130,7 @@ class Curve(NamedTuple):
 
 def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> CurveTask:
     """Return the task of a row with one seed: its options resolved, and its length."""
-    options, _ = resolve(row.given | {"seed": seed}, data.facts())
+    options, _ = resolve(row.options | {"seed": seed}, data.facts())
     most = length.iterations or 2**53
     iterations = min(row.iterations or most, most)
     return CurveTask(row.name, options, iterations, data, length.seconds)

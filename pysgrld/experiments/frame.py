@@ -59,15 +59,15 @@ class Report(NamedTuple):
         Columns of the table.
     rows : list of tuple
         Numbers, text, or None for a missing value.
-    found : list of str
-        In sentences.
+    sentences : list of str
+        The findings.
     files : list of Path
         Paths of the files written.
     """
 
     head: tuple[str, ...]
     rows: list[tuple[Any, ...]]
-    found: list[str]
+    sentences: list[str]
     files: list[Path]
 
 
@@ -83,6 +83,13 @@ class ExperimentListener(Protocol):
 
 def make_folder(path: Path, *, force: bool) -> None:
     """Make the folder of the results.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    force : bool
+        Whether the folder may have files.
 
     Raises
     ------

@@ -136,7 +136,9 @@ def run(
         picture=draw,
     )
     by_importance = {line[0]: line[2] for line in report.rows if line[2] is not None}
-    return report._replace(found=report.found + order(by_importance, "by importance sampling"))
+    return report._replace(
+        sentences=report.sentences + order(by_importance, "by importance sampling")
+    )
 
 
 sam_20news, sam_wikipedia = partial(run, NEWS), partial(run, WIKIPEDIA)

@@ -100,6 +100,15 @@ _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 def preset_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the defaults of the preset that is asked for, for the algorithm that is.
 
+    Parameters
+    ----------
+    settings : mapping
+        Options that were set, by name.
+
+    Returns
+    -------
+    dict
+
     Raises
     ------
     UsageError
@@ -118,6 +127,15 @@ def preset_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     """Return the sampler and the model that options mean.
+
+    Parameters
+    ----------
+    settings : mapping
+        Options that were set, by name.
+
+    Returns
+    -------
+    tuple of (Sampler, Model)
 
     Raises
     ------
@@ -205,6 +223,11 @@ def _check_learned(settings: Mapping[str, Any], sampler: Sampler, model: Model[A
 
 def check_shared(settings: Mapping[str, Any]) -> None:
     """Refuse options of a chain that several processes cannot train together.
+
+    Parameters
+    ----------
+    settings : mapping
+        Options that were set, by name.
 
     Raises
     ------

@@ -48,7 +48,17 @@ _ABOVE = 0.5
 
 
 def width(v: int) -> int:
-    """Return the number of words of each topic that a top-word sample over V words has."""
+    """Return the number of words of each topic that a top-word sample over V words has.
+
+    Parameters
+    ----------
+    v : int
+        Number of words V.
+
+    Returns
+    -------
+    int
+    """
     return min(WORDS, v)
 
 

@@ -17,7 +17,7 @@ from pysgrld.types import Seeds
 NAMED = 10
 
 
-def _found(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
+def _matches(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
     """Return the ids of the words that match a pattern, as written or else as the tokeniser writes it.
 
     None if the pattern matches no word; ``ids`` has the numbers of all words.
@@ -61,7 +61,7 @@ def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
         return
     every, cells = {word: i for i, word in enumerate(vocabulary)}, []
     for name, patterns in requested:
-        ids = sorted({i for pattern in patterns for i in _found(pattern, every)})
+        ids = sorted({i for pattern in patterns for i in _matches(pattern, every)})
         if not ids:
             tried = " ".join(str(pattern) for pattern in patterns[:NAMED])
             raise UsageError(
@@ -84,7 +84,7 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
     """
     every = {word: i for i, word in enumerate(vocabulary)}
     requested = () if seeds is None else seed_words(seeds)
-    missing = [str(word) for _, words in requested for word in words if not _found(word, every)]
+    missing = [str(word) for _, words in requested for word in words if not _matches(word, every)]
     if not missing:
         return None
     remainder = f" and {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
@@ -96,7 +96,17 @@ def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:
 
 
 def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
-    """Return the names of the topics that have seeds, by number: the first ones, in the file's order."""
+    """Return the names of the topics that have seeds, by number: the first ones, in the file's order.
+
+    Parameters
+    ----------
+    options : Resolved or mapping
+        Options of a run.
+
+    Returns
+    -------
+    dict of int to str
+    """
     names = (
         options.get("seed-words")
         if isinstance(options, Mapping)

@@ -63,7 +63,17 @@ def affordable_starts(
 
 
 def short_chain_iterations(warm_up: int) -> int:
-    """Return the iterations of a short chain: the warm-up, and some with noise."""
+    """Return the iterations of a short chain: the warm-up, and some with noise.
+
+    Parameters
+    ----------
+    warm_up : int
+        Iterations of a chain's warm-up.
+
+    Returns
+    -------
+    int
+    """
     warm_up = warm_up or _WARM_UP
     return warm_up + warm_up // 5
 

@@ -26,6 +26,15 @@ MODELS = {
 def model_of(name: str) -> Model[Any]:
     """Return a model by the name that is typed after ``--model``.
 
+    Parameters
+    ----------
+    name : str
+        Name of the model.
+
+    Returns
+    -------
+    Model
+
     Raises
     ------
     KeyError

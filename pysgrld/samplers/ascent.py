@@ -55,9 +55,9 @@ class Ascent(Points):
         self.v, self.squares = np.zeros_like(self.x), np.zeros(self.x.shape[1])
 
     @classmethod
-    def own(cls, block: Block) -> dict[str, Array]:
+    def new_arrays(cls, block: Block) -> dict[str, Array]:
         """Make the arrays of a state that has not begun."""
-        return {"x": super().own(block)["x"], "time": np.zeros(1)}
+        return {"x": super().new_arrays(block)["x"], "time": np.zeros(1)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Move the share ``h`` of the way to the optimum, within the number of steps in the settings."""

@@ -80,9 +80,9 @@ class Thermostat(Geodesic):
     zeta: Doubles
 
     @classmethod
-    def own(cls, block: Block) -> dict[str, Array]:
+    def new_arrays(cls, block: Block) -> dict[str, Array]:
         """Make the arrays of a state that has not begun; xi starts at C."""
-        return super().own(block) | {"zeta": np.array([block.settings.friction])}
+        return super().new_arrays(block) | {"zeta": np.array([block.settings.friction])}
 
     def friction(self, h: float) -> float:
         """Let xi follow the temperature for half of a step of size ``h``; it may get negative."""

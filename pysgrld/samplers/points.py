@@ -48,7 +48,7 @@ class Points(BlockState[Potential]):
     def start(cls, key: Key, block: Block, threads: int) -> Self:
         """Draw points around the centre, normalise(m + z/sqrt(V)), and velocities of temperature 1."""
         v, k = block.shape
-        state = cls(block, threads, **cls.own(block))
+        state = cls(block, threads, **cls.new_arrays(block))
         state.push(key, _START, np.zeros_like(state.x), sd=v**-0.5)
         state.x[:, :k] = state.v[:, :k] + np.asarray(block.hyper)[:, None]
         state.v[:], state.squares[:] = 0.0, 0.0
@@ -57,7 +57,7 @@ class Points(BlockState[Potential]):
         return state
 
     @classmethod
-    def own(cls, block: Block) -> dict[str, Array]:
+    def new_arrays(cls, block: Block) -> dict[str, Array]:
         """Make the arrays of a state that has not begun."""
         v, k = block.shape
         kp = padded(k)

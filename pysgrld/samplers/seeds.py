@@ -55,7 +55,19 @@ def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
 
 
 def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
-    """Return the seeds with rows that a process owns; all of them for a single process."""
+    """Return the seeds with rows that a process owns; all of them for a single process.
+
+    Parameters
+    ----------
+    seeds : Seeds
+        Seeds of all topics.
+    peers : Peers or None
+        The processes; None for a single one.
+
+    Returns
+    -------
+    Seeds
+    """
     if peers is None:
         return seeds
     is_owned = peers.holds(seeds.rows)

@@ -328,6 +328,16 @@ def options_of_samplers(algorithms: Mapping[str, Any] | tuple[str, ...]) -> dict
 
     The description starts with the names of the samplers that have the option. After the default
     come the samplers with another default.
+
+    Parameters
+    ----------
+    algorithms : mapping or tuple of str
+        Names of the samplers.
+
+    Returns
+    -------
+    dict
+        Options by name.
     """
     options: dict[str, Option] = {}
     for name in dict.fromkeys(n for algo in algorithms for n in SAMPLERS[algo].options):

@@ -35,9 +35,9 @@ class Trajectories(Points):
     accepted: Doubles
 
     @classmethod
-    def own(cls, block: Block) -> dict[str, Array]:
+    def new_arrays(cls, block: Block) -> dict[str, Array]:
         """Make the arrays of a state that has not begun."""
-        return super().own(block) | {"accepted": np.zeros(2)}
+        return super().new_arrays(block) | {"accepted": np.zeros(2)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
         """Follow one trajectory of steps of size ``h``, and accept or refuse its end."""

@@ -86,8 +86,8 @@ def test_every_row_resolves_to_options_of_its_own_and_runs(folder, study):
     names = [row.name for row in rows]
     assert len(set(names)) == len(names)
     for row in rows:
-        given = row.given | ({"sweeps": 2} if row.given.get("sweeps", 0) > 10 else {})
-        task = curves.task(row._replace(given=given), 3, data, Length(seconds=1e-9))
+        given = row.options | ({"sweeps": 2} if row.options.get("sweeps", 0) > 10 else {})
+        task = curves.task(row._replace(options=given), 3, data, Length(seconds=1e-9))
         assert task.options.seed == 3
         found = train_row(task, lambda part: None)
         assert found.fault == ""

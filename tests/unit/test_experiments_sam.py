@@ -69,7 +69,7 @@ def test_rows_as_released_have_the_codes_constants(study, d, step, noisy, bgibbs
     for algo in sam_curves.NOISY:
         found = options[f"{algo}-2016"]
         assert found.step_size[0] == pytest.approx(step, rel=0.005)
-        assert (rows[f"{algo}-2016"].given.get("minibatch", 50), found.settings.friction) == noisy
+        assert (rows[f"{algo}-2016"].options.get("minibatch", 50), found.settings.friction) == noisy
         own = found.settings
         assert (own.inner_steps, own.resample, found.theta_step) == (10, "off", 1e-6)
         full = options[f"{algo}-full-2016"]
@@ -88,9 +88,9 @@ def test_every_row_runs_and_has_both_scores(study):
     rows = given(study, 40)
     assert len(rows) == 16
     for row in rows.values():
-        small = row.given | {"minibatch": 10, "sample-every": 1}
+        small = row.options | {"minibatch": 10, "sample-every": 1}
         small |= {} if "vi" in row.name else {"burn-in": 0, "sweeps": 2, "kept-sweeps": 1}
-        task = curves.task(row._replace(given=small), 3, data, Length(seconds=1e-9))
+        task = curves.task(row._replace(options=small), 3, data, Length(seconds=1e-9))
         found = train_row(task, lambda part: None)
         assert found.fault == ""
         (point,) = found.points

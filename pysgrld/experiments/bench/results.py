@@ -79,6 +79,15 @@ def measure(
 def read_results(path: Path) -> dict[str, Any]:
     """Read results that `measure` returned, from a file.
 
+    Parameters
+    ----------
+    path : Path
+        File in JSON.
+
+    Returns
+    -------
+    dict
+
     Raises
     ------
     MissingInputError, CorpusError
@@ -102,6 +111,11 @@ def read_results(path: Path) -> dict[str, Any]:
 
 def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     """Return the speed-up factor of each row.
+
+    Parameters
+    ----------
+    new, old : mapping
+        Results, as `measure` returns them.
 
     Returns
     -------

@@ -80,6 +80,11 @@ def machine() -> dict[str, Any]:
 def use_isa(name: str) -> None:
     """Choose the instruction set of the kernels.
 
+    Parameters
+    ----------
+    name : str
+        Name of an instruction set.
+
     Raises
     ------
     UsageError

@@ -27,7 +27,17 @@ HELD = 9
 
 
 def name_of(layer: int) -> str:
-    """Return the name of the topics of a layer, counted from 0: phi, phi2, phi3, ..."""
+    """Return the name of the topics of a layer, counted from 0: phi, phi2, phi3, ...
+
+    Parameters
+    ----------
+    layer : int
+        Number of the layer, from 0.
+
+    Returns
+    -------
+    str
+    """
     return "phi" if layer == 0 else f"phi{layer + 1}"
 
 
@@ -217,7 +227,21 @@ def topic_arguments(parts: Draw, layers: tuple[int, ...], *, flat: bool) -> dict
 
 
 def prior_mean(parts: Draw, layers: tuple[int, ...], layer: int) -> Doubles:
-    """Compute the prior mean of the proportions of a layer in an unseen document."""
+    """Compute the prior mean of the proportions of a layer in an unseen document.
+
+    Parameters
+    ----------
+    parts : Draw
+        A draw of the model.
+    layers : tuple of int
+        Number of topics of each layer.
+    layer : int
+        Number of the layer, from 0.
+
+    Returns
+    -------
+    (K_l,) float64
+    """
     mean = parts["r"][: layers[-1]].astype(np.float64)
     for i in range(len(layers) - 1, layer, -1):
         mean = product(parts[name_of(i)][:, : layers[i]], mean)

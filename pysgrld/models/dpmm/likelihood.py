@@ -15,7 +15,17 @@ CELLS = 1 << 18
 
 
 def logsumexp(logs: Doubles) -> Doubles:
-    """Return the logarithm of the sums of exponentials along rows, (n,)."""
+    """Return the logarithm of the sums of exponentials along rows, (n,).
+
+    Parameters
+    ----------
+    logs : (n, J) float64
+        Logarithms.
+
+    Returns
+    -------
+    (n,) float64
+    """
     top = logs.max(axis=1)
     summed: Doubles = top + log(exp(logs - top[:, None]).sum(axis=1))
     return summed

@@ -26,7 +26,7 @@ LOG_PREDICTIVE = Score(
     3,
     whole=True,
     unit="in nats for each document",
-    beside=(("components", "components"), ("components_of_ten", "of ten documents or more")),
+    extra_counts=(("components", "components"), ("components_of_ten", "of ten documents or more")),
 )
 
 
