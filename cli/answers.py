@@ -38,7 +38,7 @@ def answer(
 ) -> None:
     """Print the answer to the one question that is asked, if any."""
     from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
-    from pysgrld.report.topic_words import names_of
+    from pysgrld.report.topic_words import labelled, names_of
 
     number, word, by, along = asked.values()
     spread = results.spread()
@@ -74,7 +74,8 @@ def answer(
         record = head | {"groups": groups.record(), "topics": plain(told)}
         lines = _group_lines(groups, told, names, by, along, cluster)
     if as_json:
-        show_json(record)
+        topics = labelled(results, at, record["topics"], "topic")
+        show_json(record | {"topics": topics})
         return
     echo(f"{results.place}, {spread.title}\n")
     for line in lines:

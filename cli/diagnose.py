@@ -127,6 +127,7 @@ def _replicate(
     """Show how many fresh runs on resampled documents find each topic."""
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.topics import topics_of
+    from pysgrld.report.topic_words import labelled
     from pysgrld.run.machine import threads as count
     from pysgrld.train.replication import SAME, replicate_topics
 
@@ -139,23 +140,23 @@ def _replicate(
         topics = topics_of(results, top or TOP_SHOWN, intervals=False, coherences=False)
     times, overlap = replication.times_found, replication.overlap.mean(axis=0)
     if json:
+        records = [
+            {
+                "id": topic.id,
+                "weight": topic.weight,
+                "found": int(times[topic.id]),
+                "correlation": replication.correlation[:, topic.id].tolist(),
+                "overlap": replication.overlap[:, topic.id].tolist(),
+                "words": [word.word for word in topic.words],
+            }
+            for topic in topics
+        ]
         show_json(
             {
                 "run": results.place,
                 "replicates": runs,
                 "least_correlation": SAME,
-                "topics": [
-                    {
-                        "id": topic.id,
-                        "label": topic.label,
-                        "weight": topic.weight,
-                        "found": int(times[topic.id]),
-                        "correlation": replication.correlation[:, topic.id].tolist(),
-                        "overlap": replication.overlap[:, topic.id].tolist(),
-                        "words": [word.word for word in topic.words],
-                    }
-                    for topic in topics
-                ],
+                "topics": labelled(results, 0, records),
             }
         )
         return
@@ -188,14 +189,15 @@ def _replicate(
 def _record(d: Diagnosis) -> dict[str, Any]:
     """Return all numbers as plain values, for JSON."""
     from pysgrld.reading.diagnosis import is_mixed, is_shared
+    from pysgrld.reading.find_runs import open_run
+    from pysgrld.report.topic_words import labelled
 
-    record, labels = d._asdict(), _labels(d)
+    record = d._asdict()
     del record["traces"]
     record["quantities"] = [q._asdict() | {"measure": _plain(q.measure)} for q in d.quantities]
     record["topics"] = [
         topic._asdict()
         | {
-            "label": labels.get(topic.id),
             "same": is_shared(topic),
             "mixed": is_mixed(topic),
             "rhat": topic.rhat,
@@ -205,6 +207,8 @@ def _record(d: Diagnosis) -> dict[str, Any]:
         }
         for topic in d.topics
     ]
+    if d.topics:
+        record["topics"] = labelled(open_run(d.runs[0], 1), d.layer - 1, record["topics"])
     if d.prediction is not None and d.traces is not None:
         record["prediction"] = d.prediction._asdict() | {
             "measure": _plain(d.prediction.measure),

@@ -32,6 +32,9 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
         )
     topics = _topics(results)
     if as_json:
+        from pysgrld.report.topic_words import labelled
+
+        topics = labelled(results, 0, topics)
         show_json({"run": results.place, "column": slicing.field, "names": names, "topics": topics})
         return
     last, spread = len(names) - 1, results.spread()

@@ -161,7 +161,7 @@ def command(
     from pysgrld.reading.intervals import SHARE
     from pysgrld.reading.topics import topics_of
     from pysgrld.reading.use import is_hardly_used, remark
-    from pysgrld.report.topic_words import seeds_followed
+    from pysgrld.report.topic_words import labelled, seeds_followed
     from pysgrld.run.machine import threads as count
 
     from .answers import answer, check_alone
@@ -239,7 +239,9 @@ def command(
                     "kept_samples": len(results.kept()),
                     **({"top_word_samples": slim} if slim else {}),
                     **({"eta": float(eta[0])} if (eta := learned.get("eta")) is not None else {}),
-                    "topics": [_record(t, signed, followed, learned) for t in topics],
+                    "topics": labelled(
+                        results, at, [_record(t, signed, followed, learned) for t in topics]
+                    ),
                 }
             )
             return

@@ -46,7 +46,7 @@ _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, *OF_TAB
 READING: dict[str, Any] = {
     **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
     **dict.fromkeys(("text-field", "id-field", "quote", "sheet", OF_WORDS), str | None),
-    **dict.fromkeys(("min-df", "max-df"), int | float | None),
+    **dict.fromkeys(("min-df", "max-df", "holdout"), int | float | None),
     **dict.fromkeys(("max-vocab", "chunk", "header-line"), int | None),
     **dict.fromkeys((KEEP_LINKS, "no-header"), bool | None),
     "stop-words": list[dict[str, Any]] | None,

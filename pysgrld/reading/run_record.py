@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
 #: Numbers of the corpus that reading needs from the record, each with its default.
-_NUMBERS = {"training_documents": None, "training_tokens": None, "held_out": 0}
+_NUMBERS = {
+    "training_documents": None,
+    "training_tokens": None,
+    "held_out": 0,
+    "held_out_dropped": 0,
+}
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +83,7 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
     if problem := misfit(corpus.get("reading") or {}, READING):
         raise CheckpointError(f"{place}: is damaged: of its corpus, {problem}; restore it")
     for part, (value, hint) in checked.items():
-        if not fits(value, hint):
+        if not fits(value, hint) or (part.endswith(" of its corpus") and value < 0):
             raise CheckpointError(f"{place}: is damaged: {part} is {shortened(value)}; restore it")
     for name, value in resolved.plain().items():
         if name in OPTIONS and not OPTIONS[name].takes(value):

@@ -87,7 +87,7 @@ class Page:
         record = dict(self.main)
         for section in self._sections:
             record |= section.plain(self.main)
-        return record
+        return record | {"topics": sorted(record["topics"], key=lambda topic: int(topic["id"]))}
 
     @property
     def summary(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -405,6 +405,36 @@ def names_of(results: Results, at: int) -> dict[int, str]:
     order = heaviest(results.fitted.shown(at), results.weights(at))
     names = automatic(results.top(MOST, at), results.vocabulary, order)
     return names | results.seed_names(at)
+
+
+def labelled(
+    results: Results, at: int, records: Sequence[Mapping[str, Any]], key: str = "id"
+) -> list[dict[str, Any]]:
+    """Return records of topics in the one order of JSON and files, by number, each with its label.
+
+    Parameters
+    ----------
+    results : Results
+    at : int
+        The layer, counted from 0.
+    records : sequence of mapping
+    key : str
+        Name of the topic's number in a record.
+
+    Returns
+    -------
+    list of dict
+        With ``label``, the name of the topic everywhere, and ``named``, whether a person gave it.
+    """
+    names, given = names_of(results, at), results.given_names(at)
+    return [
+        {
+            **record,
+            "label": given.get(record[key], names[record[key]]),
+            "named": record[key] in given,
+        }
+        for record in sorted(records, key=lambda record: int(record[key]))
+    ]
 
 
 def heaviest(shown: Int64s, weights: Doubles | None) -> list[int]:

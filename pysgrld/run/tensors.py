@@ -412,7 +412,7 @@ def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
                 for row in range(0, rows, block):
                     piece = memoryview(bytearray(min(block, rows - row) * width))
                     read_into(fd, piece, header.offset + tensor.start + row * width)
-                    part = np.frombuffer(piece, dtype).reshape(-1, columns)
+                    part = np.frombuffer(piece, dtype).reshape(min(block, rows - row), columns)
                     if problem := violation(tensor.name, part, invariants, finite=True, first=row):
                         raise DamagedError(f"{path}: {problem}")
         except EOFError as error:

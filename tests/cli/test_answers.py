@@ -166,9 +166,8 @@ def test_a_word_is_found_in_its_topics(run):
         assert each["share"] == pytest.approx(share[k], rel=1e-5)
         assert each["probability"]["mean"] == pytest.approx(phi[k], rel=1e-5)
         assert each["probability"]["low"] <= each["probability"]["high"]
-    assert found[0]["place"] == 1
-    shares = [each["share"] for each in found]
-    assert shares == sorted(shares, reverse=True)
+    assert max(found, key=lambda each: each["share"])["place"] == 1
+    assert [each["topic"] for each in found] == sorted(each["topic"] for each in found)
     assert "king" in run("topics", "bible", "--word", "king").stdout
 
 

@@ -257,7 +257,7 @@ def test_a_topic_that_is_replaced_loses_its_name_and_is_new(stream, tmp_path, ca
 
     run("topics", out, "--json")
     shown = json.loads(capsys.readouterr().out)["topics"]
-    assert [t["id"] for t in shown if t["label"] is None] == replaced
+    assert [t["id"] for t in shown if not t["named"]] == replaced
     run("compare", stream / "a", out, "--json")
     kinds = {
         (t["kind"], *t["left"], *t["right"]) for t in json.loads(capsys.readouterr().out)["topics"]

@@ -25,7 +25,8 @@ def test_topics_take_names_and_places_of_seeds_and_go_on_without_the_file(sgmc, 
     (sgmc.folder / "seeds.json").unlink()
     sgmc("train", "--resume", "run", "--iterations", "180")
     found = {topic["id"]: topic for topic in topics(sgmc)}
-    assert [found[k]["label"] for k in range(4)] == ["war", "love", "king", None]
+    assert [found[k]["label"] for k in range(3)] == ["war", "love", "king"]
+    assert [found[k]["named"] for k in range(4)] == [True, True, True, False]
     assert [seed["word"] for seed in found[2]["seeds"]] == ["king"]
     assert "seeds" not in found[3]
     for k in range(3):

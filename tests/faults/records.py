@@ -6,6 +6,7 @@ import hashlib
 
 from pysgrld.run import RunDirectory, list_checkpoints, verify_checkpoint
 from pysgrld.run.jsonio import read_lines
+from pysgrld.run.ownership import LIST
 
 #: Keys of a line of metrics that a clock or the system writes.
 TIMES = ("train_seconds", "wait_seconds", "tokens_per_second", "rss_bytes")
@@ -58,5 +59,7 @@ def check_intact(run):
 def left_behind(folder):
     """Names of work in hand, anywhere below a folder."""
     return sorted(
-        str(p.relative_to(folder)) for p in folder.rglob(".*") if ".dropped-" not in p.name
+        str(p.relative_to(folder))
+        for p in folder.rglob(".*")
+        if ".dropped-" not in p.name and p.name != LIST  # of an export that is whole
     )

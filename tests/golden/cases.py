@@ -187,6 +187,9 @@ def run_hashes(name: str, folder: Path) -> dict[str, str]:
     for record in (evaluated, shown):
         record.pop("run")
     found["eval"] = _digest(json.dumps(evaluated, sort_keys=True).encode())
+    for topic in shown["topics"]:  # of the numbers, whatever the order and the automatic names
+        topic["label"] = topic["label"] if topic.pop("named") else None
+    shown["topics"].sort(key=lambda topic: (-(topic["weight"] or 0.0), topic["id"]))
     found["topics"] = _digest(json.dumps(shown, sort_keys=True).encode())
     theta = out / "theta.npy"
     sgmc("infer", str(run), str(corpus), "-o", str(theta), "-q")

@@ -88,7 +88,8 @@ class TopicsInSlices(Section):
         if not self._names:
             return {}
         found = dict(main["slices"])
-        for at, k in enumerate(self.run.shown):
+        for k in sorted(self.run.shown):
+            at = self._place[k]
             words = {
                 part: _numbers(getattr(self._words, part)[at]) for part in ("mean", "low", "high")
             }
