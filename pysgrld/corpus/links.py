@@ -1,4 +1,4 @@
-"""What web texts hold beside words: entities, links, addresses, @names, and texts that stand for none."""
+"""Parts of web texts that are no words: entities, links, addresses, @names, and placeholders of texts."""
 
 from __future__ import annotations
 

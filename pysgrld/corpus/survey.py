@@ -1,4 +1,4 @@
-"""What is odd about the documents of a text corpus as a whole: repeated texts, several languages."""
+"""Survey of the documents of a text corpus: repeated texts, and several languages."""
 
 from __future__ import annotations
 
