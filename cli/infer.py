@@ -188,8 +188,8 @@ def command(
             layout = Layout(results.fitted.layers[at], steps is not None, top, dense, tuple(fields))
             record = inference_record(results, path, parts, layout, at, steps)
             parts = prepare_parts(parts, record, force=force)
-            if parts.there:
-                there = plural(len(parts.there), "part that is there", "parts that are there")
+            if parts.existing:
+                there = plural(len(parts.existing), "part that is there", "parts that are there")
                 screen.note(f"{out}: goes on beside {there}")
             documents = results.documents(path, screen, fields, parts.wanted)
             done = write_parts(results, documents, parts, layout, at, steps)

@@ -58,7 +58,7 @@ class Rule(NamedTuple):
         The value of the parameter; None, valid for an option, leaves the choice to sgmc.
     good : bool
         True if the value keeps the rule.
-    wanted : str
+    condition : str
         The rule in words, for messages.
     name : str
         The parameter, if its name is not the option with ``_`` for ``-``.
@@ -69,7 +69,7 @@ class Rule(NamedTuple):
     option: str
     value: Any
     good: bool
-    wanted: str
+    condition: str
     name: str = ""
     needed: bool = False
 
@@ -238,7 +238,7 @@ class Estimator(ABC):
         for rule in rules:
             if not rule.good and (rule.value is not None or rule.needed or not rule.option):
                 name = rule.name or rule.option.replace("-", "_")
-                raise UsageError(f"{name}: wanted {rule.wanted}, found {rule.value!r}")
+                raise UsageError(f"{name}: wanted {rule.condition}, found {rule.value!r}")
         return {r.option: r.value for r in rules if r.option and r.value is not None}
 
     def _note_parameters(self) -> None:

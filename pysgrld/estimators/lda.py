@@ -222,7 +222,7 @@ class LDA(CountModel):
                 )
                 for name, prior in (("alpha", self.alpha), ("eta", self.eta))
             ),
-            Rule("seed-words", seeds, good=True, wanted=""),
+            Rule("seed-words", seeds, good=True, condition=""),
             Rule(
                 "seed-weight",
                 self.seed_weight,

@@ -213,10 +213,10 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """A process's share of the parts: every ``of``-th part, beginning with ``number``, from 1."""
+    """A process's share of the parts: every ``total``-th part, beginning with ``number``, from 1."""
 
     number: int = 1
-    of: int = 1
+    total: int = 1
 
 
 class Parts(NamedTuple):
@@ -230,7 +230,7 @@ class Parts(NamedTuple):
     size : int
         Documents of a part.
     share : Share
-    there : frozenset of str
+    existing : frozenset of str
         Names of the parts that existed at the beginning.
     """
 
@@ -238,7 +238,7 @@ class Parts(NamedTuple):
     suffix: str
     size: int
     share: Share = Share()
-    there: frozenset[str] = frozenset()
+    existing: frozenset[str] = frozenset()
 
     def path(self, number: int) -> Path:
         """Return the path of a part."""
@@ -246,8 +246,8 @@ class Parts(NamedTuple):
 
     def missing(self, number: int) -> bool:
         """Return True if this process must write a part."""
-        mine = number % self.share.of == self.share.number - 1
-        return mine and self.path(number).name not in self.there
+        mine = number % self.share.total == self.share.number - 1
+        return mine and self.path(number).name not in self.existing
 
     def wanted(self, first: int, end: int) -> bool:
         """Return True if some of the documents [first, end) belong to a part that is missing."""
@@ -359,7 +359,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     if old != record or RECORD not in names:
         with whole_file(folder / RECORD) as file:
             file.write(jsonio.pretty(record))
-    return parts._replace(there=frozenset(existing))
+    return parts._replace(existing=frozenset(existing))
 
 
 def _has_something(folder: Path) -> bool:

@@ -46,7 +46,7 @@ class Sharing(NamedTuple):
     """Numbers of processes that train one chain together: of all, and of the ones on this machine."""
 
     all: int = 1
-    here: int = 1
+    on_machine: int = 1
 
 
 #: A process that trains by itself.
@@ -186,7 +186,7 @@ def _plan(
     check_lengths(longest, options.kept_sweeps, "document", row)
     shared = ranks.all > 1
     extent = Extent(totals.widest, totals.longest, number, held_out or watched, shared)
-    check_memory(options, facts, extent, chains, ranks.here)
+    check_memory(options, facts, extent, chains, ranks.on_machine)
     counts = totals.word_counts - count([apart], corpus.words).word_counts
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
