@@ -1,0 +1,310 @@
+"""Positions of documents on a plane, such that documents with similar topics are neighbours."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.types import Doubles, Floats, Int64s
+
+#: Documents below which there is no map.
+FEWEST = 20
+#: Neighbours by which a map is judged.
+NEIGHBOURS = 10
+#: Neighbours that attract a document, and how many of them count (the perplexity).
+_ATTRACTING, _PERPLEXITY = 30, 12.0
+#: Steps of gradient descent, and those at the beginning in which attraction is exaggerated.
+_STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
+#: Documents that are laid out by descent; the others are put between their nearest of these.
+LANDMARKS = 3_000
+#: Documents up to which repulsion is exact, which is faster then.
+_EXACT = 400
+#: Documents whose similarities are computed at a time.
+_BLOCK = 512
+#: Distance of the nodes of the grid, and numbers of nodes a side: even factors are fast to transform.
+_SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
+#: Decimal places of similarities and of the start: differences between machines are below them.
+_DIGITS = 5
+
+
+class DocumentLayout(NamedTuple):
+    """Points of documents on the plane.
+
+    Attributes
+    ----------
+    points : (n, 2) float64
+        From 0 to 1.
+    kept : float
+        Mean share of a document's nearest documents that are among its nearest points.
+    neighbours : int
+        How many nearest documents are meant.
+    """
+
+    points: Doubles
+    kept: float
+    neighbours: int
+
+
+def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout | None:
+    """Lay documents out by t-SNE of the square roots of their proportions; None of too few.
+
+    The start is the principal axes, the number of steps is fixed, and no random number is drawn: equal
+    proportions give equal points.
+
+    Parameters
+    ----------
+    theta : (n, K)
+        Proportions.
+    """
+    n = len(theta)
+    if n < FEWEST or theta.shape[1] < 2:
+        return None
+    roots = np.sqrt(np.maximum(theta.astype(np.float32), 0.0))
+    roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
+    count = min(NEIGHBOURS, n - 1)
+    landmarks = np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).astype(np.int64))
+    marked = roots[landmarks]
+    index, squares = nearest(marked, marked, min(_ATTRACTING, len(marked) - 1), landmarks=None)
+    points = _descend(_start(marked), *_attraction(index, squares))
+    if n > len(landmarks):
+        points = _between(roots, marked, points, landmarks)
+        index, _ = nearest(roots, roots, count, landmarks=None)
+    near = nearest_points(points, count)
+    both = (index[:, :count, None] == near[:, None, :]).any(axis=2)
+    points -= points.min(axis=0)
+    spread = points.max(axis=0)
+    return DocumentLayout(
+        points / np.where(spread > 0, spread, 1.0), float(both.mean()), count
+    )
+
+
+def nearest(
+    rows: Floats, others: Floats, count: int, landmarks: Int64s | None = None
+) -> tuple[Int64s, Doubles]:
+    """Return the nearest of some documents to each document, and squared Hellinger distances.
+
+    Parameters
+    ----------
+    rows : (n, K) float32
+        Square roots of proportions, of norm 1.
+    others : (m, K) float32
+        Those among which the nearest are looked for; no row is a neighbour of itself.
+    count : int
+    landmarks : (m,) int64, optional
+        Places of ``others`` among ``rows``; None: they are the same.
+
+    Returns
+    -------
+    index : (n, count) int64
+        Places among ``others``.
+    squares : (n, count) float64
+    """
+    n = len(rows)
+    index, squares = np.empty((n, count), np.int64), np.empty((n, count))
+    itself = np.arange(n) if landmarks is None else np.full(n, -1)
+    if landmarks is not None:
+        itself[landmarks] = np.arange(len(landmarks))
+    for begin in range(0, n, _BLOCK):
+        block = np.arange(begin, min(begin + _BLOCK, n))
+        apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
+        own = np.flatnonzero(itself[block] >= 0)
+        apart[own, itself[block][own]] = np.inf
+        index[block], squares[block] = _least(apart, count)
+    return index, np.maximum(squares, 0.0)
+
+
+def _between(roots: Floats, marked: Floats, points: Doubles, landmarks: Int64s) -> Doubles:
+    """Put each document that is no landmark between its three nearest landmarks, (n, 2)."""
+    index, squares = nearest(roots, marked, 3, landmarks)
+    weight = 1.0 / (squares + 1e-3)
+    weight /= weight.sum(axis=1, keepdims=True)
+    placed: Doubles = (points[index] * weight[:, :, None]).sum(axis=1)
+    placed[landmarks] = points
+    return placed
+
+
+def nearest_points(points: Doubles, count: int) -> Int64s:
+    """Return the nearest points of each point, (n, count)."""
+    n = len(points)
+    index = np.empty((n, count), np.int64)
+    norms = (points**2).sum(axis=1)
+    for begin in range(0, n, _BLOCK):
+        rows = np.arange(begin, min(begin + _BLOCK, n))
+        apart = norms[rows, None] + norms - 2.0 * (points[rows] @ points.T)
+        apart[np.arange(len(rows)), rows] = np.inf
+        index[rows] = _least(apart, count)[0]
+    return index
+
+
+def _least(values: Floats, count: int) -> tuple[Int64s, Floats]:
+    """Return the places and values of the least entries of each row, the least first."""
+    count = min(count, values.shape[1])
+    if count < values.shape[1]:
+        some = np.argpartition(values, count - 1, axis=1)[:, :count]
+    else:
+        some = np.tile(np.arange(count), (len(values), 1))
+    some.sort(axis=1)  # equal values in the order of the documents
+    chosen = np.take_along_axis(values, some, axis=1)
+    order = np.argsort(chosen, axis=1, kind="stable")
+    return np.take_along_axis(some, order, 1), np.take_along_axis(chosen, order, 1)
+
+
+def _start(roots: Floats) -> Doubles:
+    """Return the two principal axes with a standard deviation of 1, (n, 2)."""
+    centred = (roots - roots.mean(axis=0)).astype(np.float64)
+    _, vectors = np.linalg.eigh(centred.T @ centred)
+    axes = vectors[:, ::-1][:, :2]
+    strongest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.where(axes[strongest, [0, 1]] < 0, -1.0, 1.0)
+    flat = centred @ axes
+    return np.round(flat / np.maximum(flat.std(axis=0), 1e-9), _DIGITS)
+
+
+def _attraction(index: Int64s, squares: Doubles) -> tuple[Int64s, Int64s, Doubles]:
+    """Return pairs of documents, in both directions, and the probabilities by which they attract."""
+    n, count = index.shape
+    gap = squares - squares[:, :1]
+    low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)
+    target = np.log(min(_PERPLEXITY, count / 2 + 0.5))
+    p = np.empty_like(gap)
+    for _ in range(50):
+        p = np.exp(-beta * gap)
+        total = p.sum(axis=1, keepdims=True)
+        many = np.log(total) + beta * (p * gap).sum(axis=1, keepdims=True) / total > target
+        low, high = np.where(many, beta, low), np.where(many, high, beta)
+        # equal distances stay equal for any beta
+        beta = np.minimum(np.where(np.isinf(high), beta * 2, (low + high) / 2), 1e7)
+    p /= p.sum(axis=1, keepdims=True)
+    first = np.repeat(np.arange(n), count)
+    second, weight = index.ravel(), p.ravel() / (2 * n)
+    return (
+        np.concatenate([first, second]),
+        np.concatenate([second, first]),
+        np.concatenate([weight, weight]),
+    )
+
+
+def _descend(y: Doubles, first: Int64s, second: Int64s, p: Doubles) -> Doubles:
+    """Move points by gradient descent with momentum and gains (t-SNE), (n, 2).
+
+    References
+    ----------
+    van der Maaten and Hinton (2008), Visualizing data using t-SNE.
+    Linderman, Rachh, Hoskins, Steinerberger and Kluger (2019), Fast interpolation-based t-SNE.
+    Belkina, Ciccolella, Anno, Halpert, Spidlen and Snyder-Cappione (2019), on the step size.
+    """
+    n = len(y)
+    rate = max(n / _EXAGGERATION, 20.0)
+    moved, gains, repulsion = np.zeros_like(y), np.ones_like(y), _exact if n <= _EXACT else _Repulsion()
+    for step in range(_STEPS):
+        early = step < _EARLY
+        apart = y[first] - y[second]
+        pull = p / (1.0 + (apart**2).sum(axis=1))
+        attracted = np.stack(
+            [np.bincount(first, pull * apart[:, axis], n) for axis in (0, 1)], axis=1
+        )
+        slope = 4.0 * ((_EXAGGERATION if early else 1.0) * attracted - repulsion(y))
+        gains = np.maximum(np.where(slope * moved < 0, gains + 0.2, gains * 0.8), 0.01)
+        moved = (0.5 if early else 0.8) * moved - rate * gains * slope
+        y = y + moved
+        y -= y.mean(axis=0)
+    return y
+
+
+def _exact(y: Doubles) -> Doubles:
+    """Return the repulsion of each point by all others, (n, 2)."""
+    norms = (y**2).sum(axis=1)
+    q = 1.0 / (1.0 + np.maximum(norms[:, None] + norms - 2.0 * (y @ y.T), 0.0))
+    np.fill_diagonal(q, 0.0)
+    total, square = max(float(q.sum()), 1e-12), q**2
+    return np.asarray((square.sum(axis=1)[:, None] * y - square @ y) / total)
+
+
+class _Repulsion:
+    """Repulsion of points by all others: points are spread over a grid, whose nodes repel by FFT."""
+
+    def __init__(self) -> None:
+        self._transformed: dict[tuple[int, float], list[npt.NDArray[np.complex128]]] = {}
+
+    def __call__(self, y: Doubles) -> Doubles:
+        """Return the repulsion of each point, (n, 2)."""
+        low = y.min(axis=0)
+        span = float((y.max(axis=0) - low).max())
+        spacing = _SPACING
+        while span > spacing * (_SIDES[-1] - 2):
+            spacing *= 1.25
+        side = next(m for m in _SIDES if span <= spacing * (m - 2))
+        place = (y - low) / spacing
+        node = place.astype(np.int64)
+        part = place - node
+        # the four nodes around each point, and its weight at each
+        corners = [
+            (
+                (node[:, 0] + a) * side + node[:, 1] + b,
+                np.abs(1 - a - part[:, 0]) * np.abs(1 - b - part[:, 1]),
+            )
+            for a in (0, 1)
+            for b in (0, 1)
+        ]
+        kernels = self._kernels(side, spacing)
+        charges = (np.ones(len(y)), y[:, 0], y[:, 1])
+        spread = []
+        for charge in charges:
+            grid = np.zeros(side * side)
+            for nodes, weight in corners:
+                grid += np.bincount(nodes, weight * charge, side * side)
+            spread.append(np.fft.rfft2(grid.reshape(side, side), (2 * side, 2 * side)))
+        fields = []
+        for transformed, kernel in ((spread[0], 0), (spread[0], 1), (spread[1], 1), (spread[2], 1)):
+            whole = np.fft.irfft2(transformed * kernels[kernel], (2 * side, 2 * side))
+            flat = whole[:side, :side].ravel()
+            fields.append(sum(flat[nodes] * weight for nodes, weight in corners))
+        total = max(float(fields[0].sum()) - len(y), 1e-12)
+        force = np.stack([y[:, i] * fields[1] - fields[2 + i] for i in (0, 1)], axis=1)
+        return np.asarray(force / total)
+
+    def _kernels(self, side: int, spacing: float) -> list[npt.NDArray[np.complex128]]:
+        """Return the transforms of 1 / (1 + d^2) and of its square, for distances d of nodes."""
+        key = side, spacing
+        if key not in self._transformed:
+            offset = np.minimum(np.arange(2 * side), 2 * side - np.arange(2 * side)) * spacing
+            kernel = 1.0 / (1.0 + offset[:, None] ** 2 + offset**2)
+            self._transformed[key] = [np.fft.rfft2(kernel), np.fft.rfft2(kernel**2)]
+        return self._transformed[key]
+
+
+def densest_points(points: Doubles, group: Int64s, weight: Doubles, groups: int) -> Doubles:
+    """Return the point of each group around which most of it lies, (groups, 2); NaN of empty ones.
+
+    By mean shift from the group's weighted median: a group in two pieces gets the heavier one.
+
+    Parameters
+    ----------
+    points : (n, 2)
+        From 0 to 1.
+    group : (n,) int64
+    weight : (n,)
+    groups : int
+    """
+    result = np.full((groups, 2), np.nan)
+    for k in range(groups):
+        mine = np.flatnonzero(group == k)
+        total = weight[mine].sum()
+        if total <= 0:
+            continue
+        some, heavy = points[mine], weight[mine]
+        centre = np.array(
+            [
+                some[order, axis][np.searchsorted(np.cumsum(heavy[order]), total / 2)]
+                for axis, order in enumerate(np.argsort(some, axis=0, kind="stable").T)
+            ]
+        )
+        for _ in range(12):
+            near = heavy * np.exp(-((some - centre) ** 2).sum(axis=1) / (2 * 0.05**2))
+            if near.sum() <= 0:
+                break
+            centre = (near[:, None] * some).sum(axis=0) / near.sum()
+        result[k] = centre
+    return result
