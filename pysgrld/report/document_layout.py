@@ -75,9 +75,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     both = (index[:, :count, None] == near[:, None, :]).any(axis=2)
     points -= points.min(axis=0)
     spread = points.max(axis=0)
-    return DocumentLayout(
-        points / np.where(spread > 0, spread, 1.0), float(both.mean()), count
-    )
+    return DocumentLayout(points / np.where(spread > 0, spread, 1.0), float(both.mean()), count)
 
 
 def nearest(
@@ -197,7 +195,11 @@ def _descend(y: Doubles, first: Int64s, second: Int64s, p: Doubles) -> Doubles:
     """
     n = len(y)
     rate = max(n / _EXAGGERATION, 20.0)
-    moved, gains, repulsion = np.zeros_like(y), np.ones_like(y), _exact if n <= _EXACT else _Repulsion()
+    moved, gains, repulsion = (
+        np.zeros_like(y),
+        np.ones_like(y),
+        _exact if n <= _EXACT else _Repulsion(),
+    )
     for step in range(_STEPS):
         early = step < _EARLY
         apart = y[first] - y[second]

@@ -118,7 +118,7 @@ def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
     """
     scripts = (
         *("core.js", "data.js", "pieces.js", "lists.js"),
-        *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field")),
+        *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field", "dots")),
         *(f"views/{name}.js" for name, of in SECTIONS.items() if of.always or main.get(name)),
         *(("folder.js",) if main.get("folder") else ()),
         "app.js",

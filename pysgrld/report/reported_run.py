@@ -18,7 +18,13 @@ from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.labels import read_labels
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import Evaluation, score_own
-from pysgrld.report.document_pass import DocumentVisitor, TopicShares, looked_at, read_documents
+from pysgrld.report.document_pass import (
+    DocumentTopics,
+    DocumentVisitor,
+    TopicShares,
+    looked_at,
+    read_documents,
+)
 from pysgrld.report.page_file import Packed
 from pysgrld.report.sample_pass import SampleVisitor
 from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added, with_own_table
@@ -129,6 +135,8 @@ class ReportedRun:
         Names that topics were given, and by whom.
     labels : dict of int to str
         Names of topics that a person gave.
+    document_topics : DocumentTopics or None
+        Topics of each document that is looked at.
     missing : list of str
         What is left out of the page, and why.
     sample_visitors : list of callable (KeptSample)
@@ -223,6 +231,7 @@ class ReportedRun:
         self._document_visitors: list[DocumentVisitor] = []
         self.sample_visitors: list[SampleVisitor] = []
         self.all_documents = self.visit_documents(TopicShares(self.results.share_sizes()))
+        self.document_topics = self.visit_documents(DocumentTopics())
 
     @property
     def pooled(self) -> bool:

@@ -64,12 +64,19 @@ class AboutWithTexts:
     def __init__(self, own: About, other: Corpus, rows: Int64s, of: Int64s) -> None:
         self.own, self.other, self._rows, self._of = own, other.about, rows, of
         self.columns, self.ids, self.values = own.columns, own.ids, own.values
+        self.origins = own.origins
 
     def titles(self, rows: npt.ArrayLike) -> list[str]:
         """Return the title of each document, else its id."""
         if self.own.has_titles or not self.other.has_titles:
             return self.own.titles(rows)
         return self._either(rows, self.other.titles, self.own.titles)
+
+    def own_titles(self, rows: npt.ArrayLike) -> list[str | None]:
+        """Return the title of each document, None of one without."""
+        if self.own.has_titles or not self.other.has_titles:
+            return self.own.own_titles(rows)
+        return self._either(rows, self.other.own_titles, self.own.own_titles)
 
     def texts(self, rows: npt.ArrayLike) -> list[str | None]:
         """Return the text of each document, None where there is none."""
@@ -89,6 +96,53 @@ class AboutWithTexts:
 
 #: What is known of documents beside their words.
 Known = About | AboutWithTexts
+
+
+#: Letters of a text that name a document, at most.
+_FIRST_WORDS = 60
+
+
+def document_names(
+    about: Known, rows: npt.ArrayLike, noun: tuple[str, str], *, with_texts: bool
+) -> list[str]:
+    """Return a name of each document: its title, else its file, else the first words of its text.
+
+    A document that has none of these is named by its id; if that is a number, the noun stands before it.
+
+    Parameters
+    ----------
+    about : Known
+    rows : (n,) int64
+        Documents of the corpus.
+    noun : (str, str)
+        What one document, and several, are called.
+    with_texts : bool
+        Whether texts may be shown.
+    """
+    rows = np.asarray(rows, np.int64)
+    names: list[str | None] = [title or None for title in about.own_titles(rows)]
+    ids = about.ids(rows)
+    for i, origin in enumerate(about.origins(rows)):
+        if names[i] is None and origin.row is None and origin.file and not ids[i].isdecimal():
+            names[i] = ids[i]
+    without = [i for i, name in enumerate(names) if name is None]
+    if with_texts and about.has_texts and without:
+        for i, text in zip(without, about.texts(rows[without]), strict=True):
+            names[i] = _first_words(text or "") or None
+    capital = noun[0][:1].upper() + noun[0][1:]
+    return [
+        name or (f"{capital} {key}" if key.isdecimal() else key)
+        for name, key in zip(names, ids, strict=True)
+    ]
+
+
+def _first_words(text: str) -> str:
+    """Return the first words of a text, at most `_FIRST_WORDS` letters and an ellipsis."""
+    line = " ".join(text[: 8 * _FIRST_WORDS].split())
+    if len(line) <= _FIRST_WORDS:
+        return line
+    words, space, _ = line[: _FIRST_WORDS + 1].rpartition(" ")
+    return f"{words if space else line[:_FIRST_WORDS]}…"
 
 
 def with_own_table(results: Results, corpus: Corpus, added: AddedFiles) -> AddedFiles:

@@ -182,6 +182,16 @@ def made(
     for i, column in enumerate(columns):
         _layout(rng, blocks, f"group-{i}", weights, len(column["levels"]))
     _near(rng, blocks, distance, topics)
+    dots, spots = _dots(
+        np.random.default_rng(seed),
+        blocks,
+        theta,
+        xy,
+        docs,
+        len(columns[0]["levels"]),
+        has_intervals=True,
+    )
+    shown = [{**t, **spot} for t, spot in zip(shown, spots, strict=True)]
     report = {
         "format": "sgmc-report", "version": 1, "sgmc": "0.1.0", "key": f"{seed:064x}",
         "title": title, "run": "letters-scir",
@@ -211,7 +221,7 @@ def made(
         "order": order, "merges": merges, "leaf_ids": list(range(topics)),
         "map": {"kept": 0.62, "neighbours": 5, "how": "t-SNE begun at the principal axes"},
         "along": {"title": "along the corpus", "bins": bins, "starts": bins, "documents": [documents * 7 // 48] * 48},
-        "columns": columns, "corpus_share": {key: [float(w) for w in weights] for key in ("documents", "words")},
+        "columns": columns, "best": 0, "dots": dots, "corpus_share": {key: [float(w) for w in weights] for key in ("documents", "words")},
         "docs": docs, "texts": texts, "layers": None, "components": None, "chains": None, "predictions": _predictions(rng),
         "method": METHOD, "words_tokens": int(counts.sum() * 1.1), "words_total": words + 300,
         "options": [["--topics", str(topics), True], ["--algo", "scir", True], ["--alpha", "0.1", False], ["--eta", "0.05", False], ["--batch-size", "256", False]],
@@ -338,7 +348,12 @@ def _trust(found, rhat) -> dict[str, Any]:
     head = f"All {of} chains" if n == of else f"{n} of {of} chains" if n > 1 else "No other chain"
     text = "do not rely on it." if n < of else "trust what it is about." if drift else "trust it."
     return {
-        "good": n == of and not drift,
+        "good": (None if drift else True) if n == of else None if 4 * n >= 3 * of else False,
+        "state": ("partly" if drift else "again")
+        if n == of
+        else "partly"
+        if 4 * n >= 3 * of
+        else "alone",
         "head": f"{head} found it:",
         "text": text,
         "drift": drift,
@@ -461,6 +476,28 @@ def _content(rng, theta, places, listed, texts) -> dict[str, Any]:
     }
 
 
+def _dots(rng, blocks, theta, xy, docs, levels: int, *, has_intervals: bool):
+    """Documents near the place of their first topic, and where each topic's name is."""
+    first, mean = theta.argmax(1), theta.max(1)
+    points = np.clip(np.asarray(xy)[first] + rng.normal(0, 0.04, (len(theta), 2)), 0, 1)
+    low = np.maximum(mean - 0.15, 0)
+    blocks["dots"] = [
+        ("row", "u32", docs["row"]), ("x", "u16", share(points[:, 0], 65535)), ("y", "u16", share(points[:, 1], 65535)),
+        ("topic", "u16", first), ("mean", "u8", share(mean, 255)), ("low", "u8", share(low, 255)),
+        ("high", "u8", share(mean + 0.1, 255)), ("name", "utf8", "\n".join(" ".join(t.split()) for t in docs["title"])),
+    ]  # fmt: skip
+    blocks["best"] = [("level", "u8", rng.integers(0, levels, len(theta)))]
+    spots = [
+        {"spot": list(xy[k]) if (first == k).sum() > 2 else None, "mostly": int((low[first == k] > 0.5).sum())}
+        for k in range(theta.shape[1])
+    ]  # fmt: skip
+    dots = {
+        "documents": len(theta), "of": docs["of"], "sure": int((low > 0.5).sum()),
+        "intervals": has_intervals, "map": {"kept": 0.48, "neighbours": 10},
+    }  # fmt: skip
+    return dots, spots
+
+
 def _predictions(rng) -> dict[str, Any]:
     """Groups by length: of the shortest documents topics gain nothing for sure."""
     gains = (-0.02, *rng.uniform(0.3, 0.5, 3).round(2).tolist())
@@ -516,7 +553,7 @@ def mixture() -> Made:
     numbers = np.clip(30 - np.arange(80) // 5 + rng.integers(-1, 2, 80), 14, 40).tolist()
     changed = {
         "topic": ["component", "components"], "topics": topics, "docs_of": None, "interval": {"title": "90 % of draws", "remark": None, "draws": 0, "pooled": 0},
-        "components": {"iterations": list(range(10, 810, 10)), "numbers": numbers}, "corpus_share": None, "columns": [], "along": None,
+        "components": {"iterations": list(range(10, 810, 10)), "numbers": numbers}, "corpus_share": None, "columns": [], "best": None, "dots": None, "along": None,
         "curve": {**made_up.report["curve"], "name": "minus log predictive", "unigram": None, "last": {"average": 6.512, "point": 6.73, "unigram": None},
                   "average": [[i, 6.512 + 1 / (i + 1)] for i in range(9000)][::200], "point": [[i, 6.73 + 1 / (i + 2)] for i in range(9000)][::300]},
         "missing": ["components hold whole documents: no intervals of words"],
@@ -535,6 +572,8 @@ def bare() -> Made:
         "corpus_share": None,
         "docs": None,
         "docs_of": None,
+        "dots": None,
+        "best": None,
         "order": [],
         "merges": [],
         "leaf_ids": [],

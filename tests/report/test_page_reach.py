@@ -75,6 +75,7 @@ def test_accessible_by_the_rules_of_axe(opened, theme):
     rules = {"runOnly": wcag if theme == "light" else ["color-contrast"]}  # all else is the same
     for address in (
         "overview",
+        "sure",
         "topic/4",
         "map",
         "word/ship",
@@ -147,7 +148,7 @@ def test_names_stay_and_can_be_taken_away(opened):
 
 def test_a_chart_is_saved_by_itself(opened):
     it = opened("plain", theme="dark")
-    for address in ("overview", "groups/0", "map"):
+    for address in ("sure", "groups/0", "map"):
         it.go(address)
         with it.page.expect_download() as waiting:
             it.page.locator("button:text-is('SVG')").first.click()

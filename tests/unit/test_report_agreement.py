@@ -48,11 +48,11 @@ def topic(overlap, rhat, found):
 @pytest.mark.parametrize(
     ("overlap", "rhat", "found", "chains", "expected"),
     [
-        (0.9, 1.0, 4, 4, (True, "All 4 chains found it:", "trust it.", None)),
-        (0.9, 1.76, 4, 4, (False, "All 4 chains found it:", DIFFER, "1.76")),
-        (0.6, 1.76, 3, 4, (None, "3 of 4 chains found it:", MOST, None)),
-        (0.6, 1.76, 2, 3, (False, "2 of 3 chains found it:", "do not rely on it.", None)),
-        (0.1, 1.0, 1, 4, (False, "No other chain found it:", "do not rely on it.", None)),
+        (0.9, 1.0, 4, 4, (True, "All 4 chains found it:", "trust it.", None, "again")),
+        (0.9, 1.76, 4, 4, (None, "All 4 chains found it:", DIFFER, "1.76", "partly")),
+        (0.6, 1.76, 3, 4, (None, "3 of 4 chains found it:", MOST, None, "partly")),
+        (0.6, 1.76, 2, 3, (False, "2 of 3 chains found it:", "do not rely on it.", None, "alone")),
+        (0.1, 1.0, 1, 4, (False, "No other chain found it:", "do not rely on it.", None, "alone")),
     ],
 )
 def test_a_topic_is_told_by_its_finders_and_whether_it_is_at_rest(
@@ -61,8 +61,10 @@ def test_a_topic_is_told_by_its_finders_and_whether_it_is_at_rest(
     assert tuple(trust(topic(overlap, rhat, found), chains)) == expected
 
 
-def test_one_chain_tells_of_its_halves():
-    assert trust(topic(0.9, 1.0, 1), 1).good is None
-    changed = trust(topic(0.42, 1.0, 1), 1)
-    assert changed.good is False
-    assert "have 0.42 of it in common: do not rely on it" in changed.head
+@pytest.mark.parametrize("overlap", [0.97, 0.42])
+def test_one_chain_does_not_tell_whether_topics_come_back(overlap):
+    """Red with: a verdict by the likeness of the chain's halves, which other chains do not share."""
+    told = trust(topic(overlap, 1.0, 1), 1)
+    assert (told.good, told.state) == (None, "once")
+    assert told.head == "Trained once:"
+    assert told.text == "whether this topic comes back is not known."

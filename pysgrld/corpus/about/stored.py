@@ -149,11 +149,15 @@ class About:
     def titles(self, rows: npt.ArrayLike) -> list[str]:
         """Return the title of each document, else its id."""
         rows = self._rows(rows)
-        own = self._own(TITLE, rows)
+        own = self.own_titles(rows)
         missing = [i for i, title in enumerate(own) if title is None]
         for i, key in zip(missing, self.ids(rows[missing]), strict=True):
             own[i] = key
         return [title or "" for title in own]
+
+    def own_titles(self, rows: npt.ArrayLike) -> list[str | None]:
+        """Return the title of each document, None of one without."""
+        return self._own(TITLE, self._rows(rows))
 
     def origins(self, rows: npt.ArrayLike) -> list[Origin]:
         """Return where each document came from."""

@@ -49,13 +49,14 @@ addEventListener("named", () => render());
 
 const hits = h("ul.hits", { id: "hits", role: "listbox", "aria-label": "found", hidden: true });
 const asked = h("input", {
-  type: "text", role: "combobox", placeholder: `Find a word or ${TOPIC}`, "aria-label": `find a word, a ${TOPIC} or a ${NOUN}`, "aria-controls": "hits",
+  type: "text", role: "combobox", placeholder: `Find a ${NOUN}, ${TOPIC} or word`, "aria-label": `find a word, a ${TOPIC} or a ${NOUN}`, "aria-controls": "hits",
   "aria-expanded": "false", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", input: find, focus: find, keydown: searchKey,
   blur: () => setTimeout(close, 150),
 });
 
 async function find() {
   const text = asked.value.trim().toLowerCase();
+  current?.seek?.(text);
   if (text === "") return close();
   const words = await foundWords(text);
   const found = [...words.filter((w) => w.whole), ...foundTopics(text), ...words.filter((w) => !w.whole), ...foundDocs(text)];
@@ -65,7 +66,7 @@ async function find() {
 
 function tell(text, found) {
   if (asked.value.trim().toLowerCase() !== text) return;
-  hits.replaceChildren(...(found.length ? found.map(hit) : [h("li.none", { role: "option", "aria-disabled": "true" }, "nothing found")]));
+  hits.replaceChildren(...(found.length ? found.map(hit) : [h("li.none", { role: "option", "aria-disabled": "true" }, report.docs && !report.folder && report.docs.row.length < report.docs.of ? `not found; this page has ${count(report.docs.row.length)} of ${plural(report.docs.of, report.noun)}` : "nothing found")]));
   hits.hidden = false;
   asked.setAttribute("aria-expanded", "true");
   point(0);
@@ -127,6 +128,7 @@ function searchKey(event) {
 function go(href) {
   location.hash = href;
   asked.value = "";
+  current?.seek?.("");
   close();
   asked.blur();
 }

@@ -179,9 +179,7 @@ function topicsFile() {
   return [head, ...rows].map((row) => row.map(csvCell).join(",") + "\r\n").join("");
 }
 
-/** The title of a document; one that is a number alone says of what. */
-const docTitle = (i) => asTitle(report.docs.title[i]);
-const asTitle = (title) => (/^\d+$/.test(title) ? `${capital(NOUN)} ${title}` : title);
+const docTitle = (i) => report.docs.title[i];
 
 // ---- addresses
 
@@ -210,7 +208,9 @@ const SEARCHES = [];
 
 const VIEWS = [];
 
-/** Adds a view: its name in the head, and its pages by the first word of their addresses, the first of which is the view's; none where its data are not there. */
+/** Adds a view: its name in the head, and its pages by the first word of their addresses, the first of which is the view's; none where its data are not there. Views of one name are one. */
 function view(head, pages, there) {
-  if (there) VIEWS.push({ head, pages, name: Object.keys(pages)[0] });
+  const same = VIEWS.find((other) => other.head === head);
+  if (there && same) Object.assign(same.pages, pages);
+  else if (there) VIEWS.push({ head, pages, name: Object.keys(pages)[0] });
 }

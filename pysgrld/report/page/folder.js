@@ -24,7 +24,7 @@ async function rowPage(rest) {
   }
   const step = (to, text, key) => to >= 0 && to < folder.documents && h("a.step", { href: rowAddress(to), title: `key ${key}`, "data-step": to > row ? "next" : "previous" }, text);
   const steps = h("nav.steps", { "aria-label": "next and previous" }, step(row - 1, "← previous", "k"), step(row + 1, "next →", "j"));
-  return { title: asTitle(content.title), node: docArticle({ ...content, row }, content, steps) };
+  return { title: content.title, node: docArticle({ ...content, row }, content, steps) };
 }
 
 /** Of all titles of the corpus those that are not in the page's list. */
@@ -35,7 +35,7 @@ async function foundTitles(text) {
     if (asked.value.trim().toLowerCase() !== text) return [];
     for (let i = 0; i < list.length && found.length < 6; i++) {
       const row = file * titles + i;
-      if (!listed.has(row) && visible(list[i]).toLowerCase().includes(text)) found.push({ href: rowAddress(row), kind: NOUN, name: bdi(asTitle(list[i])) });
+      if (!listed.has(row) && visible(list[i]).toLowerCase().includes(text)) found.push({ href: rowAddress(row), kind: NOUN, name: bdi(list[i]) });
     }
   }
   return found;

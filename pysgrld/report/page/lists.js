@@ -3,14 +3,14 @@
 const WINDOW = 300;
 
 /** A list that stays while its pages change: made once; of long ones a window is shown. */
-function sideList({ name, orders, keep, key, row, legend = null }) {
+function sideList({ name, orders, keep, key, row, legend = null, part = "" }) {
   const state = { order: orders[0][0], text: "", items: [], from: 0, current: null };
   const list = h("div.side-list", { role: "list", "aria-label": name, tabindex: "-1" });
   const fill = () => {
     const window = state.items.slice(state.from, state.from + WINDOW);
     const earlier = state.from > 0 && more("earlier ones", () => { state.from = Math.max(0, state.from - WINDOW); fill(); });
     const later = state.from + WINDOW < state.items.length && more("later ones", () => { state.from += WINDOW; fill(); list.scrollTop = 0; });
-    const none = !window.length && h("p.remark", "None fits the filter.");
+    const none = !window.length && h("p.remark", `None fits the filter.${part}`);
     list.replaceChildren(...[earlier, ...window.map(row), later, none].filter(Boolean).map((item) => h("div", { role: "listitem" }, item)));
     paint();
   };
@@ -72,8 +72,9 @@ function docSide() {
   const keep = (i, text) => [docTitle(i), docs.id[i], most(i) ? nameOf(most(i)) : ""].some((one) => visible(one).toLowerCase().includes(text));
   const row = (i) => h("a", { class: docs.held[i] ? "side-row held" : "side-row", href: docAddress(i), "data-key": i, title: docs.held[i] ? "held out: not trained on" : null },
     strip(pairs2(docs.main[i]), "mini"), h("span.cut", bdi(docTitle(i))));
-  return sideList({ name: NOUNS, orders: [["all", "", () => all]], keep, key: (i) => i, row,
-    legend: h("p.remark", docs.held.some(Boolean) && [h("i", "In italics"), ": held out, not trained on. "],
+  const sample = docs.row.length < docs.of ? ` ${count(docs.row.length)} of ${plural(docs.of, report.noun)} are on this page.` : "";
+  return sideList({ name: NOUNS, part: sample, orders: [["all", "", () => all]], keep, key: (i) => i, row,
+    legend: h("p.remark", sample && h("span", sample, report.folder ? " " : " sgmc report --folder has all. "), docs.held.some(Boolean) && [h("i", "In italics"), ": held out, not trained on. "],
       report.folder && h("a", { href: rowAddress(0) }, `all ${plural(docs.of, report.noun)}`)) });
 }
 

@@ -72,6 +72,12 @@ function pill(overlap, text = fixed(Math.floor(overlap * 100 + 1e-9) / 100, 2)) 
   return h("span", { class: overlap >= report.limits.same ? "pill good" : "pill doubt" }, text);
 }
 
+/** Whether a topic came back, as its own page has it: green only if its figures did too. */
+function backPill(t) {
+  const kind = { again: "good", partly: "plain" }[t.trust?.state] ?? "doubt", mark = { again: "●", partly: "◐" }[t.trust?.state] ?? "○";
+  return h("span", { class: `pill ${kind}` }, `${mark} ${t.found[0]} of ${t.found[1]}`);
+}
+
 function missingLines() {
   if (!report.missing.length) return null;
   return h("div.missing", h("h2", "Not on this page"), h("ul", report.missing.map((text) => h("li", text))));

@@ -3,21 +3,22 @@
 from pysgrld.report.reported_run import Section
 from pysgrld.report.sections.agreement import Agreement
 from pysgrld.report.sections.components import ComponentsInUse
+from pysgrld.report.sections.corpus import CorpusAtAGlance
 from pysgrld.report.sections.documents import ShownDocuments
 from pysgrld.report.sections.effects import EffectsOfColumns
 from pysgrld.report.sections.groups import GroupShares
 from pysgrld.report.sections.layers import Layers
 from pysgrld.report.sections.map import TopicMap
 from pysgrld.report.sections.method import RunMethod
-from pysgrld.report.sections.overview import Overview
 from pysgrld.report.sections.predictions import PredictionsByLength
 from pysgrld.report.sections.slices import TopicsInSlices
+from pysgrld.report.sections.sure import HowSure
 from pysgrld.report.sections.topics import TopicRecords
 from pysgrld.report.sections.words import WordList
 
 #: Sections by the names of their files in ``page/views``; docs/internals/adding-a-section.md adds one.
 SECTIONS: dict[str, type[Section]] = {
-    "overview": Overview,
+    "corpus": CorpusAtAGlance,
     "topics": TopicRecords,
     "components": ComponentsInUse,
     "layers": Layers,
@@ -27,6 +28,7 @@ SECTIONS: dict[str, type[Section]] = {
     "groups": GroupShares,
     "slices": TopicsInSlices,
     "effects": EffectsOfColumns,
+    "sure": HowSure,
     "predictions": PredictionsByLength,
     "agreement": Agreement,
     "method": RunMethod,

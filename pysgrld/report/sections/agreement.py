@@ -17,7 +17,7 @@ _OTHER_WORDS = 10
 
 
 class Agreement(Section):
-    """Which topics were found again, in other chains or in the other half of one."""
+    """Which topics other chains found again."""
 
     def main(self) -> dict[str, Any]:
         """Return the scores of every chain's draws, and sentences on what they mean."""
@@ -33,11 +33,14 @@ class Agreement(Section):
                 "values": np.round(np.exp(-log) if token else -log, 4).tolist(),
                 "name": f"{run.results.fitted.score.title} of one draw",
             }
+        said = judgements(diagnosis)
+        if diagnosis.chains == 1 and diagnosis.topics:
+            said = said[1:]  # how like its halves are does not tell whether topics come back
         chains = {
             "count": diagnosis.chains,
             "pooled": run.pooled,
             "names": [path.name for path in diagnosis.runs],
-            "sentences": [{"good": j.good, "text": j.sentence} for j in judgements(diagnosis)],
+            "sentences": [{"good": j.good, "text": j.sentence} for j in said],
             "traces": traces,
         }
         return {"limits": limits, "chains": chains}
@@ -57,7 +60,7 @@ class Agreement(Section):
             overlap = round(match.overlaps[number], 4)
             others.append({"chain": number + 1, "id": row, "overlap": overlap, "words": words})
         return {
-            "overlap": finite(match.overlap, 4),
+            "overlap": finite(match.overlap, 4) if len(chains) > 1 else None,
             "found": [match.found, len(chains)] if len(chains) > 1 else None,
             "trust": trust(match, len(chains))._asdict(),
             "rhat": finite(match.rhat, 4),
@@ -69,17 +72,15 @@ class Agreement(Section):
         """Define overlap, finding a topic again, and R-hat."""
         found, several = [], len(self.run.chains) > 1
         if self.run.results.fitted.counts() is None:
-            halves = "the first and the second half of the chain"
             if several:
-                halves = "the mean topics of the two chains that agree least"
-            found.append(
-                Definition(
-                    "Overlap",
-                    f"The probability that a topic has in common in {halves}: 1 is the same, 0 no "
-                    f"word in common. From {SAME:g} on topics are called the same.",
+                found.append(
+                    Definition(
+                        "Overlap",
+                        "The probability that a topic has in common in the mean topics of the two "
+                        "chains that agree least: 1 is the same, 0 no word in common. From "
+                        f"{SAME:g} on topics are called the same.",
+                    )
                 )
-            )
-            if several:
                 found.append(
                     Definition(
                         "Found in n of C chains",
@@ -112,6 +113,8 @@ class Trust(NamedTuple):
         None: neither good nor bad.
     head, text : str
         Who found it, and what may be relied on.
+    state : {"again", "partly", "alone", "once"}
+        Whether other chains have it: with the same figures, with others, or not; "once": there is one chain.
     drift : str or None
         R-hat, where the topic was found again and its numbers have not come to rest.
     """
@@ -120,6 +123,11 @@ class Trust(NamedTuple):
     head: str
     text: str
     drift: str | None
+    state: str
+
+
+#: States of a topic by whether it may be relied on.
+_STATES = {True: "again", None: "partly", False: "alone"}
 
 
 def trust(topic: MatchedTopic, chains: int) -> Trust:
@@ -129,27 +137,21 @@ def trust(topic: MatchedTopic, chains: int) -> Trust:
     ----------
     topic : MatchedTopic
     chains : int
-        One chain is compared with itself, its first half with its second.
+        Of one chain nothing is said: the likeness of its halves does not tell what another would find.
     """
-    again = is_shared(topic)
-    drift = f"{topic.rhat:.2f}" if again and not is_mixed(topic) else None
     if chains == 1:
-        head = "It stayed what it was through the chain."
-        if not again:
-            head = (
-                f"It changed: the halves of the chain have {topic.overlap:.2f} of it in common: "
-                "do not rely on it."
-            )
-        text = "Whether another chain would find it is not known."
-        return Trust(None if again and drift is None else False, head, text, drift)
-    if again:
-        text = "trust it." if drift is None else "trust what it is about; chains differ in figures."
-        return Trust(
-            drift is None, f"{all_of(chains, 'chains').capitalize()} found it:", text, drift
-        )
+        text = "whether this topic comes back is not known."
+        return Trust(None, "Trained once:", text, None, "once")
+    if is_shared(topic):
+        head = f"{all_of(chains, 'chains').capitalize()} found it:"
+        if is_mixed(topic):
+            return Trust(True, head, "trust it.", None, _STATES[True])
+        text = "trust what it is about; chains differ in figures."
+        return Trust(None, head, text, f"{topic.rhat:.2f}", _STATES[None])
     head = f"{topic.found} of {chains} chains found it:"
     if 4 * topic.found >= 3 * chains:
-        return Trust(None, head, "most chains would; its figures are of those.", None)
+        text = "most chains would; its figures are of those."
+        return Trust(None, head, text, None, _STATES[None])
     if topic.found == 1:
         head = "No other chain found it:"
-    return Trust(False, head, "do not rely on it.", None)
+    return Trust(False, head, "do not rely on it.", None, _STATES[False])

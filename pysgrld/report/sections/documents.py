@@ -15,9 +15,10 @@ from pysgrld.corpus.links import without_links
 from pysgrld.corpus.reading import compiled_pattern
 from pysgrld.evaluate.reader import DRAW_SWEEPS, NEXT_DRAW_SWEEPS
 from pysgrld.options.spelling import fold
-from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, TOPICS, DocumentTopics
+from pysgrld.report.document_pass import BEST, DRAWS, HAS, SURE, TOPICS
 from pysgrld.report.page_file import LEVEL, Packed, compact
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
+from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.types import Doubles, Floats, Int64s
 
 #: Bytes of a page that documents may take where their number is not given.
@@ -44,7 +45,7 @@ class ShownDocuments(Section):
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
-        self._topics = run.visit_documents(DocumentTopics())
+        self._topics = run.document_topics
 
     def main(self) -> dict[str, Any]:
         """Choose documents while there is room, and return who they are and their first topics."""
@@ -78,7 +79,8 @@ class ShownDocuments(Section):
         self._best = [[index[place] for place in row if place in index] for row in best]
         rows = run.rows[places]
         held = np.isin(rows, run.results.training_documents(run.corpus).without)
-        names = {"id": run.about.ids(rows), "title": run.about.titles(rows)}
+        titles = document_names(run.about, rows, run.noun, with_texts=run.asked.text)
+        names = {"id": run.about.ids(rows), "title": titles}
         docs = {
             "of": run.corpus.documents,
             "row": rows.tolist(),
@@ -176,7 +178,10 @@ class ShownDocuments(Section):
                 top = np.argsort(-thetas[i], kind="stable")[:TOPICS]
                 shares = [(int(k), round(float(thetas[i, k]), 4)) for k in top]
                 listed.append([[k, x, None, None] for k, x in shares if x >= LEAST])
-            names = [_cut_name(name) for name in run.about.titles(rows)]
+            names = [
+                _cut_name(name)
+                for name in document_names(run.about, rows, run.noun, with_texts=run.asked.text)
+            ]
             ids = [_cut_name(name) for name in run.about.ids(rows)]
             held = np.isin(rows, training).astype(int).tolist()
             known = zip(names, ids, some.lengths.tolist(), held, strict=True)

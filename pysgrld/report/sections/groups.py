@@ -23,6 +23,8 @@ LEVELS = 100
 MOST = 60
 #: Bins that numbers are put into: about equally many documents in each.
 BINS = 10
+#: Values of a column that are shown beside the list of topics, at most.
+_FEW = 30
 #: Kinds of columns that are shown without being asked for.
 KINDS = ("category", "flag", "integer", "real", "time")
 #: Spans of time by which dates are binned, the finest first: name, and letters of an ISO date.
@@ -76,7 +78,29 @@ class GroupShares(Section):
                 "documents": found.documents,
             }
         columns = [groups.record() for groups in self._columns]
-        return {"along": along, "columns": columns, "corpus_share": usual}
+        self._best = self._best_column()
+        return {"along": along, "columns": columns, "corpus_share": usual, "best": self._best}
+
+    def _best_column(self) -> int | None:
+        """Return the place of the column that tells most of the topics; categories before dates.
+
+        Most is the mutual information of topic and value, less what as many random groups would have.
+        """
+        informative: dict[int, float] = {}
+        for i, groups in enumerate(self._columns):
+            shares = self._shares.get(f"group-{i}")
+            is_axis = groups.kind == "time"
+            if shares is None or not (is_axis or 2 <= len(groups.levels) <= _FEW):
+                continue
+            inside = np.maximum(shares.documents.mean[:, :-1], 1e-12)
+            weight = np.array(groups.documents, float)
+            weight /= max(weight.sum(), 1.0)
+            usual = np.maximum(inside @ weight, 1e-12)
+            bits = float((weight * (inside * np.log(inside / usual[:, None])).sum(axis=0)).sum())
+            chance = (len(groups.levels) - 1) * (len(inside) - 1) / 2
+            bits -= chance / max(1, sum(groups.documents))
+            informative[i] = bits - (1e3 if groups.ordered else 0.0)
+        return max(informative, key=lambda i: (informative[i], -i)) if informative else None
 
     def blocks(self) -> dict[str, Packed]:
         """Return mean shares, their intervals and signs, for each topic those of all groups."""
@@ -87,6 +111,9 @@ class GroupShares(Section):
                 for part in ("mean", "low", "high"):
                     packed.add(kind + part, "u16", steps(getattr(each, part)[:, :-1], "u16"))
                 packed.add(kind + "sign", "i8", each.sign[:, :-1].astype(np.int8))
+        if self._best is not None:
+            of = self._columns[self._best].grouping.of
+            found["best"] = Packed().add("level", "u8", np.where(of < 0, 255, of))
         return found
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 // What chains, or the halves of one, agree on.
 
-view("Chains", { chains: chainsPage }, report.chains);
+view("How sure?", { chains: chainsPage }, report.chains);
 
 const CHAIN_HUES = [250, 25, 150, 300, 80, 200, 340, 120];
 

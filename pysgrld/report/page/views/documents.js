@@ -19,7 +19,7 @@ function docArticle({ title, id, tokens, held, row, theta }, content, steps) {
   const about = [plural(tokens, ["word", "words"]), held ? "held out: not trained on" : null, id !== title ? ["id ", bdi(id)] : null, report.folder ? h("a", { href: rowAddress(row) }, place) : place].filter(Boolean);
   const reader = readerOf(content);
   return h("article.detail",
-    h("header.detail-head", h("div.title", h("h1", h("bdi", shown(asTitle(title))))), steps),
+    h("header.detail-head", h("div.title", h("h1", h("bdi", shown(title)))), steps),
     h("p.about", about.map((one, at) => [at ? " · " : "", one])),
     strip(theta.map(([k, mean]) => [k, mean]), "tall"), h(reader ? "div.cols.doc" : "div", reader, thetaCard(theta, reader)));
 }

@@ -1,6 +1,6 @@
 // How well held-out documents of each length are predicted.
 
-view("Predictions", { predictions: predictionsPage }, report.predictions);
+view("How sure?", { predictions: predictionsPage }, report.predictions);
 
 function predictionsPage() {
   const { name, groups } = report.predictions;

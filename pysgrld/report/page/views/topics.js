@@ -49,14 +49,14 @@ function figuresOf(t) {
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(fixed(t.steady, 1), "of 10", "words that stay"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
-    t.overlap !== null && one(h("span", { class: t.overlap >= report.limits.same ? "good" : "doubt" }, fixed(t.overlap, 2)), null, t.found ? "in common in the least alike two chains" : "alike in both halves of the draws"),
+    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, "in common in the least alike two chains"),
     one(String(t.id), null, "its number"));
 }
 
 /** Whether to trust it: was it found again, and have its numbers come to rest. */
 function trust({ trust: t }) {
   if (!t) return null;
-  const drift = t.drift && [" Its numbers still drift (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), "): take shares and intervals as rough."];
+  const drift = t.drift && [" (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), "): take shares and intervals as rough; they still drift."];
   return h("p.trust", sign(t.good), h("span", bold(t.head), " ", t.text, drift));
 }
 

@@ -1,14 +1,20 @@
-// The Overview: what to make of the run, and the table of topics.
+// How sure?: the training and what may be relied on; chains and predictions; the table of topics.
 
-view("Overview", { overview }, true);
+view("How sure?", { sure: surePage }, true);
 
-function overview() {
+function surePage() {
   const intro = h("div.intro",
-    h("h1", h("bdi", shown(report.title))), h("p.lead", report.sentence),
+    h("h1", "How sure?"), h("p.lead", report.sentence),
     report.layer && h("p.lead", `These are the ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`),
     h("dl.facts", report.facts.map(fact)), h("ul.verdicts", report.verdicts.map(verdict)), missingLines());
   const shownCurve = report.curve && card("How well it predicts", report.curve.sentence, curve(report.curve));
-  return { title: report.title, node: h("div", h(report.curve ? "div.cols.opening" : "div.opening", intro, shownCurve), topicTable()) };
+  return { title: "How sure?", node: h("div", h(report.curve ? "div.cols.opening" : "div.opening", intro, shownCurve), furtherLinks(), topicTable()) };
+}
+
+/** Pages on how sure it is that have a room of their own. */
+function furtherLinks() {
+  const links = [report.chains && ["#chains", report.chains.count > 1 ? "Which topics the trainings share" : "Scores of the training"], report.predictions && ["#predictions", `Predictions by length of a ${NOUN}`], ["#method", "How each figure is computed"]].filter(Boolean);
+  return h("p.further", links.map(([href, text], i) => [i ? " · " : "", h("a", { href }, text)]));
 }
 
 function fact({ label, value, beside }) {
@@ -33,9 +39,8 @@ function topicColumns(along) {
     has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b.figure", count(t.documents))] },
     along && { key: "along", head: capital(report.along.title), cell: (t) => spark(shares(along, "mean", t.id, report.along.bins.length)) },
     has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span.figure", fixed(t.npmi, 2))] },
-    has("steady") && { key: "steady", head: "Words that stay", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span.figure", fixed(t.steady, 1))] },
-    has("found") ? { key: "found", head: "In the chains", value: (t) => t.found?.[0] + (t.overlap ?? 0), cell: foundCell }
-      : has("overlap") && { key: "overlap", head: "Alike in both halves", value: (t) => t.overlap, cell: (t) => t.overlap !== null && pill(t.overlap) },
+    has("steady") && { key: "steady", head: "Stable words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span.figure", fixed(t.steady, 1))] },
+    has("found") && { key: "found", head: "Came back", value: (t) => t.found?.[0] + (t.overlap ?? 0), cell: foundCell },
   ].filter(Boolean);
 }
 
@@ -51,12 +56,12 @@ function weightCell(t, top) {
 }
 
 function foundCell(t) {
-  return t.found && pill(t.found[0] === t.found[1] ? 1 : 0, `${t.found[0]} of ${t.found[1]}`);
+  return t.found && backPill(t);
 }
 
 function topicTable() {
   const body = h("div.table-place");
-  const remark = `A head sorts, a row opens the ${TOPIC}.` + (shareInterval() ? ` Brackets: ${shareInterval()}.` : "");
+  const remark = `Select a column to sort, a ${TOPIC} to open it.` + (shareInterval() ? ` Brackets: ${shareInterval()}.` : "");
   const make = async () => {
     const along = report.along && (await block("along"));
     const columns = topicColumns(along);

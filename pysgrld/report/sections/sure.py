@@ -1,4 +1,4 @@
-"""The Overview: what was trained on what, how well it predicts, and what to make of it."""
+"""How sure?: the training, how well the model predicts, and what may be relied on."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Verdict(NamedTuple):
     code: str | None = None
 
 
-class Overview(Section):
-    """The head of the page. Its table of topics has what other sections say of each."""
+class HowSure(Section):
+    """All diagnostics of the run. Its table of topics has those that other sections have of each."""
 
     def main(self) -> dict[str, Any]:
         """Return a sentence on the run, four figures, verdicts, and the score against seconds."""

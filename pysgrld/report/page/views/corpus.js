@@ -1,0 +1,140 @@
+// The first screen: what the documents are about, all of them on a map, and the topics.
+
+view("Overview", { overview: corpusPage }, true);
+
+const LISTED = 40;
+const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back, with other figures"], alone: ["○", "did not come back"] };
+
+async function corpusPage() {
+  const dots = await dotsOfCorpus();
+  const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
+  const parts = best && (await block(`group-${report.best}`));
+  const words = best ? null : report.along && report.along.title !== "along the corpus" && (await block("along"));
+  const say = readout(dots ? `Point at a dot${best && !best.ordered ? `, a ${TOPIC} or a square` : ` or a ${TOPIC}`}.` : "");
+  const map = dots && dotMap(dots, { tell: (i) => tellDot(dots, i, say), open: (i) => openDot(dots, i) });
+  const intro = h("div.glance", h("h1", headline()), h("p.lead", sentences()), report.layer && h("p.remark", `The ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`));
+  const list = subjects({ best, parts, along: words, map, dots, say });
+  const stage = map && mapCard(map, say, best);
+  const node = h(map ? "div.first" : "div.first.alone", intro, list, stage || (report.missing.length > 0 && missingLines()));
+  return { title: report.title, node, seek: map && ((text) => map.light({ text })) };
+}
+
+// ---- the finding in words
+
+/** The subjects that documents are most often about; where that is not known, the largest. */
+function headline() {
+  const n = report.dots?.of ?? report.docs?.of ?? null;
+  const many = report.topics.filter((t) => t.mostly > 0);
+  const first = sorted(many.length >= 3 ? many : report.topics, (t) => (many.length >= 3 ? t.mostly : t.weight?.[0] ?? t.documents), false).slice(0, 3).map(briefName);
+  const subject = n === null ? `The largest ${TOPICS}: ` : many.length >= 3 ? `${plural(n, report.noun)}, most often about ` : `${plural(n, report.noun)}; the largest ${TOPICS}: `;
+  return [capital(subject), first.map((name, i) => [i === 0 ? "" : i === first.length - 1 ? " and " : ", ", bdi(name)])];
+}
+
+function sentences() {
+  const { dots, topics } = report;
+  const largest = sorted(topics, (t) => t.weight?.[0] ?? t.documents, false)[0];
+  const [share, low, high] = largest.weight ?? [];
+  const first = [dots ? "They share " : "There are ", bold(plural(topics.length, report.topic)), isThere(share) && [`; the largest, `, bold(bdi(nameOf(largest))), ", has ", bold(percent(share, 1)),
+    `${NARROW}of all ${mixture ? NOUNS : "words"}`, isThere(low) && ` (${between(low, high, 1)})`], ". "];
+  const sure = dots && [" ", bold(count(dots.sure)), ` of ${dots.documents < dots.of ? `${count(dots.documents)} evenly spaced ` : `the ${count(dots.documents)} `}${NOUNS} are ${dots.intervals ? "surely " : ""}more than half about one ${TOPIC}`,
+    dots.map ? `; pale dots are ${dots.intervals ? "too short or too mixed to say" : "more mixed"}.` : "."];
+  return [first, recurrence(), sure];
+}
+
+/** Whether the topics come back in another training. */
+function recurrence() {
+  const states = report.topics.map((t) => t.trust?.state).filter((state) => state && state !== "once");
+  if (!states.length) return [`Trained once: whether these ${TOPICS} come back is not known`, " (", h("a", { href: "#sure" }, "how sure?"), ")."];
+  const n = (kind) => states.filter((state) => state === kind).length;
+  const chains = report.topics.find((t) => t.found)?.found[1] ?? report.chains?.count ?? 2;
+  const back = n("again") + n("partly");
+  return [`Trained ${count(chains)} times: `, bold(count(back)), ` of the ${count(states.length)} came back`, n("partly") > 0 && `, ${n("partly") === back ? "all" : `${count(n("partly"))} of them`} with other figures ◐`,
+    n("alone") > 0 ? `; do not rely on the ${n("alone") === 1 ? "one" : count(n("alone"))} with an open circle ○.` : "."];
+}
+
+// ---- the map
+
+function mapCard(map, say, best) {
+  const { dots } = report;
+  const button = (text, name, click) => h("button.small", { click, "aria-label": name, title: name }, text);
+  const tools = h("div.dot-tools", button("+", "larger", () => map.zoom(1.6)), button("−", "smaller", () => map.zoom(1 / 1.6)), button("all", `show all ${NOUNS}`, () => map.zoom(0)));
+  const true10 = Math.round(dots.map.kept * dots.map.neighbours);
+  const sample = dots.documents < dots.of ? ` The map shows ${count(dots.documents)} evenly spaced ${NOUNS} of ${count(dots.of)}.` : "";
+  return h("section.card.dot-card", map.stage, tools, say,
+    h("p.remark", `A dot is a ${NOUN}, among those with similar ${TOPICS}: ${true10} of ${dots.map.neighbours} neighbours here are true neighbours. It is opaque if one ${TOPIC} ${dots.intervals ? "surely " : ""}has more than half of it.${sample}`));
+}
+
+async function tellDot(dots, i, say) {
+  if (i < 0) return;
+  const topic = byId.get(dots.topic[i]), [mean, low, high] = [dots.mean[i], dots.low[i], dots.high[i]].map(ofShare8);
+  const share = topic && [" ", topicLink(topic), ` ${percent(mean)}${report.dots.intervals ? ` (${between(low, high, 0)})` : ""}. `];
+  say.replaceChildren(...[bold(bdi(dots.names[i])), share, await firstWords(dots, i)].flat(2).filter(Boolean));
+}
+
+/** The first words of a document that is on the page and has a text. */
+async function firstWords(dots, i) {
+  const at = dots.place.get(dots.row[i]);
+  if (at === undefined) return report.folder ? [] : [`This ${NOUN} is not on the page; it is number ${count(dots.row[i] + 1)} in the corpus.`];
+  const text = (await contents())[at]?.text;
+  const seen = text ? running(text).replace(/\s+/g, " ").slice(0, 160) : "";
+  return seen && !seen.startsWith(dots.names[i].replace(/…$/, "")) ? [h("bdi.said", `${seen}…`)] : [];
+}
+
+function openDot(dots, i) {
+  const at = dots.place.get(dots.row[i]);
+  if (at !== undefined) visit(docAddress(at));
+  else if (report.folder) visit(rowAddress(dots.row[i]));
+}
+
+// ---- the topics
+
+function subjects({ best, parts, along, map, dots, say }) {
+  const matrix = best && !best.ordered && parts, axis = best?.ordered ? parts : along;
+  const place = h("div");
+  const all = report.order.length ? report.order.map((id) => byId.get(id)).filter(Boolean) : report.topics;
+  const orders = { likeness: () => all, share: () => report.topics, name: () => sorted(report.topics, nameOf, true) };
+  const top = Math.max(...report.topics.map((t) => t.weight?.[2] ?? t.weight?.[0] ?? 0), 1e-9);
+  const state = { order: "likeness", level: null, every: false };
+  const levels = matrix ? best.levels.length : 0;
+  const known = report.topics.some((t) => MARKS_BACK[t.trust?.state]);
+  const light = (topic) => map?.light({ topic });
+  const row = (t) => {
+    const mark = known ? MARKS_BACK[t.trust?.state] ?? ["·", "not known"] : ["●", null];
+    return h("a", { ...hued(t, "subject"), href: topicAddress(t.id), pointerenter: () => { light(t.id); tellSubject(t, say); }, pointerleave: () => light(null), focus: () => { light(t.id); tellSubject(t, say); }, blur: () => light(null) },
+      h("span.back", known ? { title: mark[1] } : UNREAD, mark[0], mark[1] && h("span.unseen", ` ${mark[1]}: `)), h("span.cut", bdi(nameOf(t))),
+      t.weight ? bar({ mean: t.weight[0], low: t.weight[1], high: t.weight[2] }, top) : h("span"),
+      h("span.figure", t.weight ? percent(t.weight[0], 1) : t.documents && count(t.documents)),
+      matrix && h("span.squares", UNREAD, best.levels.map((_, level) => square(t, parts, best, level, say))),
+      axis && h("span.over", UNREAD, spark(Array.from({ length: (best ?? { levels: report.along.bins }).levels.length }, (_, i) => shares(axis, "mean", t.id, (best ?? { levels: report.along.bins }).levels.length)[i]), 120, 22)));
+  };
+  const draw = () => {
+    const some = orders[state.order]().filter((t) => !t.hardly || state.every), few = report.topics.filter((t) => t.hardly).length;
+    const shownRows = state.every ? some : some.slice(0, LISTED);
+    place.replaceChildren(h("div.subjects", matrix && heads(best, state, choose), shownRows.map(row)),
+      some.length > shownRows.length || (few && !state.every) ? more(some.length > shownRows.length ? `${plural(some.length - shownRows.length, report.topic)} more` : `show ${count(few)} of hardly any share`, () => { state.every = true; draw(); }) : "");
+  };
+  const choose = (level) => { state.level = level === "" || Number(level) === state.level ? null : Number(level); map?.light({ level: state.level }); filter?.replaceWith((filter = chooser())); draw(); };
+  const chooser = () => choice(`${NOUNS} on the map`, [["", `all ${NOUNS}`], ...best.levels.map((text, i) => [i, short(text, 40)])], state.level ?? "", choose);
+  let filter = matrix && map ? chooser() : null;
+  const order = choice("order", [["likeness", "by likeness"], ["share", "by share"], ["name", "by name"]], state.order, (value) => { state.order = value; draw(); });
+  draw();
+  const key = [known ? "● came back, ◐ came back with other figures, ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
+    matrix ? ["A square is coloured if the ", TOPIC, " surely has more of that ", bdi(best.name), " than of the others, and darker the more it has."] : "", axis && best ? ["The line is its share by ", bdi(best.name), "."] : ""];
+  return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > 14 ? 12 : 18}px`, "--bar": levels > 14 ? "50px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
+}
+
+function heads(best, state, choose) {
+  return h("div.heads", UNREAD, best.levels.map((text, level) => h("span", { class: level === state.level ? "on" : null, title: `${shown(text)}: ${plural(best.documents[level], report.noun)}`, click: () => choose(level) }, bdi(text))));
+}
+
+function square(t, parts, best, level, say) {
+  const cell = groupCell(parts, best.levels.length, t.id, level);
+  const on = shareInterval() ? cell.sure > 0 : cell.mean > cell.usual;
+  const tell = (event) => { event.stopPropagation(); say.replaceChildren(topicLink(t), " in ", bold(bdi(best.levels[level])), `: ${percent(cell.mean, 1)}${within(cell.low, cell.high)} of the average ${NOUN}; everywhere ${percent(cell.usual, 1)}.`); };
+  return h("i", { "--a": on ? (0.18 + 0.82 * Math.min(1, Math.sqrt(cell.mean / 0.5))).toFixed(2) : "0", pointerover: tell });
+}
+
+function tellSubject(t, say) {
+  const back = { again: "Came back in every training.", partly: "Came back, with other figures.", alone: "Did not come back: do not rely on it." }[t.trust?.state];
+  say.replaceChildren(bold(bdi(nameOf(t))), t.weight ? ` ${percent(t.weight[0], 1)} of all words${within(t.weight[1], t.weight[2])}. ` : " ", spaced(t.top), back ? ` ${back}` : "");
+}

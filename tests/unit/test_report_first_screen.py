@@ -1,0 +1,128 @@
+"""The map of documents keeps neighbours, is the same again, and documents have names."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from pysgrld.cli import main
+from pysgrld.report import report
+from pysgrld.report.document_layout import densest_points, lay_out_documents
+from pysgrld.report.texts_and_metadata import document_names
+
+
+@pytest.mark.parametrize("documents", [240, 700])
+def test_documents_of_a_topic_lie_together(documents):
+    """Most of a document's ten nearest points have its topic, of 8. Red with: repulsion turned round."""
+    rng = np.random.default_rng(3)
+    topic = np.arange(documents) % 8
+    theta = rng.dirichlet(np.full(8, 0.05), documents) * 0.3
+    theta[np.arange(documents), topic] += 0.7
+    layout = lay_out_documents(theta.astype(np.float16))
+    assert layout is not None
+    apart = ((layout.points[:, None] - layout.points) ** 2).sum(axis=2)
+    near = np.argsort(apart, axis=1)[:, 1:11]
+    assert (topic[near] == topic[:, None]).mean() > 0.9
+    assert layout.kept > 2 * 10 / documents  # far more than chance has
+    assert np.array_equal(layout.points, lay_out_documents(theta.astype(np.float16)).points)
+    assert layout.points.min() == 0
+    assert layout.points.max() == 1
+
+
+def test_documents_beyond_the_landmarks_lie_by_their_nearest(monkeypatch):
+    """Red with: weights by distance instead of nearness, or landmarks at other documents' places."""
+    monkeypatch.setattr("pysgrld.report.document_layout.LANDMARKS", 100)
+    rng = np.random.default_rng(3)
+    topic = rng.integers(0, 6, 400)
+    theta = rng.dirichlet(np.full(6, 0.05), 400) * 0.2
+    theta[np.arange(400), topic] += 0.8
+    points = lay_out_documents(theta).points
+    apart = ((points[:, None] - points) ** 2).sum(axis=2)
+    near = np.argsort(apart, axis=1)[:, 1:11]
+    assert (topic[near] == topic[:, None]).mean() > 0.9
+
+
+def test_equal_and_few_documents_are_no_trouble():
+    assert lay_out_documents(np.full((10, 3), 1 / 3)) is None
+    assert np.isfinite(lay_out_documents(np.full((60, 3), 1 / 3)).points).all()
+
+
+def test_a_name_is_where_most_of_its_topic_is():
+    """Red with: the mean of a topic that lies in two pieces, which is between them."""
+    points = np.array([[0.1, 0.1]] * 7 + [[0.9, 0.9]] * 5 + [[0.5, 0.2]])
+    spot = densest_points(points, np.array([0] * 12 + [1]), np.ones(13), 3)
+    assert spot[0] == pytest.approx([0.1, 0.1], abs=0.01)
+    assert spot[1] == pytest.approx([0.5, 0.2])
+    assert np.isnan(spot[2]).all()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("first-screen")
+    rng = np.random.default_rng(0)
+    lines = []
+    for i in range(90):
+        first = 12 * (i % 3)  # three topics of twelve words
+        words = [f"w{chr(97 + w // 6)}{chr(97 + w % 6)}" for w in first + rng.integers(0, 12, 30)]
+        title = {0: "1", 1: "A title"}.get(i)
+        row = {
+            "id": str(i + 1),
+            "text": " ".join(words),
+            "group": "abc"[i % 3],
+            "coin": "xy"[rng.integers(2)],
+        }
+        lines.append(json.dumps(row if title is None else row | {"title": title}))
+    (folder / "corpus.jsonl").write_text("\n".join(lines))
+    typed = [
+        "train",
+        str(folder / "corpus.jsonl"),
+        "-k",
+        "3",
+        "--iterations",
+        "60",
+        "--burn-in",
+        "10",
+    ]
+    typed += [
+        "--sample-every",
+        "2",
+        "--min-df",
+        "1",
+        "--max-df",
+        "1.0",
+        "-q",
+        "--meta-field",
+        "coin:category,group:category",
+    ]
+    done = CliRunner().invoke(main, [*typed, "--out", str(folder / "run")])
+    assert done.exit_code == 0, done.output
+    return report(folder / "run", threads=1)
+
+
+def test_documents_have_names(page):
+    """A title "1" is "1"; without a title, the first words. Red with: ids."""
+    titles = page.main["docs"]["title"]
+    assert titles[:2] == ["1", "A title"]
+    assert all(
+        title.startswith("w") and len(title) <= 61 and title.endswith("…") for title in titles[2:]
+    )
+
+
+def test_names_without_texts_are_ids(page):
+    about = page._run.about
+    names = document_names(about, [0, 5], page._run.noun, with_texts=False)
+    assert names == ["1", "Document 6"]
+
+
+def test_the_first_screen_has_every_document_and_the_best_column(page):
+    """Red with: the first column instead of that which tells most of the topics."""
+    dots = page.main["dots"]
+    assert (dots["documents"], dots["of"], dots["intervals"]) == (90, 90, True)
+    assert page.main["columns"][page.main["best"]]["name"] == "group"
+    assert 0 < dots["sure"] == sum(topic["mostly"] for topic in page.main["topics"]) <= 90
+    assert len(page.facts["dots"]["points"]) == 90
+    assert all(
+        topic["trust"] is None or topic["trust"]["state"] == "once" for topic in page.main["topics"]
+    )
+    assert all(topic["overlap"] is None for topic in page.main["topics"])
