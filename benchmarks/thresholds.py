@@ -96,7 +96,7 @@ EXPLAINED = {
         reading/diagnosis_picture GREATEST; report/compare/comparison _TURN;
         report/sections/agreement _OTHER_WORDS;
         report/sections/documents TITLE STRETCH WORDS _NEAR; report/sections/groups _LABEL _TITLE;
-        report/sections/layers WORDS; report/sections/overview POINTS; report/sections/topics TOP;
+        report/sections/layers WORDS; report/sections/sure POINTS; report/sections/topics TOP;
         search/show _LISTED; report/naming TITLE SAID""",
     "What a figure of a paper, a benchmark or its quick form is made with.": """
         experiments/bench/ranks *; experiments/bench/results *; experiments/corpora *;

@@ -194,7 +194,7 @@ def test_effects_are_in_order_of_how_sure_and_how_great_they_are(opened):
     assert "left <b>" in it.text()
     it.page.get_by_role("combobox", name="comparison").select_option("1")
     it.page.wait_for_selector("body[data-ready='#effects/1']")
-    assert "year: 2001.5 beside 1990" in it.text()
+    assert "year: 2001.5 compared with 1990" in it.text()
     it.page.get_by_role("combobox", name="topic", exact=True).select_option(label[4])
     it.page.wait_for_selector(f"svg[aria-label='{label[4]} along year']")
 

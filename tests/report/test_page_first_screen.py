@@ -62,7 +62,8 @@ def test_topics_groups_and_titles_light_documents_up(opened):
     it.page.fill(".search input", "")
     it.page.get_by_role("button", name="larger").click()
     assert drawn(it) != all_dots
-    assert it.said == []
+    # the browser remarks on this test's own reading of the canvas
+    assert [line for line in it.said if "getImageData" not in line] == []
 
 
 def test_a_dot_tells_of_its_document_and_opens_it(opened):
@@ -76,7 +77,7 @@ def test_a_dot_tells_of_its_document_and_opens_it(opened):
     }""")
     it.page.mouse.move(*place)
     it.page.wait_for_function(
-        "!document.querySelector('.dot-card .readout').textContent.startsWith('Point')"
+        "() => !document.querySelector('.dot-card .readout').textContent.startsWith('Point')"
     )
     title = it.page.locator(".dot-card .readout b").first.inner_text()
     i = it.made.report["docs"]["title"].index(title)

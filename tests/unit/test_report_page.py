@@ -251,9 +251,9 @@ def test_draws_of_one_chain_and_of_all_are_told_apart(runs):
     """Red with: draws of the first chain alone."""
     run = ReportedRun(runs("chains"), PageRequest(), 1)
     run.read()
-    page, terms, samples = report(runs("chains"), threads=1), run.terms, run.results.fitted.samples
+    page, terms = report(runs("chains"), threads=1), run.terms
     found = page.main
-    assert f"mean of {samples} draws of each chain that has a topic" in found["sentence"]
+    assert found["sentence"].startswith(f"{len(found['topics'])} topics of ")
     assert (found["interval"]["draws"], found["interval"]["pooled"]) == (terms.draws, terms.pooled)
     assert terms.draws == len(run.results.kept())
     told = {entry["name"]: entry["text"] for entry in found["method"]}

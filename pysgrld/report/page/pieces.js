@@ -1,6 +1,6 @@
 // Pieces that several pages are made of, and what a person has chosen on them.
 
-const chosen = { sort: "weight", up: false, rows: 100, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: 20, byLevel: null, of: "documents" };
+const chosen = { sort: "weight", up: false, rows: innerWidth > 620 ? 100 : 10, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: innerWidth > 620 ? 20 : 10, byLevel: null, of: "documents" };
 
 function card(title, remark, ...children) {
   return h("section.card", title && h("h2", title), remark && h("p.remark", remark), ...children);
@@ -87,6 +87,8 @@ function nothing(text) {
   return { title: "Not here", node: h("div.empty", h("h1", "Not here"), h("p", text), h("p", h("a", { href: "#overview" }, "Overview"))) };
 }
 
+/** With several chains that are not read as one. */
+const ofFirstChain = () => (report.chains?.count > 1 && !report.chains.pooled ? " Figures of the first chain." : "");
 const interval = () => (report.interval.draws ? report.interval.title : null);
 /** What intervals of shares are; documents are drawn by full samples alone, of which there may be too few. */
 const shareInterval = () => (report.topics.some((t) => typeof t.weight?.[1] === "number") ? interval() : null);

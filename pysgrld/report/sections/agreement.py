@@ -71,26 +71,25 @@ class Agreement(Section):
     def definitions(self) -> list[Definition]:
         """Define overlap, finding a topic again, and R-hat."""
         found, several = [], len(self.run.chains) > 1
-        if self.run.results.fitted.counts() is None:
-            if several:
-                found.append(
-                    Definition(
-                        "Overlap",
-                        "The probability that a topic has in common in the mean topics of the two "
-                        "chains that agree least: 1 is the same, 0 no word in common. From "
-                        f"{SAME:g} on topics are called the same.",
-                    )
+        if self.run.results.fitted.counts() is None and several:
+            found.append(
+                Definition(
+                    "Overlap",
+                    "The probability that a topic has in common in the mean topics of the two "
+                    "chains that agree least: 1 is the same, 0 no word in common. From "
+                    f"{SAME:g} on topics are called the same.",
                 )
-                found.append(
-                    Definition(
-                        "Found in n of C chains",
-                        "Chains that have this topic: the most, the first among them, of which "
-                        f"any two have at least {100 * SAME:.0f} % of its probability in common. "
-                        "That says whether a topic is there. Its words, its weight and what "
-                        "documents and groups have of it are told from the draws of these chains "
-                        "together, as many of each: where they disagree intervals are wider.",
-                    )
+            )
+            found.append(
+                Definition(
+                    "Found in n of C chains",
+                    "Chains that have this topic: the most, the first among them, of which "
+                    f"any two have at least {100 * SAME:.0f} % of its probability in common. "
+                    "That says whether a topic is there. Its words, its weight and what "
+                    "documents and groups have of it are told from the draws of these chains "
+                    "together, as many of each: where they disagree intervals are wider.",
                 )
+            )
         return [
             *found,
             Definition(
@@ -113,10 +112,11 @@ class Trust(NamedTuple):
         None: neither good nor bad.
     head, text : str
         Who found it, and what may be relied on.
-    state : {"again", "partly", "alone", "once"}
-        Whether other chains have it: with the same figures, with others, or not; "once": there is one chain.
     drift : str or None
-        R-hat, where the topic was found again and its numbers have not come to rest.
+        R-hat, if the topic was found again and its numbers have not come to rest.
+    state : {"again", "partly", "alone", "once"}
+        Whether other chains have it: with the same figures, with others, or not; "once": of one
+        chain this is not known.
     """
 
     good: bool | None

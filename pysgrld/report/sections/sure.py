@@ -71,17 +71,14 @@ class HowSure(Section):
         documents = results.run.config["corpus"]["training_documents"]
         several = len(run.chains) > 1
         where = f" of layer {run.at + 1}" if results.fitted.depth > 1 else ""
-        told = (
-            f"{plural(len(run.shown), results.fitted.noun)}{where} in "
-            f"{plural(documents, *run.noun)}, found by {results.options.algo}"
-            f"{f' in {len(run.chains)} chains' if several else ''}."
-        )
+        told = f"{plural(len(run.shown), results.fitted.noun)}{where} of {plural(documents, *run.noun)}."
         if not results.fitted.samples:
-            return f"{told} What you see are the {results.fitted.noun}s of the newest checkpoint."
-        told += f" What you see is the mean of {plural(results.fitted.samples, 'draw')}"
-        if several:
-            told += " of each chain that has a topic" if run.pooled else " of the first chain"
-        return told + (f"; bands: {results.spread().title}." if run.terms.draws else ".")
+            return f"{told} The figures are those of the newest checkpoint."
+        if several and not run.pooled:
+            told += " The figures are those of the first chain."
+        return told + (
+            f" A line in a bar is the {results.spread().title}." if run.terms.draws else ""
+        )
 
     def _facts(self) -> list[dict[str, str]]:
         """Return the four figures at the head of the page, each with what stands beneath it."""
@@ -123,8 +120,13 @@ class HowSure(Section):
         if not isinstance(reason, str) or not reason:
             return Verdict(good, head, f"{done}.")
         text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"
+<<<<<<< HEAD
         if status.get("stop") == _CONVERGED:
             head = "Predictions have converged."
+=======
+        if _CONVERGED in reason:
+            head, text = "Converged:", "more training would hardly improve predictions."
+>>>>>>> f065e796 (Keep views of the page narrow and short, and its sentences plain)
         return Verdict(good, head, f"{text.rstrip('.')}.")
 
     def _prediction(self) -> list[Verdict]:
@@ -145,6 +147,13 @@ class HowSure(Section):
         if found.pooled is not None:
             together = kind.show(found.pooled, found.pooled.error)
             text += f" {all_of(found.chains, 'chains').capitalize()} together have {together}."
+        if gained >= EVEN and kind.name == "perplexity":
+            times = float(found.unigram) / float(now)
+            head = (
+                f"Knowing the topics of a {self.run.noun.one} makes its hidden words "
+                f"{times:.2g} times as likely."
+            )
+            return [Verdict(True, head, text)]
         if gained >= EVEN:
             # of densities over thousands of words a share says nothing
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
@@ -156,8 +165,8 @@ class HowSure(Section):
         """Say whether other chains found the same topics."""
         d = self.run.diagnosis
         if d is None or d.chains < 2:
-            text = f"Whether another would have found these {self.run.results.fitted.noun}s is not known:"
-            return [Verdict(False, "One chain only.", f"{text} train with", "--chains 4")]
+            text = f"whether the same {self.run.results.fitted.noun}s come back is not known. Add"
+            return [Verdict(None, "Trained once:", text, "--chains 2")]
         if not d.topics:
             first = judgements(d)[0]
             return [Verdict(first.good, f"{d.chains} chains.", first.sentence)]
@@ -176,9 +185,8 @@ class HowSure(Section):
         moving = 0 if d is None else sum(not is_mixed(topic) for topic in d.topics)
         said = ""
         if d is not None and moving:
-            said = f"The numbers of {moving} of {len(d.topics)} {d.noun}s have not come to rest."
-            if moving == len(d.topics):
-                said = f"No {d.noun}'s numbers have come to rest."
+            number = f"all {d.noun}s" if moving == len(d.topics) else plural(moving, d.noun)
+            said = f"Shares of {number} may still change by more than their intervals."
         rough = "Take shares, probabilities and intervals as rough; train longer for exact ones."
         if spread.faithful:
             if d is not None and said and self.run.pooled:
@@ -189,7 +197,7 @@ class HowSure(Section):
                 )
                 return [Verdict(None, head, wide)]
             if said and (exact := self.run.results.fitted.exact):
-                few = "Intervals allow for how few independent draws there are. More come with"
+                few = "Train longer:"
                 return [Verdict(False, said, few, f"--exact-sweeps {4 * exact.sweeps}")]
             if said:
                 return [Verdict(False, said, rough)]

@@ -39,6 +39,13 @@ function onScale(value, [low, high], width = 78) {
     rule(2, 8, width - 2, 8, "rail"), rule(x(0), 2, x(0), 14, "zero"), s("circle", { cx: x(value), cy: 8, r: 4.5 }));
 }
 
+/** A difference and its interval on an axis with zero inside: a dot and a whisker. */
+function whisker({ mean, low, high }, [from, to], width = 190) {
+  const x = scale([Math.min(0, from), Math.max(0, to)], [7, width - 7]);
+  return s("svg.whisker", { viewBox: `0 0 ${width} 18`, width: "100%", height: 18, preserveAspectRatio: "none", ...UNREAD },
+    rule(x(0), 0, x(0), 18, "zero"), isThere(low) && rule(x(low), 9, x(high), 9, "stretch"), rule(x(mean), 4, x(mean), 14, "mean"));
+}
+
 /** Ten marks, each as full as its word is sure to stay among the ten. */
 function marks(ten) {
   const d = (top) => ten.map((p, i) => `M${i * 7} 14V${(14 - 13 * top(p)).toFixed(1)}h5V14Z`).join("");

@@ -119,7 +119,7 @@ function subjects({ best, parts, along, map, dots, say }) {
   const order = choice("order", [["likeness", "by likeness"], ["share", "by share"], ["name", "by name"]], state.order, (value) => { state.order = value; draw(); });
   draw();
   const key = [known ? "● came back, ◐ came back with other figures, ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
-    matrix ? ["A square is coloured if the ", TOPIC, " surely has more of that ", bdi(best.name), " than of the others, and darker the more it has."] : "", axis && best ? ["The line is its share by ", bdi(best.name), "."] : ""];
+    matrix ? h("span.wide-only", "A square is coloured if the ", TOPIC, " surely has more of that ", bdi(best.name), " than of the others, and darker the more it has.") : "", axis && best ? h("span.wide-only", "The line is its share by ", bdi(best.name), ".") : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > 14 ? 12 : 18}px`, "--bar": levels > 14 ? "50px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 

@@ -53,7 +53,7 @@ function thetaCard(theta, reader) {
   const row = ([id, mean, low, high]) => byId.has(id) && h("li", hued(byId.get(id)), h("div.row", name(byId.get(id)),
     h("a.go", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}` }, "→")),
     h("div.row", bar({ mean, low, high }, 1), h("span.figure", shareOf(mean, low, high))));
-  const remark = `${reader ? "Choose one to see its words alone. " : ""}${report.chains && !report.chains.pooled ? "The first chain tells." : ""}`;
+  const remark = `${reader ? "Choose one to see its words alone. " : ""}${ofFirstChain().trim()}`;
   return card(`Its ${TOPICS}`, remark || null, h("ul.theta", theta.map(row)));
 }
 

@@ -7,18 +7,19 @@ function effectsPage(rest) {
   const at = rest === "" ? 0 : Number(rest);
   const of = compared[at];
   if (!of) return nothing(`There is no comparison ${shown(rest)} on this page; it has ${count(compared.length)}.`);
-  const name = ({ column, first, second }) => `${shown(column)}: ${short(second, 24)} beside ${short(first, 24)}`;
+  const name = ({ column, first, second }) => `${shown(column)}: ${short(second, 24)} compared with ${short(first, 24)}`;
   const control = compared.length > 1 && choice("comparison", compared.map((each, i) => [i, name(each)]), at, (i) => visit(`#effects/${i}`));
-  const remark = `Predicted shares by ${shown(formula)}, over ${plural(documents, report.noun)}${interval() ? `; brackets: ${interval()}` : ""}. Surely more or less is bold; the greatest differences come first.`;
+  const remark = `Predicted shares by ${shown(formula)}, over ${plural(documents, report.noun)}${interval() ? `; line: ${interval()}, on one axis with zero marked` : ""}. Surely more or less is bold; the greatest differences come first.`;
   return stacked("Effects", h("section.card", h("div.card-head", h("h1", bdi(name(of))), control), h("p.remark", remark), effectTable(of)), alongCard(of));
 }
 
 function effectTable({ first, second, topics }) {
   const rows = sorted(topics.filter(([id]) => byId.has(id)), (row) => (row[8] ? 1 : 0) + Math.abs(row[5]), false);
-  const top = Math.max(...rows.map((row) => Math.abs(row[5])), 1e-9);
+  // one axis for all topics, as far as the longest interval goes on either side
+  const ends = [Math.min(0, ...rows.map((row) => row[6] ?? row[5])), Math.max(1e-9, ...rows.map((row) => row[7] ?? row[5]))];
   const points = (x) => (x > 0 ? "+" : "") + fixed(100 * x, 1);
   const row = ([id, a, b, , , mean, low, high, surely]) => h("tr", hued(byId.get(id)), rowHead(topicLink(byId.get(id))),
-    numeral(percent(a, 1)), numeral(percent(b, 1)), wideCell(bar({ mean, low: low ?? mean, high: high ?? mean }, 1.3 * top)),
+    numeral(percent(a, 1)), numeral(percent(b, 1)), wideCell(whisker({ mean, low, high }, ends)),
     numeral(surely ? bold(points(mean)) : points(mean)), faint(isThere(low) && `${points(low)} to ${points(high)}`), faint(["surely less", "", "surely more"][surely + 1]));
   const head = [colHead(TOPIC), colHead(short(first, 16), "figure"), colHead(short(second, 16), "figure"), colHead("difference, % of a document", null, 4)];
   return h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "effects" }, table("effects", head, rows.map(row)));

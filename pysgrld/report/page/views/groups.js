@@ -12,7 +12,7 @@ async function groupsPage(rest) {
   const left = [column.missing && `${plural(column.missing, report.noun)} without a value`, column.more && `${count(column.more)} more values left out`].filter(Boolean).join("; ");
   const one = report.noun[0];
   const alike = column.within ? ` Each ${shown(column.within)} has one ${shown(column.name)}, so intervals are too narrow: make the page with --cluster ${shown(column.within)}.` : "";
-  const remark = `Share of each group that a ${TOPIC} has, ${chosen.of === "words" ? "by words" : `of the average ${one}`}${shareInterval() ? `; intervals are for ${NOUNS} like these` : ""}. A name at the top sorts by it.${report.chains && !report.chains.pooled ? " The first chain tells." : ""}${left ? ` Not here: ${left}.` : ""}${alike}`;
+  const remark = `How much of ${chosen.of === "words" ? "all words" : `an average ${one}`} of each group is about each ${TOPIC}${shareInterval() ? `; intervals are for other ${NOUNS} like these` : ""}. Select a group to sort.${ofFirstChain()}${left ? ` Not here: ${left}.` : ""}${alike}`;
   const counted = choice("counted", [["documents", `each ${one} once`], ["words", "by words"]], chosen.of, (of) => { chosen.of = of; visit(`#groups/${at}`); });
   return { title: `By ${column.name}`, node: h("div", h("section.card", h("div.card-head", h("h1", "By ", bdi(column.name)), control, counted), h("p.remark", remark), groupsField(column, parts, at))) };
 }

@@ -4,8 +4,7 @@ view("Map", { map: mapPage }, report.map || report.merges.length);
 
 async function mapPage() {
   const pairs = await block("pairs");
-  const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. Of each ${TOPIC}'s ${report.map.neighbours} nearest, `,
-    bold(percent(report.map.kept)), ` are among its ${report.map.neighbours} nearest here (${report.map.how}): for the rest see the pairs and the lists of a ${TOPIC}.`],
+  const first = report.map && card("Map", [`Near circles share words; a circle's area is its share; wide gaps mean little. `, bold(`${Math.round(10 * report.map.kept)} of 10`), ` neighbours here are true neighbours: for the rest see the pairs and the lists of a ${TOPIC}.`],
     map({ title: `map of ${TOPICS}`, height: 560 }));
   const top = h(report.map && pairs ? "div.cols.map" : "div", first, pairs && pairsCard(pairs));
   return stacked("Map", top, report.merges.length > 0 && treeCard());

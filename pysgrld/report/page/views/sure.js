@@ -11,10 +11,10 @@ function surePage() {
   return { title: "How sure?", node: h("div", h(report.curve ? "div.cols.opening" : "div.opening", intro, shownCurve), furtherLinks(), topicTable()) };
 }
 
-/** Pages on how sure it is that have a room of their own. */
+/** The other pages of this view: of the sections that joined it. */
 function furtherLinks() {
-  const links = [report.chains && ["#chains", report.chains.count > 1 ? "Which topics the trainings share" : "Scores of the training"], report.predictions && ["#predictions", `Predictions by length of a ${NOUN}`], ["#method", "How each figure is computed"]].filter(Boolean);
-  return h("p.further", links.map(([href, text], i) => [i ? " · " : "", h("a", { href }, text)]));
+  const others = Object.keys(VIEWS.find(({ name }) => name === "sure").pages).filter((page) => page !== "sure");
+  return h("p.further", [...others, "method"].map((page, i) => [i ? " · " : "", h("a", { href: `#${page}` }, capital(page))]));
 }
 
 function fact({ label, value, beside }) {

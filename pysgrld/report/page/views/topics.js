@@ -45,9 +45,9 @@ function figuresOf(t) {
   return h("dl.figures",
     t.weight && one(percent(t.weight[0], digits), sure && between(t.weight[1], t.weight[2], digits), mixture ? "weight" : "of all words"),
     isThere(t.documents) && one(count(t.documents), null, NOUNS),
-    t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} have a tenth of it`),
+    t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} are at least 10 % about it`),
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
-    t.steady !== null && one(fixed(t.steady, 1), "of 10", "words that stay"),
+    t.steady !== null && one(String(Math.round(t.steady)), "of 10", "top words are stable"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
     t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, "in common in the least alike two chains"),
     one(String(t.id), null, "its number"));
@@ -185,7 +185,7 @@ async function nearCard(topic) {
   const rows = (list, signed) => h("ul.near", list.slice(0, 6).map(([id, number]) => h("li", topicLink(byId.get(id)),
     h("a.figure", { href: `#pair/${topic.id}-${id}`, "aria-label": `side by side with ${nameOf(byId.get(id))}`, title: "side by side" }, (signed && number > 0 ? "+" : "") + fixed(number, 2)))));
   const drawn = report.map && topic.xy && [map({ title: `${nameOf(topic)} and its nearest`, height: 250, chosen: topic.id, near: near.nearest.slice(0, 4).map(([id]) => id) }),
-    h("p.remark", `The map keeps ${percent(report.map.kept)} of who is next to whom; lines lead to the four that are really nearest.`)];
+    h("p.remark", `${Math.round(10 * report.map.kept)} of 10 neighbours here are true neighbours; lines lead to the four nearest ${TOPICS}.`)];
   return card("Near it", null, drawn, h("div.cols.even",
     h("div", h("h3", "shares words with ", h("small", "distance")), rows(near.nearest, false)),
     near.friends.length > 0 && h("div", h("h3", `in the same ${NOUNS} `, h("small", "correlation")), rows(near.friends, true))),
@@ -197,7 +197,7 @@ async function nearCard(topic) {
 async function surelyCard(topic) {
   if (!report.docs || !topic.rep.length) return null;
   const all = await contents();
-  const some = topic.rep.map((i) => surely(topic, i, all[i])).filter(Boolean);
+  const some = topic.rep.slice(0, innerWidth > 620 ? 5 : 3).map((i) => surely(topic, i, all[i])).filter(Boolean);
   const remark = mixture ? `The ${NOUNS} that are most surely in it.` : `Sorted by the low ends of their intervals${report.texts === "kept" ? `, and the stretch of each that has most of the ${TOPIC}; its words are tinted` : ""}.`;
   return some.length > 0 && card(`${capital(NOUNS)} with most of it`, remark, h("div.surely", some));
 }
