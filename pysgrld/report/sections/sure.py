@@ -120,13 +120,8 @@ class HowSure(Section):
         if not isinstance(reason, str) or not reason:
             return Verdict(good, head, f"{done}.")
         text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"
-<<<<<<< HEAD
         if status.get("stop") == _CONVERGED:
-            head = "Predictions have converged."
-=======
-        if _CONVERGED in reason:
             head, text = "Converged:", "more training would hardly improve predictions."
->>>>>>> f065e796 (Keep views of the page narrow and short, and its sentences plain)
         return Verdict(good, head, f"{text.rstrip('.')}.")
 
     def _prediction(self) -> list[Verdict]:
