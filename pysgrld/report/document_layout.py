@@ -157,7 +157,8 @@ def _start(roots: Floats) -> Doubles:
     strongest = np.abs(axes).argmax(axis=0)
     axes = axes * np.where(axes[strongest, [0, 1]] < 0, -1.0, 1.0)
     flat = centred @ axes
-    return np.round(flat / np.maximum(flat.std(axis=0), 1e-9), _DIGITS)
+    start: Doubles = np.round(flat / np.maximum(flat.std(axis=0), 1e-9), _DIGITS)
+    return start
 
 
 def _attraction(index: Int64s, squares: Doubles) -> tuple[Int64s, Int64s, Doubles]:
