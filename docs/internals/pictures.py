@@ -62,6 +62,7 @@ def main() -> None:
                 page = opened.new_page(viewport={"width": 1440, "height": 900})
                 page.goto(f"file://{folder}/{address}")
                 page.wait_for_load_state("networkidle")
+                page.wait_for_timeout(800)  # figures are drawn a frame after their page stands
                 page.screenshot(path=HERE.parent / "img" / f"{name}.png")
             opened.close()
 
