@@ -192,6 +192,7 @@ class Training:
         if stopped:
             ending = Ending(StopReason.STOPPED, stopped)
         elif done:
+            assert before is not None
             ending = Ending(StopReason.NOTHING_TO_DO, f"nothing to do: {before.line}")
         elif self.stage:
             ending = ending._replace(line=f"{keeper.refinement_result()}. Training: {ending.line}")
