@@ -31,10 +31,10 @@ class SearchScreen(SeveralScreen):
         self._described = False
         self.progress: SearchProgress | None = None
 
-    def note(self, line: str) -> None:
+    def note(self, line: str, *, always: bool = False) -> None:
         """Say a fact in a line, and what is so of all that is tried once."""
         if line not in self._said:
-            super().note(line)
+            super().note(line, always=always)
 
     def called(self, number: int) -> str:
         """Return the name of a run."""

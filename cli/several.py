@@ -52,10 +52,10 @@ class SeveralScreen(Screen):
         """Give the name of a run."""
         return f"chain {number}"
 
-    def note(self, line: str) -> None:
+    def note(self, line: str, *, always: bool = False) -> None:
         """Say a fact in a line."""
         self._said.add(line)
-        super().note(line)
+        super().note(line, always=always)
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
         """Show an event of one chain."""
