@@ -98,10 +98,10 @@ def build(
                 log=listener.note,
             )
         except Interrupted:
-            kept = "run the same command again to go on"
+            resume_hint = "run the same command again to go on"
             if "-" in inputs:
-                kept = "nothing is kept of standard input"
-            raise Interrupted(f"{stop.reason}: stopped while reading; {kept}") from None
+                resume_hint = "nothing is kept of standard input"
+            raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
     if resolve_path(made.path) != resolve_path(place):  # a stored corpus, opened where it lies
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
@@ -127,22 +127,22 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
     OutputError, WriteError
         If the folder cannot be made, or the disk is full.
     """
-    wanted = max(1, round(size * corpus.documents)) if isinstance(size, float) else size
-    if not 1 <= wanted <= corpus.documents:
+    target = max(1, round(size * corpus.documents)) if isinstance(size, float) else size
+    if not 1 <= target <= corpus.documents:
         raise UsageError(
             f"a sample of {size}: the corpus has {plural(corpus.documents, 'document')}"
         )
     refuse_full_folder(place, OTHER_FOLDER)
-    ids = choose_documents(corpus.documents, wanted, Key(seed, 0, 0))
+    ids = choose_documents(corpus.documents, target, Key(seed, 0, 0))
     with work_folder(place) as work:
         writer = work.writer("sample")
         collector = DetailsCollector(work.folder / ABOUT, texts=corpus.about.has_texts, limit=None)
-        for begin in range(0, wanted, TOGETHER):
-            some = ids[begin : begin + TOGETHER]
-            writer.append(corpus.take(some))
-            collector.add(corpus.about.details(some, texts=True))
+        for begin in range(0, target, TOGETHER):
+            chunk = ids[begin : begin + TOGETHER]
+            writer.append(corpus.take(chunk))
+            collector.add(corpus.about.details(chunk, texts=True))
         origin = {"sample_of": corpus.fingerprint, "seed": seed, "of": corpus.provenance}
-        parts = write_about(collector, writer.folder, None, lambda _: None, read=wanted)
+        parts = write_about(collector, writer.folder, None, lambda _: None, read=target)
         writer.finish_corpus(corpus.vocabulary, origin, parts)
         work.commit(writer.folder)
     return Corpus.open(place)
@@ -186,9 +186,9 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     meta = read_header(source)
     arrays = [PACKED] if is_there(source / PACKED) else [f"{name}.npy" for name in ARRAYS]
     counted = [WORD_COUNTS] if "totals" in meta else []
-    beside = [name for name in meta.get("parts", {}) if name in BESIDE]
+    part_names = [name for name in meta.get("parts", {}) if name in BESIDE]
     folder.mkdir()
-    for name in (*arrays, "vocab.txt", "meta.json", *counted, *beside):
+    for name in (*arrays, "vocab.txt", "meta.json", *counted, *part_names):
         file = vocabulary_of(source) if name == "vocab.txt" else source / name
         if link:
             with contextlib.suppress(OSError):  # another file system, or one without links

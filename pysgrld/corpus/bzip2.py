@@ -93,46 +93,46 @@ class ParallelBzip2(ExitStack):
         """
         self._window = data
         start = self._read - len(data)
-        at = first = 8 * (start + 4)
-        checksum = given = 0
+        position = first = 8 * (start + 4)
+        checksum = n_bytes = 0
         header = b""
         while True:
             # what was read of the file before that is no more needed
-            needed = at if header else 8 * start
+            needed = position if header else 8 * start
             self._window = self._from(needed // 8)
             self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= needed}
             for bit in [bit for bit in self._jobs if bit < needed]:
                 del self._jobs[bit]
             self._prepare()
             header = header or self._window[:4]
-            kind = self._marks.get(at)
-            if kind == _END and self._bits(at + 48, 32) == checksum:
-                return Rest(self._from((at + 80 + 7) // 8), None)
-            job = self._jobs.pop(at, None)
+            kind = self._marks.get(position)
+            if kind == _END and self._bits(position + 48, 32) == checksum:
+                return Rest(self._from((position + 80 + 7) // 8), None)
+            job = self._jobs.pop(position, None)
             if job is None:
                 break
             block = job.result()
             for piece in block.pieces(self._step):
-                given += len(piece)
+                n_bytes += len(piece)
                 yield piece
             if not block.engine.eof:  # not to its end, or with another checksum
                 break
             checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
-            at, given = block.end, 0
-        if at == first:
-            return Rest(self._window, given)
-        return self._resumed(header, at, checksum, given)
+            position, n_bytes = block.end, 0
+        if position == first:
+            return Rest(self._window, n_bytes)
+        return self._resumed(header, position, checksum, n_bytes)
 
     # -- where blocks are ---------------------------------------------------------------------
 
     def _from(self, place: int) -> bytes:
         return self._window[len(self._window) - (self._read - place) :]
 
-    def _bits(self, at: int, count: int) -> int | None:
+    def _bits(self, bit: int, count: int) -> int | None:
         """Return some bits of the file as a number; None if the file ends before."""
-        end = at + count
-        piece = self._from(at // 8)[: (end + 7) // 8 - at // 8]
-        if 8 * (at // 8 + len(piece)) < end:
+        end = bit + count
+        piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
+        if 8 * (bit // 8 + len(piece)) < end:
             return None
         return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
 
@@ -143,10 +143,10 @@ class ParallelBzip2(ExitStack):
             self._search()
             if len(self._marks) > self._most or len(self._window) > most:
                 break
-            more = self.raw(_LONGEST)
-            if not more:
+            data = self.raw(_LONGEST)
+            if not data:
                 break
-            self._window += more
+            self._window += data
         for begin, end in pairwise(list(self._marks)):
             if len(self._jobs) >= self._most:
                 return
@@ -166,13 +166,13 @@ class ParallelBzip2(ExitStack):
     def _search(self) -> None:
         start = max(self._searched, self._read - len(self._window))
         data = self._from(start)
-        found = []
+        places = []
         for odd in (0, 1):
             # the pair of bytes behind place 2 i + odd
             count = max(0, len(data) - 7 - odd) // 2 + 1 if len(data) >= 7 + odd else 0
             pairs = np.frombuffer(data, ">u2", count, 1 + odd) if count else np.zeros(0, ">u2")
-            found += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
-        for place in sorted(found):
+            places += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
+        for place in sorted(places):
             bits = int.from_bytes(data[place : place + 7], "big")
             for shift in range(8):
                 mark = bits >> (8 - shift) & _MARK
@@ -182,14 +182,14 @@ class ParallelBzip2(ExitStack):
 
     # -- going on without threads ---------------------------------------------------------------
 
-    def _resumed(self, header: bytes, at: int, checksum: int, given: int) -> Rest:
+    def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
         """Return the rest of a member as a stream whose checksum is right at its end."""
-        content, made_up = _with_checksum(header, checksum, at % 8)
-        data = self._from(at // 8)
-        if at % 8 and data:
-            joint = made_up[-1] | (data[0] & (0xFF >> at % 8))
+        content, made_up = _with_checksum(header, checksum, bit % 8)
+        data = self._from(bit // 8)
+        if bit % 8 and data:
+            joint = made_up[-1] | (data[0] & (0xFF >> bit % 8))
             made_up, data = made_up[:-1] + bytes([joint]), data[1:]
-        return Rest(made_up + data, len(content) + given)
+        return Rest(made_up + data, len(content) + n_bytes)
 
 
 class _Block:
@@ -252,10 +252,12 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
             for _ in range(8):
                 register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
         # the four bytes after which the check is `checksum` are found by 32 steps back
-        wanted = checksum ^ _WORD
+        remainder = checksum ^ _WORD
         for _ in range(32):
-            wanted = (wanted ^ _POLYNOMIAL) >> 1 | 1 << 31 if wanted & 1 else wanted >> 1
-        content += (wanted ^ register).to_bytes(4, "big")
+            remainder = (
+                (remainder ^ _POLYNOMIAL) >> 1 | 1 << 31 if remainder & 1 else remainder >> 1
+            )
+        content += (remainder ^ register).to_bytes(4, "big")
         stream = int.from_bytes(bz2.compress(content, int(header[3:])), "big")
         padding = next(n for n in range(8) if stream >> (32 + n) & _MARK == _END)
         size = stream.bit_length() - 80 - padding + 1  # the header's first bit is 0

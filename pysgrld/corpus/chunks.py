@@ -44,20 +44,22 @@ def chunked(texts: Texts, words: int) -> Chunked:
     """Cut documents into pieces of about so many words; markup is taken out of them before."""
     documents = texts.clean(texts.documents) if texts.clean else texts.documents
     cut = [pieces(document, words) for document in documents]
-    lengths = np.array([len(some) for some in cut], np.int64)
-    of = np.repeat(np.arange(len(cut)), lengths)
-    number = np.arange(len(of)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
-    at = of.tolist()
+    lengths = np.array([len(document_pieces) for document_pieces in cut], np.int64)
+    documents_of_pieces = np.repeat(np.arange(len(cut)), lengths)
+    number = (
+        np.arange(len(documents_of_pieces)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    )
+    places = documents_of_pieces.tolist()
     lines, labels, fields = texts.lines, texts.labels, texts.fields
     new = Texts(
-        [piece for some in cut for piece in some],
-        labels if isinstance(labels, str) else [labels[i] for i in at],
-        None if lines is None else [lines[i] for i in at],
+        [piece for document_pieces in cut for piece in document_pieces],
+        labels if isinstance(labels, str) else [labels[i] for i in places],
+        None if lines is None else [lines[i] for i in places],
         None,
-        None if fields is None else fields.take(at),  # each piece has those of its document
-        None if texts.records is None else [texts.records[i] for i in at],
+        None if fields is None else fields.take(places),  # each piece has those of its document
+        None if texts.records is None else [texts.records[i] for i in places],
     )
-    return Chunked(new, of, np.where(np.repeat(lengths, lengths) > 1, number, 0))
+    return Chunked(new, documents_of_pieces, np.where(np.repeat(lengths, lengths) > 1, number, 0))
 
 
 def pieces(text: bytes, words: int) -> list[bytes]:
@@ -80,12 +82,16 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        at = i * len(ends) // number - 1  # the word that a piece had best end with
-        cut, first, last = ends[at], ends[max(0, at - reach)], ends[min(len(ends) - 2, at + reach)]
+        target = i * len(ends) // number - 1  # the word that a piece had best end with
+        cut, first, last = (
+            ends[target],
+            ends[max(0, target - reach)],
+            ends[min(len(ends) - 2, target + reach)],
+        )
         for pattern in _ENDS:
-            found = [match.end() for match in pattern.finditer(text, first, last + 1)]
-            if found:
-                cut = min(found, key=lambda end: (abs(end - ends[at]), end))
+            match_ends = [match.end() for match in pattern.finditer(text, first, last + 1)]
+            if match_ends:
+                cut = min(match_ends, key=lambda end: (abs(end - ends[target]), end))
                 break
         cuts.append(cut)
     cuts.append(len(text))

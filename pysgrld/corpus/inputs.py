@@ -102,8 +102,8 @@ def single_cells(path: Path) -> SingleCells | None:
     path : Path
         ``matrix.mtx``, with the same prefix as the others or none; any of them may be compressed.
     """
-    prefix, found, _ = plain_name(path).partition(_MATRIX)
-    if not found or not is_file(path):
+    prefix, suffix, _ = plain_name(path).partition(_MATRIX)
+    if not suffix or not is_file(path):
         return None
 
     def beside(*names: str) -> Path | None:
@@ -133,9 +133,9 @@ def vocabulary_beside(path: Path) -> Path | None:
     parts = stem(path).split(".")
     for end in range(len(parts), 0, -1):
         for suffix in ("", *COMPRESSED):
-            found = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
-            if is_file(found, None):  # its name may be too long
-                return found
+            vocabulary = path.parent / f"vocab.{'.'.join(parts[:end])}.txt{suffix}"
+            if is_file(vocabulary, None):  # its name may be too long
+                return vocabulary
     every = [p for s in ("", *COMPRESSED) for p in path.parent.glob(f"vocab.*.txt{s}")]
     return every[0] if len(every) == 1 else None
 
@@ -185,14 +185,14 @@ def texts_of_folder(folder: Path) -> Folder:
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
         seen = [Path(parent) / name for name in folders if not name.startswith(".")]
-        kept = [
+        names_to_read = [
             path
             for path in seen
-            if not any(all(is_there(path / name) for name in some) for some in _OURS)
+            if not any(all(is_there(path / name) for name in parts) for parts in _OURS)
         ]
         hidden += len(folders) - len(seen)
-        ours += len(seen) - len(kept)
-        folders[:] = [path.name for path in kept]
+        ours += len(seen) - len(names_to_read)
+        folders[:] = [path.name for path in names_to_read]
         for name in names:
             suffix = _suffix(name)
             if name.startswith("."):
@@ -211,9 +211,9 @@ def texts_of_folder(folder: Path) -> Folder:
         suffixes[""] += len(bare)
     if files:
         suffixes.update(map(_suffix, (table.name for table in tables)))
-    others = _listed(+suffixes)
+    listed_others = _listed(+suffixes)
     if not files and not tables:
-        has = f" (it has {others})" if others else ""
+        has = f" (it has {listed_others})" if listed_others else ""
         raise MissingInputError(
             f"{folder}: a folder without .txt files{has}, pages (.html), documents (.docx, .pdf, .eml) "
             "or tables (.csv, .jsonl, .parquet), and not one written by `sgmc corpus build`; name the "
@@ -224,15 +224,17 @@ def texts_of_folder(folder: Path) -> Folder:
     files.sort(key=lambda path: path.relative_to(folder).parts)
     below = len({path.parent for path in files} - {folder})
     where = f" in it and {plural(below, 'folder')} below" if below else ""
-    what = "a table, with a document a row" if of_tables else "a document"
-    remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each {what}"]
-    if others:
+    meaning = "a table, with a document a row" if of_tables else "a document"
+    remarks = [f"{folder}: {plural(len(files), 'file')}{where}, each {meaning}"]
+    if listed_others:
         *first, last = IN_FOLDERS_OF_TABLES if of_tables else IN_FOLDERS
         read = f"{', '.join(first)} and {last}"
-        remarks.append(f"{folder}: left out, as only {read} files of a folder are read: {others}")
+        remarks.append(
+            f"{folder}: left out, as only {read} files of a folder are read: {listed_others}"
+        )
     if hidden:
-        found = plural(hidden, "file or folder", "files or folders")
-        remarks.append(f"{folder}: left out, as hidden: {found}")
+        n_hidden = plural(hidden, "file or folder", "files or folders")
+        remarks.append(f"{folder}: left out, as hidden: {n_hidden}")
     if ours:
         remarks.append(f"{folder}: left out, as written by sgmc: {plural(ours, 'folder')}")
     if empty := sum(path.stat().st_size == 0 for path in files if is_file(path)):
@@ -248,11 +250,11 @@ def _suffix(name: str) -> str:
 
 def _listed(suffixes: Counter[str]) -> str:
     """Return how many files there are of each suffix, the most frequent first."""
-    some = [
+    phrases = [
         f"{n:,} {suffix or 'without a suffix'}"
-        for suffix, n in sorted(suffixes.items(), key=lambda of: (-of[1], of[0]))
+        for suffix, n in sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))
     ]
-    return ", ".join(some if len(some) <= MOST else [*some[:MOST], "others"])
+    return ", ".join(phrases if len(phrases) <= MOST else [*phrases[:MOST], "others"])
 
 
 def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:

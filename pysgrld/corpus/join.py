@@ -88,21 +88,21 @@ def join(
             texts = part.about.stored_texts() if empty and (number or of_first is None) else None
             before = collector.documents
             for begin in range(0, len(rows[number]), TOGETHER):
-                some = rows[number][begin : begin + TOGETHER]
-                documents = part.take(some)
-                done += len(some)
+                chunk = rows[number][begin : begin + TOGETHER]
+                documents = part.take(chunk)
+                done += len(chunk)
                 if not empty and (short := documents.lengths == 0).any():
-                    some = some[~short]
-                    documents = part.take(some)
+                    chunk = chunk[~short]
+                    documents = part.take(chunk)
                 writer.append(documents)
-                known = part.about.details(some, number, texts=texts is None)
-                known.kinds = {}  # of one part alone
+                details = part.about.details(chunk, number, texts=texts is None)
+                details.kinds = {}  # of one part alone
                 if renamed is not None:
-                    known.several_inputs = True
+                    details.several_inputs = True
                     if number:
-                        known.names = [renamed.get(name, name) for name in known.names]
-                collector.add(known, read)
-                placed = placed and bool((known.places >= 0).all())
+                        details.names = [renamed.get(name, name) for name in details.names]
+                collector.add(details, read)
+                placed = placed and bool((details.places >= 0).all())
                 listener.reading(ReadingProgress(done, total, done))
             if texts is not None and collector.texts is not None:
                 collector.texts.add_stored(texts, before)
@@ -167,8 +167,8 @@ def grown(
     first = open_corpus(
         inputs, options, store=place.with_name("new-words"), log=listener.note, **how
     )
-    known = set(words)
-    new = [word for word in first.vocabulary if word not in known]
+    known_words = set(words)
+    new = [word for word in first.vocabulary if word not in known_words]
     if not first.tokens:
         raise CorpusError("there is no document with a known word", inputs[0])
     matched = open_corpus(

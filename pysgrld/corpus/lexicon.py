@@ -122,9 +122,9 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        left: Int64s | None = None  # positions of the documents that are left, if not all are
+        remaining: Int64s | None = None  # positions of the documents that are left, if not all are
         if isinstance(step.content, Texts):
-            block, left = self._text(step.content, step)
+            block, remaining = self._text(step.content, step)
         elif self._places is not None:
             block = Documents(
                 step.content.indptr, self._places[step.content.indices], step.content.counts
@@ -139,14 +139,14 @@ class Lexicon:
         if self.final or self.fixed is not None:
             block = renumber(block, None)
         self.documents += len(block)
-        whole, block, some = block, *without_empty(block)
+        whole, block, has_words = block, *without_empty(block)
         self.empty += len(whole) - len(block)
         if self.keep_empty:
             return whole
-        if some is not None:
-            left = some if left is None else left[some]
-        if step.about is not None and left is not None:
-            step.about = step.about.take(left)
+        if has_words is not None:
+            remaining = has_words if remaining is None else remaining[has_words]
+        if step.about is not None and remaining is not None:
+            step.about = step.about.take(remaining)
         return block
 
     def _begin(self, heading: Heading, label: str) -> None:
@@ -224,13 +224,15 @@ class Lexicon:
             label, line = texts.where(position)
             message = "a NUL" if reason == "NUL" else undecodable(self.options.encoding)
             self.bad(reason, message, label, line)
-        left: Int64s | None = None
+        remaining: Int64s | None = None
         if bad and not self.keep_empty:
-            left = np.delete(np.arange(len(texts.documents)), [position for position, _ in bad])
+            remaining = np.delete(
+                np.arange(len(texts.documents)), [position for position, _ in bad]
+            )
         if bad and self.keep_empty:
-            at = [position - i for i, (position, _) in enumerate(bad)]
-            indptr = np.insert(indptr, at, indptr[at])
-        return Documents(indptr, self.dictionary.place(words, ends)[indices], counts), left
+            places = [position - i for i, (position, _) in enumerate(bad)]
+            indptr = np.insert(indptr, places, indptr[places])
+        return Documents(indptr, self.dictionary.place(words, ends)[indices], counts), remaining
 
     # ---- a reading that was interrupted
 

@@ -368,8 +368,8 @@ def blocks(
 
 def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
-    while head and len(head) < _LONGEST_MAGIC and (more := raw(STEP)):
-        head += more  # a pipe gives what it has
+    while head and len(head) < _LONGEST_MAGIC and (chunk := raw(STEP)):
+        head += chunk  # a pipe gives what it has
     head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):
@@ -396,16 +396,16 @@ def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
         If such a frame ends early.
     """
     while _SKIPPABLE.match(data):
-        while len(data) < _SKIPPABLE_HEAD and (more := raw(STEP)):
-            data += more
-        left = _SKIPPABLE_HEAD + int.from_bytes(data[4:_SKIPPABLE_HEAD], "little")
-        while left > len(data):
-            left -= len(data)
+        while len(data) < _SKIPPABLE_HEAD and (chunk := raw(STEP)):
+            data += chunk
+        n_to_skip = _SKIPPABLE_HEAD + int.from_bytes(data[4:_SKIPPABLE_HEAD], "little")
+        while n_to_skip > len(data):
+            n_to_skip -= len(data)
             if not (data := raw(STEP)):
                 raise DamagedStreamError("the zstd data ends early; the file was cut off")
-        data = data[left:] or raw(STEP)
-        while data and len(data) < _LONGEST_MAGIC and (more := raw(STEP)):
-            data += more
+        data = data[n_to_skip:] or raw(STEP)
+        while data and len(data) < _LONGEST_MAGIC and (chunk := raw(STEP)):
+            data += chunk
     return data
 
 
@@ -423,18 +423,18 @@ def _members(
         except SgmcError:
             raise  # of the file itself, not of what is in it
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
-            why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            if kind == "zstd" and "dictionary" in why.lower():
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            if kind == "zstd" and "dictionary" in reason.lower():
                 raise NeedsDictionaryError("the zstd data was made with a dictionary") from None
-            raise DamagedStreamError(f"the {kind} data is damaged ({why})") from None
+            raise DamagedStreamError(f"the {kind} data is damaged ({reason})") from None
         while not (data := rest.lstrip(b"\0")):  # padding with zeros is legal
             rest = raw(STEP)
             if not rest:
                 return
         if kind == "zstd" and not (data := _after_skippable(data, raw).lstrip(b"\0")):
             return
-        while len(data) < len(magic) and (more := raw(STEP)):
-            data += more
+        while len(data) < len(magic) and (chunk := raw(STEP)):
+            data += chunk
         if not data.startswith(magic):
             raise DamagedStreamError(f"something that is not {kind} follows the {kind} data")
 
@@ -447,12 +447,12 @@ def _member(
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
     """Decompress one member; returns the bytes after it."""
-    given = 0  # bytes that another way has given already
+    n_sent = 0  # bytes that another way has given already
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:
             return data
-        given = rest
+        n_sent = rest
     one = _one(kind, new(), data, raw)
     while True:
         try:
@@ -460,8 +460,8 @@ def _member(
         except StopIteration as end:
             after: bytes = end.value
             return after
-        lost = min(given, len(block))
-        given -= lost
+        lost = min(n_sent, len(block))
+        n_sent -= lost
         if lost < len(block):
             yield block[lost:]
 

@@ -57,7 +57,7 @@ def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
     return Minibatch(documents.indptr, indices, documents.counts, words, doc_ids, scale)
 
 
-def hold_out_size(wanted: int | float | None, documents: int) -> int:
+def hold_out_size(requested: int | float | None, documents: int) -> int:
     """Return the number of documents to hold out: a number, a share, or min(1000, 10 %) where None.
 
     `pysgrld.corpus.minibatches` says which.
@@ -67,12 +67,12 @@ def hold_out_size(wanted: int | float | None, documents: int) -> int:
     UsageError
         If none would be left to train on.
     """
-    if wanted is None:
+    if requested is None:
         return min(1000, max(1, documents // 10)) if documents > 1 else 0
-    size = max(1, round(wanted * documents)) if isinstance(wanted, float) else wanted
+    size = max(1, round(requested * documents)) if isinstance(requested, float) else requested
     if (size and size >= documents) or size < 0:
         raise UsageError(
-            f"holdout {wanted}: the corpus has {plural(documents, 'document')}; leave some to train on"
+            f"holdout {requested}: the corpus has {plural(documents, 'document')}; leave some to train on"
         )
     return size
 
@@ -156,13 +156,13 @@ class Epochs(NamedTuple):
     def ids(self, t: int) -> Int64s:
         """Return the corpus positions of the documents of iteration ``t``, those of this rank."""
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
-        own = slice_of(whole, self.rank, self.ranks)
-        at = np.arange(own.start, own.stop)
+        rank_slice = slice_of(whole, self.rank, self.ranks)
+        positions = np.arange(rank_slice.start, rank_slice.stop)
         if self.per_epoch == 1:
-            return self.train[at]
+            return self.train[positions]
         epoch = t // self.per_epoch
         order = core.permute(
-            at, len(self.train), self.seed, self.chain, core.Purpose.epoch_order, epoch
+            positions, len(self.train), self.seed, self.chain, core.Purpose.epoch_order, epoch
         )
         return self.train[order]
 
@@ -289,18 +289,18 @@ class OnePass:
         """Draw the next minibatch, and fill its places in the buffer."""
         buffer, t = self._buffer, self._next
         size = min(self.size, len(buffer))
-        at = core.permute(
+        order = core.permute(
             np.arange(size), len(buffer), self.seed, self.chain, core.Purpose.stream_order, t
         ).tolist()
-        drawn = [buffer[i] for i in at]
-        more = self.feed.take(size) if size else None
-        if more is not None:
-            for part in (more.indptr, more.indices, more.counts):
+        drawn = [buffer[i] for i in order]
+        documents = self.feed.take(size) if size else None
+        if documents is not None:
+            for part in (documents.indptr, documents.indices, documents.counts):
                 self._digest.update(np.ascontiguousarray(part).data)
-            for i, pair in zip(at, _rows(more), strict=False):
+            for i, pair in zip(order, _rows(documents), strict=False):
                 buffer[i] = (self._first + self._taken, *pair)
                 self._taken += 1
-            for i in sorted(at[len(more) :], reverse=True):
+            for i in sorted(order[len(documents) :], reverse=True):
                 buffer[i] = buffer[-1]
                 buffer.pop()
         self._next = t + 1

@@ -104,8 +104,8 @@ def open_corpus(
         If the store cannot be made, or the disk is full.
     """
     say = log if log is not None else lambda _: None
-    asked = options.vocab, options.metadata, options.phrases
-    untouched = match is None and asked == (None, None, None) and not options.prunes
+    word_options = options.vocab, options.metadata, options.phrases
+    untouched = match is None and word_options == (None, None, None) and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
         named = options.id_field, options.title_field, options.meta_field, options.metadata
         if named != (None, None, None, None) or options.keep_text != "auto":
@@ -355,16 +355,16 @@ class CorpusBuilder:
         lexicon = self.lexicon
         words = lexicon.dictionary.words()
         if self.writer.tokens == 0 and not shard:
-            why = "no document has a word; is it the right file?"
+            cause = "no document has a word; is it the right file?"
             if lexicon.match is not None:
-                why = (
+                cause = (
                     "no document has a word of the run's vocabulary; is it the right corpus or run?"
                 )
             elif lexicon.unknown:
-                why = f"no document has a word of the vocabulary {lexicon.origin}; is it the right one?"
+                cause = f"no document has a word of the vocabulary {lexicon.origin}; is it the right one?"
             if lexicon.skipped:
-                why += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
-            raise CorpusError(why, lexicon.label)
+                cause += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
+            raise CorpusError(cause, lexicon.label)
         if self.metadata is not None and whole:
             self.metadata.check_rows(self.base)
         built = lexicon.origin == "built"
@@ -377,11 +377,11 @@ class CorpusBuilder:
         skipped = dict(sorted(lexicon.skipped.items()))
         if lexicon.empty and not lexicon.keep_empty:
             skipped[EMPTY] = lexicon.empty
-        kept = lexicon.keep_empty
+        keeps_empty = lexicon.keep_empty
         provenance |= {
-            "documents_read": lexicon.documents + (0 if kept else lexicon.skipped.total()),
+            "documents_read": lexicon.documents + (0 if keeps_empty else lexicon.skipped.total()),
             "skipped": skipped,
-            "empty": lexicon.empty if kept else 0,
+            "empty": lexicon.empty if keeps_empty else 0,
             "unknown_tokens": lexicon.unknown,
             "vocabulary": {"from": lexicon.origin, "removed": removed},
             "reading": resolved(self.options, rules, self.stop[built], text=lexicon.kind == "text"),
@@ -406,8 +406,8 @@ class CorpusBuilder:
         if self.options.cuts:
             library = SEGMENTERS[self.options.cuts].called
             return f"cut into words by {library}; left out: stop words ({rules.stop_words})"
-        if self.options.token_pattern is None and (said := warned_of_script(words, tokens)):
-            return said
+        if self.options.token_pattern is None and (warning := warned_of_script(words, tokens)):
+            return warning
         if rules.stop_words != "english":
             return None
         return (
@@ -422,39 +422,39 @@ class CorpusBuilder:
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
-        known = tuple(grown(array, len(words))[: len(words)] for array in self.known)
-        wanted: Stays | None = None  # documents that stay whatever their words
+        counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
+        staying: Stays | None = None  # documents that stay whatever their words
         if lexicon.kind == "text":
-            wanted = survey(
+            staying = survey(
                 self.writer.blocks(),
                 self.writer.documents,
                 words,
-                known[0],
+                counts[0],
                 self.options,
                 rules.stop_words,
                 self.log,
             )
-        if wanted is not None:
-            known = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
-            for block in _some(self.writer.blocks(), wanted):
-                tally(block.indices, block.counts, *known)
-            left_out = int((~wanted).sum())
+        if staying is not None:
+            counts = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
+            for block in _some(self.writer.blocks(), staying):
+                tally(block.indices, block.counts, *counts)
+            left_out = int((~staying).sum())
             lexicon.documents -= left_out
             if left_out:
                 lexicon.skipped[UNWANTED] += left_out
-        if built and (said := self._cut(words, known[1], rules)):
-            self.log(said)
+        if built and (warning := self._cut(words, counts[1], rules)):
+            self.log(warning)
         choice = choose(
             words,
-            known[0],
-            known[1],
+            counts[0],
+            counts[1],
             lexicon.documents,
             rules,
             by_frequency=built,
             must_occur=built,
             stop=self.stop[built].words,
         )
-        kept = choice.kept
+        kept_ids = choice.kept
         if numbers := choice.removed["numbers"]:
             self.log(
                 f"{plural(numbers, 'number')} left out of the words"
@@ -462,8 +462,10 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; sgmc corpus words lists what is left out)"
             )
         if lexicon.numbers:  # the order of first sight means nothing
-            kept = kept[np.argsort([int(words[i]) for i in kept.tolist()], kind="stable")]
-        if len(kept) == 0:
+            kept_ids = kept_ids[
+                np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
+            ]
+        if len(kept_ids) == 0:
             named = {
                 "stop words": f"the stop words ({rules.stop_words})",
                 "numbers": f"--numbers {rules.numbers}",
@@ -476,7 +478,7 @@ class CorpusBuilder:
                 f"{named[rule]} took {n:,}" for rule, n in removed if n and rule in named
             )
             advice = "a small corpus may need --min-df 1 --max-df 1.0"
-            if lexicon.documents <= FEW and known[1].sum() >= LONG * lexicon.documents:
+            if lexicon.documents <= FEW and counts[1].sum() >= LONG * lexicon.documents:
                 advice = "few long documents are better read in pieces: --chunk 500"
             raise CorpusError(
                 f"no word is left of {len(words):,} in {plural(lexicon.documents, 'document')}: {took}; "
@@ -484,45 +486,45 @@ class CorpusBuilder:
                 lexicon.label,
             )
         remap = np.full(len(words), -1, np.int32)
-        remap[kept] = np.arange(len(kept), dtype=np.int32)
+        remap[kept_ids] = np.arange(len(kept_ids), dtype=np.int32)
         writer = self.work.writer("corpus")
         stays = np.ones(self.writer.documents, np.bool_)
         first = 0
         for block in self.writer.blocks():
-            new, left = without_empty(renumber(block, remap))
-            if left is not None:
+            new, remaining = without_empty(renumber(block, remap))
+            if remaining is not None:
                 stays[first : first + len(block)] = False
-                stays[first + left] = True
+                stays[first + remaining] = True
             empty = len(block) - len(new)
-            if wanted is not None:
-                here = wanted[first : first + len(block)]
-                empty = int((here & ~stays[first : first + len(block)]).sum())
-                positions = np.arange(len(block)) if left is None else left
-                new = new.take(np.flatnonzero(here[positions]))
-                stays[first : first + len(block)] &= here
+            if staying is not None:
+                block_stays = staying[first : first + len(block)]
+                empty = int((block_stays & ~stays[first : first + len(block)]).sum())
+                positions = np.arange(len(block)) if remaining is None else remaining
+                new = new.take(np.flatnonzero(block_stays[positions]))
+                stays[first : first + len(block)] &= block_stays
             first += len(block)
             lexicon.empty += empty
             writer.append(new)
-        return writer, [words[i] for i in kept.tolist()], choice.removed, stays
+        return writer, [words[i] for i in kept_ids.tolist()], choice.removed, stays
 
 
-def _some(blocks: Iterable[Documents], wanted: Stays) -> Iterator[Documents]:
+def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
     """Yield the documents of blocks that are wanted."""
     first = 0
     for block in blocks:
-        yield block.take(np.flatnonzero(wanted[first : first + len(block)]))
+        yield block.take(np.flatnonzero(stays[first : first + len(block)]))
         first += len(block)
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
     """Return the role and name of the column, and the option, of each field that a person has named."""
-    wanted = WantedFields.of(options, metadata=options.metadata is not None)
-    found = {name: ((COLUMN, name), "--meta-field") for name in wanted.columns}
+    fields = WantedFields.of(options, metadata=options.metadata is not None)
+    options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:
-        found[options.id_field] = (ID, ""), "--id-field"
+        options_by_field[options.id_field] = (ID, ""), "--id-field"
     if options.title_field is not None:
-        found[options.title_field] = (TITLE, ""), "--title-field"
-    return found
+        options_by_field[options.title_field] = (TITLE, ""), "--title-field"
+    return options_by_field
 
 
 def say_left_out(lexicon: Lexicon, tokens: int) -> None:
@@ -532,8 +534,8 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
         lexicon.log(f"{whole} cut into {plural(lexicon.pieces, 'piece')} (--chunk)")
     bad = {reason: n for reason, n in sorted(lexicon.skipped.items()) if reason != UNWANTED}
     if lexicon.options.on_bad_document == "skip" and bad:
-        what = ", ".join(f"{n} {reason}" for reason, n in bad.items())
-        lexicon.log(f"{plural(sum(bad.values()), 'bad document')} skipped ({what})")
+        reasons = ", ".join(f"{n} {reason}" for reason, n in bad.items())
+        lexicon.log(f"{plural(sum(bad.values()), 'bad document')} skipped ({reasons})")
     counted = [(lexicon.parts[kind], *nouns) for kind, nouns in CALLED.items()]
     if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
         lexicon.log(f"{', '.join(parts)} left out (--keep-links keeps them)")
@@ -549,16 +551,16 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
         total = plural(sum(placeholders.values()), "document")
         lexicon.log(f"{total} without a text, as it stands for none: {shown}")
     if lexicon.empty:
-        what = "kept, empty" if lexicon.keep_empty else "skipped"
-        lexicon.log(f"{plural(lexicon.empty, 'document')} with no known word {what}")
+        outcome = "kept, empty" if lexicon.keep_empty else "skipped"
+        lexicon.log(f"{plural(lexicon.empty, 'document')} with no known word {outcome}")
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
         if (
             lexicon.match is not None
         ):  # whose stop words are counted here, as all words without a number
-            known = plural(len(lexicon.match), "word")
-            where = f"among the {known} of the run (nor are its stop words and rare words)"
+            n_words = plural(len(lexicon.match), "word")
+            where = f"among the {n_words} of the run (nor are its stop words and rare words)"
         lexicon.log(f"{lexicon.unknown:,} of {total} left out, not {where}")
 
 

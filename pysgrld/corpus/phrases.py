@@ -118,20 +118,22 @@ def _pairs(
     counts: Int64s = np.zeros(0, np.int64)
     tokens = 0
     stops = Dictionary(sorted(stop))
-    given = {phrase.replace(" ", "_"): phrase for phrase in phrases}
-    known = Dictionary(list(given))
+    phrases_by_token = {phrase.replace(" ", "_"): phrase for phrase in phrases}
+    dictionary = Dictionary(list(phrases_by_token))
     reading = replace(options, phrases=phrases or None, keep_text="none", metadata=None)
     lexicon = Lexicon(reading, None, False, log)
     with closing(numbered(inputs, reading, lexicon, threads, notify, order=True)) as steps:
         for step, _ in steps:
-            if (found := step.words) is not None:
-                ids = words.place(found.words, found.ends)
+            if (step_words := step.words) is not None:
+                ids = words.place(step_words.words, step_words.ends)
                 counts = grown(counts, len(words))
-                np.add.at(counts, ids[found.ids], found.counts)
-                tokens += int(found.counts.sum(dtype=np.int64))
-                own = np.where(stops.place(found.words, found.ends) >= 0, np.int32(-1), ids)
-                marked = (known.place(found.words, found.ends) >= 0).astype(np.uint8)
-                pairs.add(found.order, own, marked, bool(phrases))
+                np.add.at(counts, ids[step_words.ids], step_words.counts)
+                tokens += int(step_words.counts.sum(dtype=np.int64))
+                word_ids = np.where(
+                    stops.place(step_words.words, step_words.ends) >= 0, np.int32(-1), ids
+                )
+                marked = (dictionary.place(step_words.words, step_words.ends) >= 0).astype(np.uint8)
+                pairs.add(step_words.order, word_ids, marked, bool(phrases))
     if lexicon.kind == "counts":
         raise CorpusError("this is counts, in which words have no order: give the texts", inputs[0])
     if (lacking := pairs.lacking) >= EXACT_ENOUGH:
@@ -150,7 +152,7 @@ def _pairs(
     ratio = p / (counts[first] / float(tokens) * (counts[second] / float(tokens)))
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(p < 1.0, log_of(ratio) / -log_of(p), 0.0)
-    names = [given.get(word, word) for word in seen]
+    names = [phrases_by_token.get(word, word) for word in seen]
     return [
         Phrase(f"{names[first[i]]} {names[second[i]]}", int(together[i]), float(score[i]))
         for i in np.flatnonzero(score >= npmi).tolist()
@@ -159,6 +161,6 @@ def _pairs(
 
 def lines(phrases: Iterable[Phrase], given: str) -> str:
     """Write phrases as lines that `--phrases` reads: each a line, occurrences and NPMI behind a tab."""
-    found = list(phrases)
-    head = f"# {plural(len(found), 'phrase')} of {given}: occurrences, NPMI; delete lines that are none\n"
-    return head + "".join(f"{p.words}\t{p.occurrences}\t{p.npmi:.3f}\n" for p in found)
+    rows = list(phrases)
+    head = f"# {plural(len(rows), 'phrase')} of {given}: occurrences, NPMI; delete lines that are none\n"
+    return head + "".join(f"{p.words}\t{p.occurrences}\t{p.npmi:.3f}\n" for p in rows)

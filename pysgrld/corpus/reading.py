@@ -240,14 +240,16 @@ class CorpusOptions:
         usual : container of str
             Which of them are defaults that nobody has asked for.
         """
-        known = {name: recorded[name] for name in _AS_READ if recorded.get(name) is not None}
+        recorded_values = {
+            name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
+        }
         if "token-pattern" in recorded and KEEP_LINKS not in recorded:  # by an older version
-            known[KEEP_LINKS] = True
-        if is_built_pattern(known.get("token-pattern")):
-            del known["token-pattern"]
-        if known.get("text-field") == USUAL_TEXT_FIELD:  # or there were no fields
-            del known["text-field"]
-        said = {
+            recorded_values[KEEP_LINKS] = True
+        if is_built_pattern(recorded_values.get("token-pattern")):
+            del recorded_values["token-pattern"]
+        if recorded_values.get("text-field") == USUAL_TEXT_FIELD:  # or there were no fields
+            del recorded_values["text-field"]
+        explicit = {
             name: value
             for name, value in given.items()
             if value not in (None, "auto") and name not in usual
@@ -255,8 +257,8 @@ class CorpusOptions:
         numbered = None
         if OF_WORDS in recorded or "token-pattern" in recorded:  # which is of text alone
             numbered = recorded.get(OF_WORDS) == NUMBERED
-        options = cls.of({**given, **known, **said}).for_known_words()
-        recorded_field = "text-field" in known and "text-field" not in said
+        options = cls.of({**given, **recorded_values, **explicit}).for_known_words()
+        recorded_field = "text-field" in recorded_values and "text-field" not in explicit
         return replace(options, numbered=numbered, as_recorded=recorded_field)
 
     @classmethod
@@ -283,11 +285,11 @@ class CorpusOptions:
 
     def keeping(self, field: str | None) -> CorpusOptions:
         """Return the options with a field among the columns that are kept; as they are where None."""
-        asked = self.meta_field.split(",") if self.meta_field else []
-        everything = self.meta_field == parse.EVERYTHING or (self.metadata and not asked)
-        if field is None or everything or field in [parse.column(name)[0] for name in asked]:
+        fields = self.meta_field.split(",") if self.meta_field else []
+        everything = self.meta_field == parse.EVERYTHING or (self.metadata and not fields)
+        if field is None or everything or field in [parse.column(name)[0] for name in fields]:
             return self
-        return replace(self, meta_field=",".join([*asked, field]))
+        return replace(self, meta_field=",".join([*fields, field]))
 
     @property
     def cuts(self) -> str | None:

@@ -70,19 +70,19 @@ class Sketches:
         heads = np.flatnonzero(same == np.arange(len(same)))
         for begin in range(0, _BINS, _BAND):
             band = bins[heads, begin : begin + _BAND]
-            some = heads[(band != _NONE).any(axis=1)]
-            keys = np.zeros(len(some), np.uint64)
-            for column in bins[some, begin : begin + _BAND].T:
+            filled_heads = heads[(band != _NONE).any(axis=1)]
+            keys = np.zeros(len(filled_heads), np.uint64)
+            for column in bins[filled_heads, begin : begin + _BAND].T:
                 keys = _mixed(keys ^ column)
             _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            one, other = some[first[inverse]], some
+            one, other = filled_heads[first[inverse]], filled_heads
             pairs = one != other
             one, other = one[pairs], other[pairs]
             for start in range(0, len(one), 1 << 14):
                 a, b = one[start : start + (1 << 14)], other[start : start + (1 << 14)]
-                there = (bins[a] != _NONE) | (bins[b] != _NONE)
-                equal = (bins[a] == bins[b]) & there
-                alike = equal.sum(axis=1) >= _ALIKE * there.sum(axis=1)
+                filled = (bins[a] != _NONE) | (bins[b] != _NONE)
+                equal = (bins[a] == bins[b]) & filled
+                alike = equal.sum(axis=1) >= _ALIKE * filled.sum(axis=1)
                 for i, j in zip(a[alike].tolist(), b[alike].tolist(), strict=True):
                     i, j = root(i), root(j)
                     parent[max(i, j)] = min(i, j)

@@ -75,11 +75,11 @@ def _chinese(simplified: bool) -> Cut:
     convert = opencc.OpenCC("t2s").convert
 
     def cut(text: str) -> Iterator[str]:
-        known = convert(text)
-        at = 0
-        for word in jieba.cut(known):
-            begin, at = at, at + len(word)
-            yield word if simplified or len(known) != len(text) else text[begin:at]
+        converted = convert(text)
+        end = 0
+        for word in jieba.cut(converted):
+            begin, end = end, end + len(word)
+            yield word if simplified or len(converted) != len(text) else text[begin:end]
 
     return cut
 
@@ -94,10 +94,10 @@ def _japanese() -> Cut:
     def cut(text: str) -> Iterator[str]:
         for line in text.splitlines():
             for begin in range(0, len(line), most):
-                for found in tokenizer.tokenize(line[begin : begin + most], mode):
-                    kind = tuple(found.part_of_speech())
+                for morpheme in tokenizer.tokenize(line[begin : begin + most], mode):
+                    kind = tuple(morpheme.part_of_speech())
                     if kind[:2] in _JAPANESE:
-                        word = found.dictionary_form()
+                        word = morpheme.dictionary_form()
                         if len(word) > 1 or kind[:3] == ("名詞", "普通名詞", "一般"):
                             yield word
 
@@ -108,9 +108,9 @@ def _korean() -> Cut:
     kiwi = import_module("kiwipiepy").Kiwi(num_workers=1)
 
     def cut(text: str) -> Iterator[str]:
-        for found in kiwi.tokenize(text):
-            if found.tag.partition("-")[0] in _KOREAN:  # irregular verbs have an ending there
-                yield found.lemma
+        for morpheme in kiwi.tokenize(text):
+            if morpheme.tag.partition("-")[0] in _KOREAN:  # irregular verbs have an ending there
+                yield morpheme.lemma
 
     return cut
 
@@ -185,22 +185,22 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
         If its library is not installed.
     """
     with _ONE:
-        cut, found = _made(name), []
+        cut, forms = _made(name), []
         for document in documents:
             try:
                 text = document.decode("utf-8")
             except UnicodeDecodeError:
-                found.append(document)
+                forms.append(document)
                 continue
             if "\0" in text:
-                found.append(document)
+                forms.append(document)
                 continue
             words = (word.strip() for word in cut(visible(text)))
             alone = name == "japanese"  # which has nouns of one character, but no Latin ones
-            kept = (
+            parts_kept = (
                 w
                 for w in words
                 if (len(w) > 1 or (alone and not w.isascii())) and any(c.isalnum() for c in w)
             )
-            found.append(" ".join(kept).encode("utf-8"))
-        return found
+            forms.append(" ".join(parts_kept).encode("utf-8"))
+        return forms

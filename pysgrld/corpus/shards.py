@@ -83,8 +83,8 @@ def build_shard(
     SgmcError
         As `build`.
     """
-    number, of = shard
-    _check(inputs, options, of)
+    number, n_shards = shard
+    _check(inputs, options, n_shards)
     refuse_full_folder(place, OTHER_FOLDER)
     folder = shards_of(place)
     looked = [look(path) for path in inputs]
@@ -93,21 +93,21 @@ def build_shard(
     records = [
         {
             "name": record["name"],
-            "files": [[f["name"], f.get("size"), f.get("stamp", [None])[0]] for f in some],
+            "files": [[f["name"], f.get("size"), f.get("stamp", [None])[0]] for f in shard_files],
         }
-        for record, some in zip(looked, files, strict=True)
+        for record, shard_files in zip(looked, files, strict=True)
     ]
     # the plan of all shards is written by whoever comes first, and compared by the others
-    plan = {"shards": of, "inputs": records} | recipe(options)
+    plan = {"shards": n_shards, "inputs": records} | recipe(options)
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
     with writing(folder):
         make_folder(folder, "shards")
     if not is_there(path):
-        if others := [
+        if conflicts := [
             p for p in list_folder(folder, OutputError) if p != path and not is_marked(p.name)
         ]:
             raise OutputError(
-                f"{others[0]}: is no shard of this corpus; move it away or choose another -o"
+                f"{conflicts[0]}: is no shard of this corpus; move it away or choose another -o"
             )
         temporary = folder / temporary_name("plan")
         with writing(path):
@@ -120,18 +120,18 @@ def build_shard(
             f"{folder}: holds shards of other inputs, options or another number of shards; remove it, or "
             "choose another -o"
         )
-    own = folder / _name(number, of)
-    if is_there(own):
-        listener.note(f"shard {number} of {of} is there already: {own}")
-        return Corpus.open(own)
-    sizes = [sum(int(file.get("size", 0)) for file in some) for some in files]
-    first, last = cuts(sizes, of)[number - 1]
+    shard_folder = folder / _name(number, n_shards)
+    if is_there(shard_folder):
+        listener.note(f"shard {number} of {n_shards} is there already: {shard_folder}")
+        return Corpus.open(shard_folder)
+    sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
+    first, last = cuts(sizes, n_shards)[number - 1]
     # by all of them: a shard may have too few to tell
     options = resolve_document_is(inputs, options)
-    return build(inputs[first:last], options, own, threads, listener, among=inputs)
+    return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
 
 
-def _check(inputs: Sequence[str], options: CorpusOptions, of: int) -> None:
+def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None:
     check_inputs(inputs)
     if any(map(is_stream, inputs)):
         raise UsageError("--shard: standard input cannot be cut into shards; give files")
@@ -152,9 +152,9 @@ def _check(inputs: Sequence[str], options: CorpusOptions, of: int) -> None:
             "--shard: the rows of --metadata go by the order of all documents; give them ids, and "
             "--id-field"
         )
-    if of > len(inputs):
+    if n_shards > len(inputs):
         raise UsageError(
-            f"--shard: {of} shards of {plural(len(inputs), 'input')}: give at most {len(inputs)}"
+            f"--shard: {n_shards} shards of {plural(len(inputs), 'input')}: give at most {len(inputs)}"
         )
 
 
@@ -174,18 +174,18 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         First input of each run, and the one after its last.
     """
     ends = np.cumsum(np.asarray(sizes, np.float64))
-    at = [0]
+    bounds = [0]
     for i in range(1, shards):
-        wanted = ends[-1] * i / shards
-        after = int(np.searchsorted(ends, wanted))
-        if after < len(sizes) and ends[after] - wanted < sizes[after] / 2:
+        target = ends[-1] * i / shards
+        after = int(np.searchsorted(ends, target))
+        if after < len(sizes) and ends[after] - target < sizes[after] / 2:
             after += 1  # the input lies for the most part before the cut
-        at.append(min(max(after, at[-1] + 1), len(sizes) - (shards - i)))
-    return list(itertools.pairwise([*at, len(sizes)]))
+        bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
+    return list(itertools.pairwise([*bounds, len(sizes)]))
 
 
-def _name(number: int, of: int) -> str:
-    return f"{number:04d}-of-{of:04d}"
+def _name(number: int, n_shards: int) -> str:
+    return f"{number:04d}-of-{n_shards:04d}"
 
 
 def merge(place: Path, listener: Listener) -> Corpus:
@@ -218,13 +218,13 @@ def merge(place: Path, listener: Listener) -> Corpus:
     folder = shards_of(place)
     plan = _plan(folder)
     refuse_full_folder(place, "remove it, to merge its shards again")
-    of = plan["shards"]
-    names = [_name(number, of) for number in range(1, of + 1)]
+    size = plan["shards"]
+    names = [_name(number, size) for number in range(1, size + 1)]
     gone = [i for i, name in enumerate(names, 1) if not is_folder(folder / name)]
     if gone:
         raise MissingInputError(
-            f"{folder}: {plural(len(gone), 'shard')} of {of} missing: {listed(gone)}; build each by the "
-            f"command of the others, here with --shard {gone[0]}/{of} (an array of SLURM takes "
+            f"{folder}: {plural(len(gone), 'shard')} of {size} missing: {listed(gone)}; build each "
+            f"by the command of the others, here with --shard {gone[0]}/{size} (an array of SLURM takes "
             f"--array={listed(gone)})"
         )
     parts = [Corpus.open(folder / name) for name in names]
@@ -259,8 +259,8 @@ def _plan(folder: Path) -> dict[str, Any]:
     proper = isinstance(plan, dict) and isinstance(plan.get("options"), dict)
     if not proper or not isinstance(plan.get("shards"), int):
         raise CorpusError(f"{_PLAN} is damaged; remove the folder, and {again}", folder)
-    found: dict[str, Any] = plan
-    return found
+    record: dict[str, Any] = plan
+    return record
 
 
 def listed(numbers: Sequence[int]) -> str:

@@ -37,24 +37,24 @@ def put_in_slices(
     CorpusError
         If a document has no value, or one that is no number or date.
     """
-    found = slices_of(slicing, values, ids)
-    return replace(documents, slices=found, copies=len(slicing.names))
+    document_slices = slices_of(slicing, values, ids)
+    return replace(documents, slices=document_slices, copies=len(slicing.names))
 
 
 def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]) -> Int32s:
     """Return the slice of each value, (n,), as `put_in_slices` has them."""
     dates = isinstance(slicing.begins[0], str)
-    found = numbers_of(values, dates=dates)
-    if (bad := np.flatnonzero(np.isnan(found))).size:
+    numbers = numbers_of(values, dates=dates)
+    if (bad := np.flatnonzero(np.isnan(numbers))).size:
         first = int(bad[0])
-        wanted = "date" if dates else "number"
-        said = "no value" if values[first] is None else repr(str(values[first])[:40])
+        kind = "date" if dates else "number"
+        value_text = "no value" if values[first] is None else repr(str(values[first])[:40])
         raise CorpusError(
-            f"{plural(len(bad), 'document')} without a {wanted} in {slicing.field!r}, and so without a "
-            f"slice; the first is {ids(first)}, with {said}: give them one, or leave them out"
+            f"{plural(len(bad), 'document')} without a {kind} in {slicing.field!r}, and so without a "
+            f"slice; the first is {ids(first)}, with {value_text}: give them one, or leave them out"
         )
     begins = numbers_of(slicing.begins, dates=dates)
-    places = np.searchsorted(begins, found, "right") - 1
+    places = np.searchsorted(begins, numbers, "right") - 1
     return np.clip(places, 0, len(begins) - 1).astype(np.int32)
 
 
@@ -67,8 +67,8 @@ def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
         if not dates and isinstance(value, int | float):
             return float(value)
         text = str(value).strip().encode()
-        found = time_of(text) if dates else real(text)
-        return np.nan if found is None else float(found)
+        parsed = time_of(text) if dates else real(text)
+        return np.nan if parsed is None else float(parsed)
 
     return np.array([number(value) for value in values], np.float64)
 
@@ -91,43 +91,45 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
     UsageError
         If there would be too many slices, or numbers have no months.
     """
-    there = [value for value in values if value is not None]
-    if not there:
+    present = [value for value in values if value is not None]
+    if not present:
         raise CorpusError(f"--time {field}: there is none: no document has a value")
-    dates, found = False, numbers_of(there, dates=False)
-    if np.isnan(found).any() or found.min() >= _YEARS_BELOW:
-        times = numbers_of(there, dates=True)
+    dates, numbers = False, numbers_of(present, dates=False)
+    if np.isnan(numbers).any() or numbers.min() >= _YEARS_BELOW:
+        times = numbers_of(present, dates=True)
         if not np.isnan(times).any():
-            dates, found = True, times
-        elif np.isnan(found).any():
-            number, time = np.isnan(found), np.isnan(times)
+            dates, numbers = True, times
+        elif np.isnan(numbers).any():
+            number, time = np.isnan(numbers), np.isnan(times)
             if number.all() and time.all():
                 raise CorpusError(
                     f"--time {field}: its values are neither numbers nor dates such as 1987 or "
-                    f"1987-06-30: {str(there[0])[:40]!r}"
+                    f"1987-06-30: {str(present[0])[:40]!r}"
                 )
             noun, bad = "date", int(np.flatnonzero(time)[0])
             if number.sum() < time.sum():
                 noun, bad = "number", int(np.flatnonzero(number)[0])
             raise CorpusError(
-                f"--time {field}: {str(there[bad])[:40]!r} is no {noun} such as "
+                f"--time {field}: {str(present[bad])[:40]!r} is no {noun} such as "
                 f"{'1987' if noun == 'number' else '1987-06-30'}; mend it, or give --date-format of "
                 "all values, such as %d/%m/%Y"
             )
     if isinstance(by, int):
-        return _of_equal_size(field, by, np.sort(found), dates=dates)
-    return _by_unit(field, by, found, dates=dates)
+        return _of_equal_size(field, by, np.sort(numbers), dates=dates)
+    return _by_unit(field, by, numbers, dates=dates)
 
 
-def _by_unit(field: str, unit: str, found: Doubles, *, dates: bool) -> Slicing:
+def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing:
     """Return one slice for each year, month or decade from the first to the last, empty ones too."""
     if not dates and unit == "month":
         raise UsageError(
             f"--slices month: {field!r} has numbers; months need dates such as 1987-06-30"
         )
-    first, last = found.min(), found.max()
+    first, last = numbers.min(), numbers.max()
     if dates:
-        months = found.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
+        months = (
+            numbers.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
+        )
         size = {"year": 12, "month": 1, "decade": 120}[unit]
         first, last = int(months.min()) // size, int(months.max()) // size
     else:
@@ -174,9 +176,9 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
     return Slicing(field, names, tuple(float(a) for a in begins))
 
 
-def _check_number(field: str, number: int, what: str) -> None:
+def _check_number(field: str, number: int, which: str) -> None:
     if number > MOST_SLICES:
         raise UsageError(
-            f"--time {field}: {number:,} slices {what}, and {MOST_SLICES:,} is the most: give --slices a "
-            "longer unit, or a number of slices"
+            f"--time {field}: {number:,} slices {which}, and {MOST_SLICES:,} is the most: give --slices "
+            "a longer unit, or a number of slices"
         )

@@ -154,10 +154,10 @@ def stands_for(
     MissingInputError
         If an input or a list of words is missing or cannot be read.
     """
-    wanted = recipe(options)
-    lists: dict[str, str | None] = wanted["lists"]
-    had = provenance.get("inputs")
-    if provenance.get("options") != wanted["options"] or None in lists.values():
+    options_recipe = recipe(options)
+    lists: dict[str, str | None] = options_recipe["lists"]
+    old_inputs = provenance.get("inputs")
+    if provenance.get("options") != options_recipe["options"] or None in lists.values():
         return False
     if provenance.get("lists") != lists:
         return False
@@ -173,17 +173,17 @@ def stands_for(
         reading = reading | {"document-is": "auto"}
     if reading != resolved(options, rules, stop_words(rules.stop_words), text=text):
         return False
-    if not isinstance(had, list) or len(had) != len(inputs):
+    if not isinstance(old_inputs, list) or len(old_inputs) != len(inputs):
         return False
     pairs: list[tuple[dict[str, Any], dict[str, Any], Path]] = []
-    for path, old in zip(inputs, had, strict=True):
-        found = list(_paired(path, old))
-        for before, now, _ in found:
+    for path, old in zip(inputs, old_inputs, strict=True):
+        file_pairs = list(_paired(path, old))
+        for before, now, _ in file_pairs:
             if not isinstance(before, dict) or "size" not in now or "sha256" not in before:
                 return False
             if any(before.get(name) != now[name] for name in ("name", "size")):
                 return False
-        pairs += found
+        pairs += file_pairs
     other = [(b, n, path) for b, n, path in pairs if b.get("stamp") != n["stamp"]]
     total, done = sum(now["size"] for _, now, _ in other), 0
 
@@ -206,19 +206,19 @@ def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any
         yield nothing
     elif "files" in now:
         files = files_of(Path(path))
-        had = old.get("files")
-        if not isinstance(had, list) or not len(had) == len(files) == len(now["files"]):
+        old_files = old.get("files")
+        if not isinstance(old_files, list) or not len(old_files) == len(files) == len(now["files"]):
             yield nothing
             return
-        yield from zip(had, now["files"], files, strict=True)
+        yield from zip(old_files, now["files"], files, strict=True)
     else:
         yield old, now, Path(path)
         if "vocabulary" in old or "vocabulary" in now:
-            beside = vocabulary_beside(Path(path))
-            if beside is None:
+            vocabulary = vocabulary_beside(Path(path))
+            if vocabulary is None:
                 yield nothing
                 return
-            yield old.get("vocabulary", {}), _stamped(beside, beside.name), beside
+            yield old.get("vocabulary", {}), _stamped(vocabulary, vocabulary.name), vocabulary
 
 
 def _stamped(path: Path, name: str) -> dict[str, Any]:

@@ -234,7 +234,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:
-        read = [at for at, document in enumerate(documents) if is_text(document)]
+        read = [position for position, document in enumerate(documents) if is_text(document)]
         label, line = texts.where(read[slow.at])
         raise CorpusError(
             f"the token pattern {pattern.pattern!r} takes more than {slow.seconds:.0f} s for this "
@@ -246,7 +246,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 
 
 def _steps(
-    files: Iterable[_Input], done: tuple[int, int], head: int | None, wanted: Wish | None
+    files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
     """Yield the steps of all inputs, before words are counted; those that nobody wants are empty."""
     first = 0
@@ -262,23 +262,23 @@ def _steps(
                     head -= step.documents
                 for part in parts:
                     begin, first = first, first + part.documents
-                    if wanted is not None and begin < first and not wanted(begin, first):
+                    if wish is not None and begin < first and not wish(begin, first):
                         part.content = part.about = None
                         part.unwanted, part.skipped = first - begin, Counter()
                     yield part
 
 
-def _cut(step: Step, at: int) -> list[Step]:
-    """Cut a step in two after its first ``at`` documents; all else that it holds is of the second."""
+def _cut(step: Step, place: int) -> list[Step]:
+    """Cut a step in two after its first ``place`` documents; all else that it holds is of the second."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
-        first: Texts | Documents = content.part(0, at)
-        second: Texts | Documents = content.part(at, len(places))
+        first: Texts | Documents = content.part(0, place)
+        second: Texts | Documents = content.part(place, len(places))
     else:
         assert isinstance(content, Documents)
-        first, second = content.take(places[:at]), content.take(places[at:])
+        first, second = content.take(places[:place]), content.take(places[place:])
     abouts = [
-        None if step.about is None else step.about.take(p) for p in (places[:at], places[at:])
+        None if step.about is None else step.about.take(p) for p in (places[:place], places[place:])
     ]
     return [
         Step(step.label, step.input, step.number, first, abouts[0]),
@@ -377,11 +377,11 @@ class _Input:
 
     def _with_folder(self, texts: Texts, names: list[str]) -> Texts:
         """Return texts with the folder that each is in as a column, if it is wanted and no field."""
-        fields, wanted = texts.fields, self.context.wanted
-        asked = FOLDER in wanted.columns or wanted.everything
+        fields, wanted_fields = texts.fields, self.context.wanted
+        keeps_folder = FOLDER in wanted_fields.columns or wanted_fields.everything
         if (
             fields is None
-            or not asked
+            or not keeps_folder
             or any(v is not None for v in fields.columns.get(FOLDER, ()))
         ):
             return texts
@@ -449,8 +449,8 @@ class _Input:
             self.notes += remarks
             self.folder = path
             below = len({file.parent for file in files} - {path})
-            wanted = self.context.wanted
-            if below > 1 and not (FOLDER in wanted.columns or wanted.everything):
+            wanted_fields = self.context.wanted
+            if below > 1 and not (FOLDER in wanted_fields.columns or wanted_fields.everything):
                 self.notes.append(f"{path}: {FOLDER_ADVICE}")
             yield self._step(Heading("text"))
             how = self.context, self._opened, self._read_in_folder, digests.append
@@ -460,8 +460,8 @@ class _Input:
                 self.source["text-field"] = field
             alike = dict(zip(digests, map(str, files), strict=True))
             self.notes += self.context.noticed.twin(str(path), alike)
-        for record, found in zip(self.source["files"], digests, strict=True):
-            record["sha256"] = found
+        for record, file_digest in zip(self.source["files"], digests, strict=True):
+            record["sha256"] = file_digest
 
     def _opened(self, path: Path) -> Lines:
         """Open a file of a folder; those without a suffix of their own may be in another encoding."""
@@ -489,9 +489,9 @@ class _Input:
         if format.whole:
             extract: Extract = format.function()
             return extract
-        found = format.read(source, self.context) if source.head else iter(())
-        assert not isinstance(found, CountedDocuments)
-        return found
+        content = format.read(source, self.context) if source.head else iter(())
+        assert not isinstance(content, CountedDocuments)
+        return content
 
     def _file(self, path: str) -> Iterator[Step]:
         options = self.options
@@ -515,19 +515,19 @@ class _Input:
             self._check_fields(format, source.label)
             context = self.context
             if format.kind == "counts" and source.path is not None:
-                beside, cells = vocabulary_beside(source.path), single_cells(source.path)
-                context = context._replace(beside=beside, single_cells=cells)
-            found = format.read(source, context)
-            if isinstance(found, CountedDocuments):
+                vocabulary, cells = vocabulary_beside(source.path), single_cells(source.path)
+                context = context._replace(beside=vocabulary, single_cells=cells)
+            content = format.read(source, context)
+            if isinstance(content, CountedDocuments):
                 self._refuse_chunks()
-                yield self._step(Heading("counts", found.vocabulary, found.origin))
+                yield self._step(Heading("counts", content.vocabulary, content.origin))
                 names = [self.name if path == self.path else Path(path).name]
-                for block, rows in found.blocks:
-                    places = rows - 1 if found.numbered else self.given + np.arange(len(block))
+                for block, rows in content.blocks:
+                    places = rows - 1 if content.numbered else self.given + np.arange(len(block))
                     self.given += len(block)
                     fields = None
-                    if found.ids is not None:
-                        ids = [found.ids[row - 1] for row in rows.tolist()]
+                    if content.ids is not None:
+                        ids = [content.ids[row - 1] for row in rows.tolist()]
                         fields = Fields(ids, [None] * len(ids), {})
                     about = DocumentDetails(
                         self.number, names, None, rows, places + 1, places, fields
@@ -538,7 +538,7 @@ class _Input:
                     add_vocabulary(self.source, context.beside)
             else:
                 yield self._step(Heading("text"))
-                for texts in found:
+                for texts in content:
                     yield self._texts(texts)
                 if source.is_utf8:
                     context.noticed.utf8.append(source.label)

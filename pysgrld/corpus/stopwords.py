@@ -146,8 +146,8 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
     place = {word: i for i, word in enumerate(words)}
     shares = {}
     for name in COMPARED:
-        found = [place[word] for word in named(name) if word in place]
-        shares[name] = int(tokens[found].sum()) / total if len(found) >= FEWEST_WORDS else 0.0
+        places = [place[word] for word in named(name) if word in place]
+        shares[name] = int(tokens[places].sum()) / total if len(places) >= FEWEST_WORDS else 0.0
     best = max(COMPARED, key=lambda name: shares[name])
     english = shares["english"]
     return (best, shares[best], english) if shares[best] > max(0.1, 2 * english) else None
@@ -155,9 +155,9 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
 
 def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
     """Warn that English stop words are left out of a text that looks like another language's."""
-    if (found := likeliest(words, tokens)) is None:
+    if (likely := likeliest(words, tokens)) is None:
         return None
-    language, share, english = found
+    language, share, english = likely
     return (
         f"warning: this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
         f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
@@ -228,17 +228,17 @@ def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
     tokens : (V,) int64
         Occurrences of each.
     """
-    total, found = int(tokens.sum()), _scripts(words, tokens)
-    found["HIRAGANA"] += found["KATAKANA"]
-    shares = {script: found[script] for script in _SCRIPTS}
+    total, counts_by_script = int(tokens.sum()), _scripts(words, tokens)
+    counts_by_script["HIRAGANA"] += counts_by_script["KATAKANA"]
+    shares = {script: counts_by_script[script] for script in _SCRIPTS}
     greatest = max(shares, key=lambda script: shares[script])
     if not total or shares[greatest] < _SHARE * total:
         return None
     if greatest == "CJK" and shares["HIRAGANA"] > _OF_KANA * total:
         greatest = "HIRAGANA"
-    what, how, language = _SCRIPTS[greatest]
+    script_name, how, language = _SCRIPTS[greatest]
     advice = "put blanks or zero-width spaces between the words"
     if language:
         packages = SEGMENTERS[language].needed
         advice = f"--segment {language} cuts it into words (pip install {packages})"
-    return f"this looks like {what}, cut {how}: {advice}"
+    return f"this looks like {script_name}, cut {how}: {advice}"

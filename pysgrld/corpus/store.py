@@ -172,11 +172,11 @@ class Corpus:
             "counts": (corpus.nnz, vectors["counts"].size),
         }
         where = {"documents": "indptr", "nnz": "indices", "counts": "counts"}
-        for name, (said, is_now) in shapes.items():
-            if said != is_now:
+        for name, (expected, is_now) in shapes.items():
+            if expected != is_now:
                 file = vectors[where[name]].path.name if name in where else words.name
-                what = f"{name}: {said} expected, by meta.json, {is_now} found in {file}"
-                raise damaged(path, what)
+                problem = f"{name}: {expected} expected, by meta.json, {is_now} found in {file}"
+                raise damaged(path, problem)
         if corpus._looked_through:
             corpus._check()
         corpus.verify(whole=False)
@@ -188,18 +188,18 @@ class Corpus:
         record: dict[str, Any] = self._provenance
         while isinstance(record.get("of"), dict):  # of a sample, which may be of another one
             record = record["of"]
-        found: dict[str, Any] = record.get("reading", {})
-        if "token-pattern" not in found:  # counts
+        read_options: dict[str, Any] = record.get("reading", {})
+        if "token-pattern" not in read_options:  # counts
             chosen = record.get("vocabulary", {})
-            if not found or "from" not in chosen:
-                return found
+            if not read_options or "from" not in chosen:
+                return read_options
             numbered = chosen["from"] == NUMBERS
-            return found | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
+            return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
         options = dict(record.get("options", {}))
         if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
             options["text_field"] = text_field_of(record)
         fields = {name: options.get(name.replace("-", "_")) for name in OF_TABLES}
-        return found | {name: field for name, field in fields.items() if field is not None}
+        return read_options | {name: field for name, field in fields.items() if field is not None}
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
@@ -236,22 +236,22 @@ class Corpus:
         written = self._written if isinstance(self._written, dict) else {}
         digests = []
         for name in PARTS[:-1]:
-            vector, said = self._vectors.get(name.removesuffix(".npy")), written.get(name) or {}
-            stamp = said.get("stamp")
-            if not whole and vector is not None and isinstance(stamp, list) and "sha256" in said:
-                known = (
+            vector, record = self._vectors.get(name.removesuffix(".npy")), written.get(name) or {}
+            stamp = record.get("stamp")
+            if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
+                recorded = (
                     2 if self._looked_through else 1
                 )  # of a very large one the size, else the time too
-                if vector.stamp[:known] == stamp[:known]:
-                    digests.append(str(said["sha256"]))
+                if vector.stamp[:recorded] == stamp[:recorded]:
+                    digests.append(str(record["sha256"]))
                     continue
             digests.append(vector.digest() if vector else digest(vocabulary_of(self.path)))
-            if said.get("sha256", digests[-1]) != digests[-1]:
+            if record.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
             # where each file is what meta.json has of it, that is what is another
-            what = "meta.json" if len(written) >= len(digests) else "it"
-            raise damaged(self.path, f"{what} was changed since it was written")
+            culprit = "meta.json" if len(written) >= len(digests) else "it"
+            raise damaged(self.path, f"{culprit} was changed since it was written")
         if whole:
             if not self._looked_through:
                 self._check()
@@ -313,8 +313,8 @@ class Corpus:
         """
         names = [column.name for column in self.about.columns]
         if name not in names:
-            there = f"its columns are {', '.join(names[:20])}" if names else "it kept none"
-            raise CorpusError(f"no column {name[:40]!r}; {there}", self.path)
+            advice = f"its columns are {', '.join(names[:20])}" if names else "it kept none"
+            raise CorpusError(f"no column {name[:40]!r}; {advice}", self.path)
         return self.about.values(name, np.arange(self.documents))
 
     @property
@@ -360,8 +360,8 @@ class Corpus:
 
     def lengths(self) -> Int64s:
         """Count the tokens of every document, by reading all of them: (D,) int64."""
-        found = [np.zeros(0, np.int64), *(block.lengths for block in self.blocks())]
-        return np.concatenate(found)
+        lengths = [np.zeros(0, np.int64), *(block.lengths for block in self.blocks())]
+        return np.concatenate(lengths)
 
     @cached_property
     def totals(self) -> Totals:
@@ -383,14 +383,14 @@ class Corpus:
                 digest_written = written["word_counts"]
             except (ValueError, EOFError, TypeError, KeyError):
                 raise bad from None
-        found = Totals(longest, row, widest, counts)
+        totals = Totals(longest, row, widest, counts)
         if (
             hashlib.sha256(counts.tobytes()).hexdigest() != digest_written
             or int(counts.sum()) != self.tokens
             or not 0 <= longest <= self.tokens
         ):
             raise bad
-        return found
+        return totals
 
     def _check(self) -> None:
         """Check every number, in blocks, and the sum of the counts."""
@@ -411,8 +411,8 @@ class Corpus:
             tokens += block.tokens
         if tokens != self.tokens:
             file = self._vectors["counts"].path.name
-            what = f"{file} has {tokens} tokens, and meta.json says {self.tokens}"
-            raise damaged(self.path, what)
+            problem = f"{file} has {tokens} tokens, and meta.json says {self.tokens}"
+            raise damaged(self.path, problem)
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
@@ -446,18 +446,18 @@ def count(blocks: Iterable[Documents], words: int) -> Totals:
     words : int
         V.
     """
-    longest, at, widest, start = 0, 0, 0, 0
+    longest, longest_row, widest, start = 0, 0, 0, 0
     totals = np.zeros(words, np.int64)
     for block in blocks:
         if len(block):
             lengths = block.lengths
             most = int(lengths.argmax())
             if lengths[most] > longest:
-                longest, at = int(lengths[most]), start + most
+                longest, longest_row = int(lengths[most]), start + most
             widest = max(widest, int(np.diff(block.indptr).max()))
             totals += np.bincount(block.indices, block.counts, words).astype(np.int64)
         start += len(block)
-    return Totals(longest, at, widest, totals)
+    return Totals(longest, longest_row, widest, totals)
 
 
 def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
@@ -480,7 +480,7 @@ def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
     """
     about = corpus.about
     lengths, counts = corpus.lengths(), corpus.totals.word_counts
-    found = np.quantile(lengths, QUANTILES, method="inverted_cdf")
+    quantiles = np.quantile(lengths, QUANTILES, method="inverted_cdf")
     most = np.argsort(-counts, kind="stable")[:words]
     return {
         "path": str(corpus.path),
@@ -493,7 +493,7 @@ def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:
         "empty": int((lengths == 0).sum()),
         "unused_words": int((counts == 0).sum()),
         "length_quantiles": {
-            f"{q:g}": int(n) for q, n in zip(QUANTILES, found.tolist(), strict=True)
+            f"{q:g}": int(n) for q, n in zip(QUANTILES, quantiles.tolist(), strict=True)
         },
         "frequent": [(corpus.vocabulary[i], int(counts[i])) for i in most.tolist()],
         "ids": about.has_ids,

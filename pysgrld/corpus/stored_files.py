@@ -77,10 +77,10 @@ def fingerprint_of(digests: Sequence[str]) -> str:
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def damaged(path: Path, what: str) -> CorpusError:
+def damaged(path: Path, problem: str) -> CorpusError:
     """Return the error that says what is damaged of a stored corpus, and what to do."""
     advice = "build it again with `sgmc corpus build`; of a run: restore it, or train anew"
-    return CorpusError(f"a damaged corpus ({what}); {advice}", path)
+    return CorpusError(f"a damaged corpus ({problem}); {advice}", path)
 
 
 @contextlib.contextmanager
@@ -151,15 +151,15 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
     MissingInputError
         If it cannot be read.
     """
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     try:
         with open_regular(path, links=True) as (fd, _):
             while piece := os.read(fd, _PIECE):
-                found.update(piece)
+                hasher.update(piece)
                 notify(len(piece))
     except OSError as error:
         raise refusal_of(path, error) from None
-    return found.hexdigest()
+    return hasher.hexdigest()
 
 
 def vocabulary_of(path: Path) -> Path:
@@ -218,10 +218,12 @@ def with_files(
     folders = [record for record in inputs if isinstance(record.get("files"), int)]
     if not folders:
         return whole
-    said, lines = parts.get(INPUTS), list[bytes]()
+    inputs_part, lines = parts.get(INPUTS), list[bytes]()
     with contextlib.suppress(OSError):
         written = read_small(corpus / INPUTS, _LONGEST, links=True)
-        if isinstance(said, dict) and hashlib.sha256(written).hexdigest() == said.get("sha256"):
+        if isinstance(inputs_part, dict) and hashlib.sha256(written).hexdigest() == inputs_part.get(
+            "sha256"
+        ):
             lines = written.splitlines()
     files = map(json.loads, lines)
     for record in folders:
@@ -231,11 +233,11 @@ def with_files(
 
 def _copied(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Copy a record, and list the inputs in the copy, those of what it is a sample of too."""
-    found, inputs = dict(provenance), list[dict[str, Any]]()
-    if isinstance(found.get("inputs"), list):
-        found["inputs"] = [dict(r) if isinstance(r, dict) else r for r in found["inputs"]]
-        inputs = [record for record in found["inputs"] if isinstance(record, dict)]
-    if isinstance(found.get("of"), dict):
-        found["of"], more = _copied(found["of"])
-        inputs += more
-    return found, inputs
+    copy, inputs = dict(provenance), list[dict[str, Any]]()
+    if isinstance(copy.get("inputs"), list):
+        copy["inputs"] = [dict(r) if isinstance(r, dict) else r for r in copy["inputs"]]
+        inputs = [record for record in copy["inputs"] if isinstance(record, dict)]
+    if isinstance(copy.get("of"), dict):
+        copy["of"], parent_inputs = _copied(copy["of"])
+        inputs += parent_inputs
+    return copy, inputs

@@ -113,12 +113,12 @@ def _matched(
     threads: int,
     notify: Callable[[ReadingProgress], None],
     log: Callable[[str], None],
-    wanted: Wish | None = None,
+    wish: Wish | None = None,
 ) -> Iterator[tuple[int, Documents, DocumentDetails | None]]:
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, words, True, log)
     first = tokens = 0
-    with closing(numbered(inputs, options, lexicon, threads, notify, wanted=wanted)) as steps:
+    with closing(numbered(inputs, options, lexicon, threads, notify, wanted=wish)) as steps:
         for step, block in steps:
             if block is not None:
                 tokens += block.tokens
@@ -175,7 +175,7 @@ class SinglePassCorpus:
                 "the corpus first (sgmc corpus build), or leave them out"
             )
         looked_at = [look(path) for path in inputs]
-        asked, options = options, resolve_document_is(inputs, options)
+        requested, options = options, resolve_document_is(inputs, options)
         self.log = log
         self._closed = False
         self._meter: Meter | None = Meter(inputs, notify)
@@ -186,9 +186,9 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        heading, left = Step("", 0, 0), head  # the heading under which the others come
+        heading, remaining = Step("", 0, 0), head  # the heading under which the others come
         try:
-            provenance = {"inputs": looked_at, "head": head} | recipe(asked)
+            provenance = {"inputs": looked_at, "head": head} | recipe(requested)
             with work_folder(store) as work:
                 builder = CorpusBuilder(self._lexicon, work)
                 for step in self._steps:
@@ -197,8 +197,8 @@ class SinglePassCorpus:
                         heading = Step(step.label, step.input, step.number, step.content)
                     self._meter.read += step.size
                     self._meter.show(self._lexicon)
-                    left -= step.documents
-                    if left <= 0:
+                    remaining -= step.documents
+                    if remaining <= 0:
                         break
                 builder.finish(provenance, whole=False)
         except BaseException:
@@ -206,8 +206,8 @@ class SinglePassCorpus:
             raise
         self.corpus = Corpus.open(store)
         self._meter = None
-        others = options.for_known_words()
-        self._lexicon = Lexicon(others, self.corpus.vocabulary, False, log)
+        stream_options = options.for_known_words()
+        self._lexicon = Lexicon(stream_options, self.corpus.vocabulary, False, log)
         self._lexicon.take(heading)
 
     def _waiting(self) -> None:

@@ -60,9 +60,9 @@ def survey(
     beginnings: dict[int, str] = {}
     first = seen = 0
     for block in blocks:
-        some = np.arange(-first % step, len(block), step)
+        sampled = np.arange(-first % step, len(block), step)
         first += len(block)
-        block = block if step == 1 else block.take(some)
+        block = block if step == 1 else block.take(sampled)
         guesses.append(guesser.guess(block))
         sketches.add(block)
         starts = block.indptr[:-1].tolist()
@@ -77,8 +77,8 @@ def survey(
     same, near = sketches.groups()
     stays = np.ones(seen, np.bool_)
     if options.language:
-        wanted = guesser.languages.index(language(options.language))
-        stays &= (languages == wanted) | (languages == UNKNOWN)
+        expected = guesser.languages.index(language(options.language))
+        stays &= (languages == expected) | (languages == UNKNOWN)
         log(
             f"{plural(int((~stays).sum()), 'document')} of other languages left out (--language), "
             f"{plural(int((languages == UNKNOWN).sum()), 'document')} of no certain language kept"
@@ -93,13 +93,13 @@ def survey(
         )
         stays &= ~repeated
     elif not drops:
-        of = f"{seen:,} documents" + (", evenly spread over all," if step > 1 else "")
-        _report(same, near, beginnings, of, log)
+        scope = f"{seen:,} documents" + (", evenly spread over all," if step > 1 else "")
+        _report(same, near, beginnings, scope, log)
     return stays if drops else None
 
 
 def _report(
-    same: Int64s, near: Int64s, beginnings: dict[int, str], of: str, log: Callable[[str], None]
+    same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, log: Callable[[str], None]
 ) -> None:
     """Report the texts that come in more than 1 % of the documents, word for word or nearly."""
     number = len(same)
@@ -112,10 +112,10 @@ def _report(
             large = [(size, head) for size, head in large if size > 1.1 * exact[head]]
         if large:
             size, head = max(large, key=lambda item: (item[0], -item[1]))
-            more = ""
+            note = ""
             if len(large) > 1:
-                more = f", and {plural(len(large) - 1, 'other text')} come as often"
+                note = f", and {plural(len(large) - 1, 'other text')} come as often"
             log(
-                f"warning: {size:,} of {of} {called} ('{beginnings[head]} ...'){more}; such texts become "
-                "topics of their own: --drop-repeated keeps one of each"
+                f"warning: {size:,} of {scope} {called} ('{beginnings[head]} ...'){note}; such texts "
+                "become topics of their own: --drop-repeated keeps one of each"
             )

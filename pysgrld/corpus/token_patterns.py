@@ -39,9 +39,9 @@ while head := read(8):
 class TooSlowError(Exception):
     """A pattern has taken its time, in seconds, for a document; ``at`` is its number among the texts."""
 
-    def __init__(self, at: int, seconds: float) -> None:
-        super().__init__(at, seconds)
-        self.at, self.seconds = at, seconds
+    def __init__(self, position: int, seconds: float) -> None:
+        super().__init__(position, seconds)
+        self.at, self.seconds = position, seconds
 
 
 def is_text(document: bytes) -> bool:
@@ -88,10 +88,10 @@ class Matching:
         """
         self._documents += 1
         limit = LIMIT + LIMIT_MEGABYTE * len(text) / 1e6
-        found = self._process.findall(text, time.monotonic() + limit)
-        if found is None:
+        tokens = self._process.findall(text, time.monotonic() + limit)
+        if tokens is None:
             raise TooSlowError(self._documents - 1, limit)
-        return found
+        return tokens
 
 
 class _Process:
@@ -116,8 +116,8 @@ class _Process:
             self.ended = True
             _end(self._process, self.owner)
             return None
-        found: list[str] = marshal.loads(data)
-        return found
+        tokens: list[str] = marshal.loads(data)
+        return tokens
 
     def _send(self, text: str) -> None:
         assert self._process.stdin is not None

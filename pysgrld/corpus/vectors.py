@@ -101,12 +101,12 @@ class Vector:
             if np.lib.format.read_magic(file) != (1, 0):
                 raise ValueError("not a vector as they are written here")
             try:
-                shape, _, found = np.lib.format.read_array_header_1_0(file)
+                shape, _, file_dtype = np.lib.format.read_array_header_1_0(file)
             except (tokenize.TokenError, SyntaxError):  # NumPy parses it as Python once more
                 raise ValueError("not a header of NumPy's") from None
             offset = file.tell()
         end = start + (whole if length is None else length)
-        if found != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != end:
+        if file_dtype != dtype or len(shape) != 1 or offset + shape[0] * dtype.itemsize != end:
             raise ValueError(f"not a vector of {dtype.name}, or cut off")
         return cls(path, dtype, offset, shape[0])
 
@@ -131,10 +131,10 @@ class Vector:
 
     def digest(self) -> str:
         """Return the SHA-256 of all values, in hexadecimal; errors are those of `read`."""
-        found = hashlib.sha256()
+        hasher = hashlib.sha256()
         for block in self.blocks():
-            found.update(block.data)
-        return found.hexdigest()
+            hasher.update(block.data)
+        return hasher.hexdigest()
 
     def gather(self, starts: Int64s, lengths: Int64s | None = None) -> Array:
         """Copy the values ``starts[i]`` to ``starts[i] + lengths[i]``, one piece after the other.
@@ -299,7 +299,7 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
     OSError
         If there is no such regular file, or it cannot be opened.
     """
-    found = {}
+    places = {}
     with open_regular(path, links=True) as (fd, _), os.fdopen(os.dup(fd), "rb") as file:
         try:
             for info in zipfile.ZipFile(file).infolist():
@@ -308,10 +308,10 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
                 file.seek(info.header_offset + 26)  # of the lengths in the header before its bytes
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra
-                found[info.filename] = start, info.file_size
+                places[info.filename] = start, info.file_size
         except (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError) as error:
             raise ValueError(str(error)) from None
-    return found
+    return places
 
 
 def stamp_of(status: os.stat_result) -> list[int]:

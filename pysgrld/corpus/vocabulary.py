@@ -89,13 +89,13 @@ def read_genes(path: str | Path) -> tuple[str, ...]:
     return tuple(genes_in(list(_lines_of(path, "a list of genes", _LONGEST))))
 
 
-def _lines_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, str]]:
+def _lines_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of a list of words, each with its number."""
-    for before, lines in _blocks_of(path, what, longest):
+    for before, lines in _blocks_of(path, kind, longest):
         yield from enumerate(lines, before + 1)
 
 
-def _blocks_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, list[str]]]:
+def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines of a list of words, many at a time, with the number of lines before them.
 
     Raises
@@ -106,12 +106,12 @@ def _blocks_of(path: str | Path, what: str, longest: int) -> Iterator[tuple[int,
         If a line is not UTF-8, has a NUL or is too long.
     """
     if not is_stream(path):
-        yield from _decoded(path, what, longest)
+        yield from _decoded(path, kind, longest)
         return
     # a pipe gives its lines once, and a list is asked for more than once
     key = str(path), *_stream_of(path)
     if key not in _read_streams:
-        lines = list(_decoded(path, what, longest))
+        lines = list(_decoded(path, kind, longest))
         _read_streams[key := (str(path), *_stream_of(path))] = lines
     yield from _read_streams[key]
 
@@ -125,7 +125,7 @@ def _stream_of(path: str | Path) -> tuple[int, int, int]:
     return status.st_dev, status.st_ino, status.st_mtime_ns
 
 
-def _decoded(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, list[str]]]:
+def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines of a list of words, many at a time; raises as `_blocks_of`."""
 
     def refuse(reason: str, message: str, path: str, line: int | None) -> None:
@@ -146,7 +146,7 @@ def _decoded(path: str | Path, what: str, longest: int) -> Iterator[tuple[int, l
                 ) from None
             if b"\0" in whole:
                 nul = number + whole.count(b"\n", 0, whole.index(b"\0")) + 1
-                raise CorpusError(f"a NUL in {what}; give one word a line", source.label, nul)
+                raise CorpusError(f"a NUL in {kind}; give one word a line", source.label, nul)
             yield number, words
             number += len(words)
 
@@ -190,10 +190,10 @@ def stop_words(choice: str) -> StopWords:
         stamp = status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
         lists[name] = _list_of(name, stamp if is_file(name) else (object(),))
     record = [
-        {"name": name, "words": len(found.words), "sha256": found.sha256}
-        for name, found in lists.items()
+        {"name": name, "words": len(word_list.words), "sha256": word_list.sha256}
+        for name, word_list in lists.items()
     ]
-    words = [found.words for found in lists.values()]
+    words = [word_list.words for word_list in lists.values()]
     return StopWords(words[0] if len(words) == 1 else frozenset().union(*words), record)
 
 
@@ -278,22 +278,22 @@ def resolved(
 
     Of counts nothing is said of tokens and encodings, which they have not.
     """
-    found: dict[str, Any] = {
+    options_by_name: dict[str, Any] = {
         "stop-words": stop.record,
         "min-df": rules.min_df,
         "max-df": rules.max_df,
         "max-vocab": rules.max_vocab,
     }
     if text:
-        found["numbers"] = rules.numbers
-        found["token-pattern"] = options.token_pattern or BUILT_PATTERN
-        found |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
-        found[KEEP_LINKS] = bool(options.keep_links)
+        options_by_name["numbers"] = rules.numbers
+        options_by_name["token-pattern"] = options.token_pattern or BUILT_PATTERN
+        options_by_name |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
+        options_by_name[KEEP_LINKS] = bool(options.keep_links)
         if options.cuts:
-            found["segment"] = options.cuts
+            options_by_name["segment"] = options.cuts
         if options.phrases:
-            found["phrases"] = list(options.phrases)
-    return found
+            options_by_name["phrases"] = list(options.phrases)
+    return options_by_name
 
 
 class Choice(NamedTuple):
@@ -313,7 +313,7 @@ class Choice(NamedTuple):
     @property
     def removed(self) -> dict[str, int]:
         """Number of words by the rule that took them out."""
-        return {name: int((self.by == at).sum()) for at, name in enumerate(RULES)}
+        return {name: int((self.by == number).sum()) for number, name in enumerate(RULES)}
 
 
 #: Rules that take words out, in the order in which they are asked; the last: a word never occurs.
@@ -351,9 +351,9 @@ def choose(
     """
     least = rules.min_df * documents if isinstance(rules.min_df, float) else rules.min_df
     most = rules.max_df * documents if isinstance(rules.max_df, float) else rules.max_df
-    by = np.full(len(words), -1, np.int8)
+    rule_numbers = np.full(len(words), -1, np.int8)
     if must_occur:
-        by[document_counts == 0] = RULES.index("unused")
+        rule_numbers[document_counts == 0] = RULES.index("unused")
     tests: dict[str, Callable[[], npt.NDArray[np.bool_]]] = {
         "stop words": lambda: np.fromiter((w in stop for w in words), np.bool_, len(words)),
         "numbers": lambda: np.fromiter(
@@ -363,15 +363,15 @@ def choose(
         "max_df": lambda: document_counts > most,
     }
     for name, test in tests.items():
-        by[(by == -1) & test()] = RULES.index(name)
-    kept = np.flatnonzero(by == -1)
+        rule_numbers[(rule_numbers == -1) & test()] = RULES.index(name)
+    kept_ids = np.flatnonzero(rule_numbers == -1)
     if by_frequency or rules.max_vocab is not None:
-        alphabetical = sorted(kept.tolist(), key=words.__getitem__)
+        alphabetical = sorted(kept_ids.tolist(), key=words.__getitem__)
         ranked = np.asarray(alphabetical, np.int64)
         ranked = ranked[np.argsort(-token_counts[ranked], kind="stable")]
         ranked, beyond = np.split(
             ranked, [len(ranked) if rules.max_vocab is None else rules.max_vocab]
         )
-        by[beyond] = RULES.index("max_vocab")
-        kept = ranked if by_frequency else np.sort(ranked)
-    return Choice(kept.astype(np.int64), by)
+        rule_numbers[beyond] = RULES.index("max_vocab")
+        kept_ids = ranked if by_frequency else np.sort(ranked)
+    return Choice(kept_ids.astype(np.int64), rule_numbers)

@@ -46,17 +46,17 @@ def genes_in(lines: Sequence[Line]) -> list[str]:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """Return names of which each is another one: those that come again have -1, -2, ... after them."""
-    there, again = set(names), Counter[str]()
-    found: list[str] = []
+    names_in_use, again = set(names), Counter[str]()
+    distinct_names: list[str] = []
     once: set[str] = set()
     for name in names:
         new = name
-        while new in once or (new != name and new in there):
+        while new in once or (new != name and new in names_in_use):
             again[name] += 1
             new = f"{name}-{again[name]}"
         once.add(new)
-        found.append(new)
-    return found
+        distinct_names.append(new)
+    return distinct_names
 
 
 def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
@@ -67,9 +67,9 @@ def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
             rows = [(n, next(csv.reader([line.strip()], delimiter=delimiter))) for n, line in lines]
         except csv.Error:
             continue
-        header, *others = rows
-        if others and header[1][-1] in _HEADERS:
-            rows = others
+        header, *data_rows = rows
+        if data_rows and header[1][-1] in _HEADERS:
+            rows = data_rows
         widths = {len(row) for _, row in rows}
         if widths == {2}:
             return rows
@@ -80,10 +80,10 @@ def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
 def _column(rows: Sequence[tuple[int, list[str]]]) -> tuple[list[Line], list[int]]:
     """Return the words of rows, the first column that holds no numbers, and the ids before them."""
     width = min(len(row) for _, row in rows)
-    numbers = [all(row[at].strip().isdigit() for _, row in rows) for at in range(width)]
-    at = numbers.index(False) if False in numbers else 0
-    ids = [int(row[0]) for _, row in rows] if at and numbers[0] else []
-    return [(n, row[at].strip()) for n, row in rows], ids
+    numbers = [all(row[column].strip().isdigit() for _, row in rows) for column in range(width)]
+    column = numbers.index(False) if False in numbers else 0
+    ids = [int(row[0]) for _, row in rows] if column and numbers[0] else []
+    return [(n, row[column].strip()) for n, row in rows], ids
 
 
 def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
@@ -93,10 +93,10 @@ def _by_id(words: tuple[list[Line], list[int]], path: str | Path) -> list[Line]:
         return lines
     order = sorted(range(len(ids)), key=ids.__getitem__)
     least = ids[order[0]]
-    if least > 1 or any(ids[at] != least + i for i, at in enumerate(order)):
+    if least > 1 or any(ids[place] != least + i for i, place in enumerate(order)):
         raise CorpusError(
             f"the ids of its words are not {least} to {least + len(ids) - 1}: some are missing, or come "
             "twice; give one word a line",
             path,
         )
-    return [lines[at] for at in order]
+    return [lines[place] for place in order]

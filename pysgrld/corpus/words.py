@@ -62,14 +62,14 @@ def list_words(
     check_inputs(inputs)
     options = resolve_document_is(inputs, options)
     lexicon = Lexicon(options, None, False, log)
-    known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
+    counts = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
     with closing(numbered(inputs, options, lexicon, threads, notify)) as steps:
         for _, block in steps:
             if block is not None:
-                known = _grown(known, len(lexicon.dictionary))
-                tally(block.indices, block.counts, *known)
+                counts = _grown(counts, len(lexicon.dictionary))
+                tally(block.indices, block.counts, *counts)
     words = lexicon.dictionary.words()
-    documents, tokens = (array[: len(words)] for array in _grown(known, len(words)))
+    documents, tokens = (array[: len(words)] for array in _grown(counts, len(words)))
     rules = Rules.of(options, built := lexicon.origin == "built")
     choice = choose(
         words,
@@ -81,17 +81,17 @@ def list_words(
         must_occur=built,
         stop=stop_words(rules.stop_words).words,
     )
-    ranked = sorted(range(len(words)), key=lambda at: (-tokens[at], words[at]))
+    ranked = sorted(range(len(words)), key=lambda word_id: (-tokens[word_id], words[word_id]))
     return [
         ListedWord(
-            words[at],
-            int(documents[at]),
-            int(tokens[at]),
-            None if choice.by[at] < 0 else RULES[choice.by[at]],
+            words[word_id],
+            int(documents[word_id]),
+            int(tokens[word_id]),
+            None if choice.by[word_id] < 0 else RULES[choice.by[word_id]],
         )
-        for at in ranked
+        for word_id in ranked
     ]
 
 
-def _grown(known: tuple[Int64s, Int64s], words: int) -> tuple[Int64s, Int64s]:
-    return grown(known[0], words), grown(known[1], words)
+def _grown(counts: tuple[Int64s, Int64s], words: int) -> tuple[Int64s, Int64s]:
+    return grown(counts[0], words), grown(counts[1], words)

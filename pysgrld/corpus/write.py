@@ -146,8 +146,8 @@ class Writer:
                     file.path.unlink()
             places = [*(self.folder / PACKED for _ in self.files), above]
         files = {
-            name: {"sha256": found, "stamp": stamp_of(place.stat())}
-            for name, place, found in zip(PARTS[:-1], places, digests, strict=True)
+            name: {"sha256": part_digest, "stamp": stamp_of(place.stat())}
+            for name, place, part_digest in zip(PARTS[:-1], places, digests, strict=True)
         }
         provenance, parts = store_files(self.folder, provenance, parts or {})
         meta = {
@@ -262,15 +262,15 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
             lock = _hold(place)
             if identity is not None:  # an interrupted reading, if it is this one
                 with contextlib.suppress(OSError, ValueError):
-                    found = jsonio.parse(read_small(note, _LONGEST_NOTE))
-                    if isinstance(found, dict) and found.get("identity") == identity:
-                        work.record = found["record"]
+                    noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
+                    if isinstance(noted, dict) and noted.get("identity") == identity:
+                        work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
                 keep = {MARKER}  # nobody can go on with what lies there
-            for left in place.iterdir():  # by a process that was killed
-                if left.name not in keep:
-                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+            for leftover in place.iterdir():  # by a process that was killed
+                if leftover.name not in keep:
+                    shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
         except BlockingIOError:
             raise LockedError(f"{store}: another process is writing it") from None
@@ -378,6 +378,6 @@ def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
     lengths = np.diff(block.indptr)
     if lengths.all():
         return block, None
-    left = np.flatnonzero(lengths)
-    indptr = np.append(np.int64(0), block.indptr[1:][left])
-    return Documents(indptr, block.indices, block.counts), left
+    row_ids = np.flatnonzero(lengths)
+    indptr = np.append(np.int64(0), block.indptr[1:][row_ids])
+    return Documents(indptr, block.indices, block.counts), row_ids

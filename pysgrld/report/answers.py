@@ -109,7 +109,7 @@ class TopicInGroups(NamedTuple):
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
-def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTopic]:
+def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsOfTopic]:
     """Return the documents that most surely have each topic, the heaviest topic first.
 
     They are ordered by the low end of the topic's share: short documents do not win by chance.
@@ -119,7 +119,7 @@ def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTo
     results : Results
     n : int
         Documents of each topic, at most.
-    at : int
+    layer : int
         The layer, counted from 0.
 
     Raises
@@ -129,25 +129,27 @@ def documents_of_topics(results: Results, n: int, at: int) -> list[DocumentsOfTo
     """
     corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
-    weights, found = TopicShares(results.share_sizes()), DocumentTopics()
-    draws = read_documents(results, corpus, rows, at, [weights, found])
-    best = found.representatives(n)
+    weights, loadings = TopicShares(results.share_sizes()), DocumentTopics()
+    draws = read_documents(results, corpus, rows, layer, [weights, loadings])
+    best = loadings.representatives(n)
     listed = []
-    for topic in heaviest(results.fitted.shown(at), weights.shares.mean[:, 0]):
+    for topic in heaviest(results.fitted.shown(layer), weights.shares.mean[:, 0]):
         places = np.array(best[topic], np.int64)
         documents = []
         for place, key, title in zip(
             places.tolist(), about.ids(rows[places]), about.titles(rows[places]), strict=True
         ):
-            column = int(np.flatnonzero(found.top[place] == topic)[0])
-            mean, low, high = (float(x[place, column]) for x in (found.mean, found.low, found.high))
+            column = int(np.flatnonzero(loadings.top[place] == topic)[0])
+            mean, low, high = (
+                float(x[place, column]) for x in (loadings.mean, loadings.low, loadings.high)
+            )
             share = Between(mean, low, high) if draws > 1 else Between(mean, None, None)
             documents.append(InDocument(int(rows[place]), key, title, share))
         listed.append(DocumentsOfTopic(topic, documents))
     return listed
 
 
-def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
+def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
     """Return the topics that a word is used in, the one of the greatest share of its uses first.
 
     Raises
@@ -163,16 +165,16 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
         near = difflib.get_close_matches(fold(word), results.vocabulary, 3)
         hint = f"; it knows {', '.join(near)}" if near else ""
         raise UsageError(f"--word {word[:60]!r}: the run does not know this word{hint}")
-    k = results.fitted.layers[at]
-    phi = results.phi(at)[:, :k]
-    weights = results.weights(at)
+    k = results.fitted.layers[layer]
+    phi = results.phi(layer)[:, :k]
+    weights = results.weights(layer)
     even = np.full(k, 1.0 / k) if weights is None else weights
     mass = phi[w].astype(np.float64) * even
     share = mass / mass.sum()
     bounds = None
     if not results.fitted.no_mean:
-        bounds = results.word_intervals(np.full((k, 1), w), at)
-    found = [
+        bounds = results.word_intervals(np.full((k, 1), w), layer)
+    rows = [
         WordInTopic(
             int(i),
             float(share[i]),
@@ -185,11 +187,11 @@ def word_in_topics(results: Results, word: str, at: int) -> list[WordInTopic]:
         )
         for i in np.argsort(-share, kind="stable")
     ]
-    return [each for each in found if each.share >= LEAST]
+    return [row for row in rows if row.share >= LEAST]
 
 
 def topics_in_groups(
-    results: Results, by: str | None, along: str | None, cluster: str | None, at: int
+    results: Results, by: str | None, along: str | None, cluster: str | None, layer: int
 ) -> tuple[Groups, list[TopicInGroups]]:
     """Return the shares of topics in groups of documents, the heaviest topic first.
 
@@ -202,7 +204,7 @@ def topics_in_groups(
         Column of dates or numbers, in order; "corpus" for the order of the documents.
     cluster : str or None
         Column whose values are clusters of documents.
-    at : int
+    layer : int
         The layer, counted from 0.
 
     Raises
@@ -222,25 +224,31 @@ def topics_in_groups(
         groups = along_column(about, along, rows)
     (groups,) = clustered(about, [groups], cluster, rows)
     visitor = PopulationShares(groups.grouping)
-    known = read_documents(results, corpus, rows, at, [visitor]) > 1
-    both = visitor.shares
+    counts = read_documents(results, corpus, rows, layer, [visitor]) > 1
+    estimate_pair = visitor.shares
 
-    def in_group(each: EstimatedShares, topic: int, group: int) -> InGroup:
-        share, *bounds = (float(x[topic, group]) for x in (each.mean, each.low, each.high))
-        more, *ends = (float(x[topic, group]) for x in (each.more, each.more_low, each.more_high))
-        if not known:
-            return InGroup(Between(share, None, None), Between(more, None, None), None)
-        return InGroup(Between(share, *bounds), Between(more, *ends), int(each.sign[topic, group]))
+    def in_group(estimate: EstimatedShares, topic: int, group: int) -> InGroup:
+        share, *bounds = (
+            float(x[topic, group]) for x in (estimate.mean, estimate.low, estimate.high)
+        )
+        log_ratio, *ends = (
+            float(x[topic, group]) for x in (estimate.more, estimate.more_low, estimate.more_high)
+        )
+        if not counts:
+            return InGroup(Between(share, None, None), Between(log_ratio, None, None), None)
+        return InGroup(
+            Between(share, *bounds), Between(log_ratio, *ends), int(estimate.sign[topic, group])
+        )
 
-    found = []
-    for topic in heaviest(results.fitted.shown(at), both.words.mean[:, -1]):
-        everywhere = AllShares(*(in_group(each, topic, -1).share for each in both))
+    topic_rows = []
+    for topic in heaviest(results.fitted.shown(layer), estimate_pair.words.mean[:, -1]):
+        everywhere = AllShares(*(in_group(part, topic, -1).share for part in estimate_pair))
         in_each = [
-            SharesInGroup(*(in_group(each, topic, group) for each in both))
+            SharesInGroup(*(in_group(part, topic, group) for part in estimate_pair))
             for group in range(len(groups.levels))
         ]
-        found.append(TopicInGroups(topic, everywhere, in_each))
-    return groups, found
+        topic_rows.append(TopicInGroups(topic, everywhere, in_each))
+    return groups, topic_rows
 
 
 def plain(value: Any) -> Any:

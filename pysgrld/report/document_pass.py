@@ -70,7 +70,7 @@ def looked_at(corpus: Corpus) -> Int64s:
 
 
 def read_documents(
-    results: Results, corpus: Corpus, rows: Int64s, at: int, visitors: Sequence[DocumentVisitor]
+    results: Results, corpus: Corpus, rows: Int64s, layer: int, visitors: Sequence[DocumentVisitor]
 ) -> int:
     """Draw the topics of documents, and show them to all visitors in one pass.
 
@@ -81,7 +81,7 @@ def read_documents(
         That the run was trained on.
     rows : (n,) int64
         Documents of it.
-    at : int
+    layer : int
         The layer, counted from 0.
     visitors : sequence of DocumentVisitor
 
@@ -94,9 +94,9 @@ def read_documents(
         steps = drawn_steps(results)
         draws = max(1, len(steps))
         for visitor in visitors:
-            visitor.begin(draws, len(rows), results.fitted.layers[at])
+            visitor.begin(draws, len(rows), results.fitted.layers[layer])
         try:
-            for block in drawn_blocks(results, corpus, rows, steps, at):
+            for block in drawn_blocks(results, corpus, rows, steps, layer):
                 for visitor in visitors:
                     visitor.add(block)
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
@@ -119,7 +119,7 @@ def drawn_blocks(
     corpus: Corpus,
     rows: Positions,
     steps: list[int],
-    at: int,
+    layer: int,
     draw: Draw | None = None,
 ) -> Iterator[DrawnBlock]:
     """Yield draws of some documents at a time, in memory that is bounded, or as much as topics take.
@@ -127,20 +127,20 @@ def drawn_blocks(
     Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
     documents are read under one draw of the topics, by default their mean, in small blocks.
     """
-    k = results.fitted.layers[at]
+    k = results.fitted.layers[layer]
     cells = max(_CELLS, k * len(results.vocabulary)) if steps else _CELLS
     size = max(16, cells // (k * max(1, len(steps))))
     for begin in range(0, len(rows), size):
-        here = slice(begin, min(begin + size, len(rows)))
-        documents, ids = corpus.take(rows[here]), rows[here]
+        block_rows = slice(begin, min(begin + size, len(rows)))
+        documents, ids = corpus.take(rows[block_rows]), rows[block_rows]
         if steps:
-            found = results.document_draws(documents, ids, steps, at)
-            theta, tokens = found.theta, found.tokens
+            draws = results.document_draws(documents, ids, steps, layer)
+            theta, tokens = draws.theta, draws.tokens
         else:
-            one = results.proportions(documents, ids, at, draw)
+            one = results.proportions(documents, ids, layer, draw)
             theta = one.astype(np.float32)[None]
             tokens = theta * documents.lengths[:, None].astype(np.float32)
-        yield DrawnBlock(here, theta, tokens, documents.lengths)
+        yield DrawnBlock(block_rows, theta, tokens, documents.lengths)
 
 
 # ---- what is summed up
@@ -218,14 +218,14 @@ class DocumentTopics(DocumentVisitor):
 
     def add(self, block: DrawnBlock) -> None:
         """Keep the topics of documents at their places."""
-        here, centre = block.at, block.theta.mean(axis=0)
-        self.theta[here], self.lengths[here] = centre, block.lengths
+        block_rows, centre = block.at, block.theta.mean(axis=0)
+        self.theta[block_rows], self.lengths[block_rows] = centre, block.lengths
         self.counts += (centre >= HAS).sum(axis=0)
         order = np.argsort(-centre, axis=1, kind="stable")[:, : self.top.shape[1]]
-        self.top[here] = order
-        some = np.take_along_axis(block.theta, order[None], axis=2)
-        self.mean[here] = some.mean(axis=0)
-        self.low[here], self.high[here] = bounds(some)
+        self.top[block_rows] = order
+        largest = np.take_along_axis(block.theta, order[None], axis=2)
+        self.mean[block_rows] = largest.mean(axis=0)
+        self.low[block_rows], self.high[block_rows] = bounds(largest)
 
     def representatives(self, most: int = BEST) -> list[list[int]]:
         """Return the documents that most surely have each topic: their places, the surest first.
@@ -268,9 +268,9 @@ class Correlation(DocumentVisitor):
         for products, sums in zip(self._products, self._sums / self._n, strict=True):
             covariance = products / self._n - np.outer(sums, sums)
             scale = np.sqrt(np.maximum(np.diag(covariance), 1e-12))
-            found = np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
-            total += found
-            sign += found > 0
+            matrix = np.clip(covariance / np.outer(scale, scale), -1.0, 1.0)
+            total += matrix
+            sign += matrix > 0
         agreed = np.maximum(sign, draws - sign) >= AGREE * draws
         mean: Doubles = np.where(agreed, total / draws, 0.0)
         np.fill_diagonal(mean, 1.0)

@@ -44,9 +44,9 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
     scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
     like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
     apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
-    found: Doubles = (apart + apart.T) / 2
-    np.fill_diagonal(found, 0.0)
-    return found
+    matrix: Doubles = (apart + apart.T) / 2
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
 
 
 def principal_axes(distance: Doubles) -> Doubles:
@@ -59,9 +59,9 @@ def principal_axes(distance: Doubles) -> Doubles:
     middle = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(-0.5 * middle)
     axes = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
-    at = np.abs(axes).argmax(axis=0)
-    found: Doubles = axes * np.where(axes[at, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
-    return found
+    largest = np.abs(axes).argmax(axis=0)
+    signed_axes: Doubles = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    return signed_axes
 
 
 def tsne(distance: Doubles, begin: Doubles) -> Doubles:
@@ -107,8 +107,8 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
         many = entropy > np.log(perplexity)
         low, high = np.where(many, beta, low), np.where(many, high, beta)
         beta = np.where(np.isinf(high), beta * 2, (low + high) / 2)
-    found: Doubles = p / p.sum(axis=1, keepdims=True)
-    return found
+    normalised: Doubles = p / p.sum(axis=1, keepdims=True)
+    return normalised
 
 
 def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> float:
@@ -117,8 +117,8 @@ def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> 
     n = min(n, len(distance) - 1)
     itself = np.diag(np.full(len(distance), np.inf))
     near = [np.argsort(d + itself, axis=1, kind="stable")[:, :n] for d in (distance, flat)]
-    both = [len(np.intersect1d(a, b)) for a, b in zip(*near, strict=True)]
-    return float(np.mean(both)) / n
+    n_common = [len(np.intersect1d(a, b)) for a, b in zip(*near, strict=True)]
+    return float(np.mean(n_common)) / n
 
 
 class Map(NamedTuple):
@@ -152,15 +152,15 @@ def laid_out(distance: Doubles) -> Map | None:
     if len(distance) < FEWEST:
         return None
     axes = principal_axes(distance)
-    found = {"principal axes": axes, "t-SNE begun at the principal axes": tsne(distance, axes)}
+    layouts = {"principal axes": axes, "t-SNE begun at the principal axes": tsne(distance, axes)}
     n = min(NEIGHBOURS, max(1, (len(distance) - 1) // 3))
-    kept = {how: kept_neighbours(distance, points, n) for how, points in found.items()}
-    how = max(kept, key=lambda name: (kept[name], name))
-    if kept[how] < KEPT:
+    kept_shares = {how: kept_neighbours(distance, points, n) for how, points in layouts.items()}
+    how = max(kept_shares, key=lambda name: (kept_shares[name], name))
+    if kept_shares[how] < KEPT:
         return None
-    points = found[how] - found[how].min(axis=0)
+    points = layouts[how] - layouts[how].min(axis=0)
     spread = points.max(axis=0)
-    return Map(points / np.where(spread > 0, spread, 1.0), kept[how], n, how)
+    return Map(points / np.where(spread > 0, spread, 1.0), kept_shares[how], n, how)
 
 
 class Tree(NamedTuple):
@@ -227,11 +227,11 @@ def average_linkage(distance: Doubles) -> Tree:
         while name[b] < 0:
             b = -1 - name[b]
         one, other = sorted((name[a], name[b]))
-        left, right = leaves.pop(one), leaves.pop(other)
-        ways = [(x, y) for x in (left, left[::-1]) for y in (right, right[::-1])]
-        left, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
-        leaves[n + i] = left + right
-        merges.append((one, other, height, len(left) + len(right)))
+        first_leaves, right = leaves.pop(one), leaves.pop(other)
+        ways = [(x, y) for x in (first_leaves, first_leaves[::-1]) for y in (right, right[::-1])]
+        first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
+        leaves[n + i] = first_leaves + right
+        merges.append((one, other, height, len(first_leaves) + len(right)))
         name[a], name[b] = n + i, -1 - a  # b is found through a from now on
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 
@@ -243,6 +243,8 @@ def hues(order: Int64s) -> Int64s:
     two greens beside each other can be told apart.
     """
     place = np.arange(len(order))
-    found = np.empty(len(order), np.int64)
-    found[order] = 2 * np.round(10 + 165 * place / max(1, len(order))).astype(np.int64) + place % 2
-    return found
+    hue_of_topic = np.empty(len(order), np.int64)
+    hue_of_topic[order] = (
+        2 * np.round(10 + 165 * place / max(1, len(order))).astype(np.int64) + place % 2
+    )
+    return hue_of_topic

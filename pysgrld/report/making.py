@@ -92,13 +92,13 @@ class Page:
     @property
     def summary(self) -> str:
         """The content of the page in a few words."""
-        told = [plural(len(self.main["topics"]), *self.main["topic"])]
+        parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            beside = self.main["folder"]  # there with all documents
-            number = beside["documents"] if beside else len(self.main["docs"]["row"])
-            what = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
-            told.append(f"{what} of {plural(number, *self.main['noun'])}")
-        return ", ".join(told)
+            folder = self.main["folder"]  # there with all documents
+            number = folder["documents"] if folder else len(self.main["docs"]["row"])
+            contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
+            parts.append(f"{contents} of {plural(number, *self.main['noun'])}")
+        return ", ".join(parts)
 
     @property
     def folder(self) -> Path:
@@ -119,7 +119,11 @@ def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
     scripts = (
         *("core.js", "data.js", "pieces.js", "lists.js"),
         *(f"charts/{name}.js" for name in ("figure", "marks", "lines", "map", "field", "dots")),
-        *(f"views/{name}.js" for name, of in SECTIONS.items() if of.always or main.get(name)),
+        *(
+            f"views/{name}.js"
+            for name, section in SECTIONS.items()
+            if section.always or main.get(name)
+        ),
         *(("folder.js",) if main.get("folder") else ()),
         "app.js",
     )
@@ -217,7 +221,7 @@ def report(
     CorpusError
         If the names of topics, texts or metadata are not what they must be.
     """
-    asked = PageRequest(
+    request = PageRequest(
         by=tuple(by),
         along=along,
         cluster=cluster,
@@ -235,19 +239,19 @@ def report(
     )
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
-        given = [None if path is None else str(path) for path in (texts, metadata)]
-        added = AddedFiles(given[0], given[1], folder, log)
-        found = ReportedRun(run, asked, threads, added)
-        if found.corpus is None:
-            log(f"warning: {found.results.gone}")
-        sections = [make(found) for make in SECTIONS.values()]
-        found.read(lambda done: tell("gathering", done, STEPS))
-        page = Page(found, sections, lambda done: tell("gathering", READ_STEPS + done, STEPS))
-        if beside is not None and found.corpus is not None:
+        input_paths = [None if path is None else str(path) for path in (texts, metadata)]
+        added = AddedFiles(input_paths[0], input_paths[1], folder, log)
+        page_run = ReportedRun(run, request, threads, added)
+        if page_run.corpus is None:
+            log(f"warning: {page_run.results.gone}")
+        sections = [make(page_run) for make in SECTIONS.values()]
+        page_run.read(lambda done: tell("gathering", done, STEPS))
+        page = Page(page_run, sections, lambda done: tell("gathering", READ_STEPS + done, STEPS))
+        if beside is not None and page_run.corpus is not None:
             for section in sections:
                 for name, content, done in section.files():
                     beside.write(name, content)
-                    tell("documents", done, found.corpus.documents)
+                    tell("documents", done, page_run.corpus.documents)
             if page.main["folder"] is not None:
                 page.main["folder"] |= {"at": beside.finish_files()}
         return page

@@ -79,30 +79,30 @@ def name_topics(
         raise UsageError("--name-with: the command is empty")
     try:
         titles = {
-            each.topic: [document.title for document in each.documents]
-            for each in documents_of_topics(results, DOCUMENTS, 0)
+            documents.topic: [document.title for document in documents.documents]
+            for documents in documents_of_topics(results, DOCUMENTS, 0)
         }
     except MissingInputError:  # words alone
         titles = {}
     labels = dict(results.named)
     person = {} if replace else {k: x.name for k, x in labels.items() if x.by is None}
     seeded = {} if replace else results.seed_names()
-    found = NamedTopics({}, seeded | person, {})
+    naming = NamedTopics({}, seeded | person, {})
     for topic in topics_of(results, WORDS, intervals=False):
-        if topic.id in found.kept:
+        if topic.id in naming.kept:
             continue
         words = [word.word for word in topic.words]
         about = described(topic.id, topic.weight, words, titles.get(topic.id, []))
-        name, why = asked(command, about)
+        name, reason = asked(command, about)
         if name is None:
-            found.failed[topic.id] = why
-            tell(topic.id, why)
+            naming.failed[topic.id] = reason
+            tell(topic.id, reason)
             continue
-        found.new[topic.id] = name
+        naming.new[topic.id] = name
         labels[topic.id] = Label(name, tidy(command))
         write_labels(results.path / LABELS, labels)
         tell(topic.id, name)
-    return found
+    return naming
 
 
 def described(topic: int, weight: float | None, words: list[str], titles: list[str]) -> str:

@@ -98,7 +98,7 @@ def page(
     )
     # the data, in elements that no browser runs
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     data = [f'<script type="application/json" id="report">{text}</script>']
     for name, packed in blocks.items():
         inside = base64.b64encode(packed).decode("ascii")
@@ -111,7 +111,7 @@ def page(
         "DATA": "\n".join(data),
     }
     template = (_HERE / "page.html").read_text(encoding="utf-8")
-    return _PLACE.sub(lambda found: filled[found[1] or found[2]], template).encode()
+    return _PLACE.sub(lambda match: filled[match[1] or match[2]], template).encode()
 
 
 def policy_of(page: bytes) -> str:

@@ -157,8 +157,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.FORBIDDEN, "its host is not this machine and port")
             return
         token, _, name = self.path.removeprefix("/").partition("/")
-        known = hmac.compare_digest(token.encode("utf-8", "replace"), self.server.token.encode())
-        if not known or not self.path.startswith("/"):
+        is_authorised = hmac.compare_digest(
+            token.encode("utf-8", "replace"), self.server.token.encode()
+        )
+        if not is_authorised or not self.path.startswith("/"):
             self._refuse(HTTPStatus.FORBIDDEN, "it lacks the token of the address above")
             return
         name = name.partition("?")[0]

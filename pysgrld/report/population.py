@@ -99,29 +99,33 @@ class Sampled(NamedTuple):
 
     def minus(self, other: Sampled) -> Sampled:
         """Return the difference from other documents, whose degrees of freedom are Welch's."""
-        mine, others = ((part.over_documents**2).mean(axis=0) for part in (self, other))
+        mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
-            freedom = (mine + others) ** 2 / (mine**2 / self.freedom + others**2 / other.freedom)
-        known = (self.freedom > 0) & (other.freedom > 0)
+            freedom = (mine + other_variance) ** 2 / (
+                mine**2 / self.freedom + other_variance**2 / other.freedom
+            )
+        has_freedom = (self.freedom > 0) & (other.freedom > 0)
         least = np.minimum(self.freedom, other.freedom)  # also where nothing varies
         return Sampled(
             self.drawn - other.drawn,
             self.over_documents - other.over_documents,
             self.noise + other.noise,
-            np.where(known & np.isfinite(freedom), freedom, np.where(known, least, 0.0)),
+            np.where(
+                has_freedom & np.isfinite(freedom), freedom, np.where(has_freedom, least, 0.0)
+            ),
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
         """Return the bounds of 90 %, within `least` and 1; these where nothing is known of others."""
-        mean, known = self.drawn.mean(axis=0), self.freedom > 0
+        mean, has_freedom = self.drawn.mean(axis=0), self.freedom > 0
         variance = np.maximum(self.drawn.var(axis=0, ddof=1), 1e-300)
         of_topics = np.sqrt(self.topics_variance() / variance) * (self.drawn - mean)
-        freedom = np.where(known, self.freedom, 1.0)
+        freedom = np.where(has_freedom, self.freedom, 1.0)
         chi2 = np.random.default_rng(_SEED + 1).chisquare(freedom, self.over_documents.shape)
         drawn = mean + np.sqrt(freedom / chi2) * self.over_documents
         drawn += np.repeat(of_topics, len(drawn) // len(of_topics), axis=0)
         low, high = bounds(np.clip(drawn, least, 1.0))
-        return np.where(known, low, least), np.where(known, high, 1.0)
+        return np.where(has_freedom, low, least), np.where(has_freedom, high, 1.0)
 
     def in_errors(self) -> Doubles:
         """Return the mean in standard errors, as a normal deviate; 0 where nothing is known of others.
@@ -129,17 +133,19 @@ class Sampled(NamedTuple):
         Variances over documents and of topics are put together by Rubin's rules (1987, 3.1). Student's t
         becomes a normal deviate by Wallace's (1959) approximation.
         """
-        draws, mean, known = len(self.drawn), self.drawn.mean(axis=0), self.freedom > 0
+        draws, mean, has_freedom = len(self.drawn), self.drawn.mean(axis=0), self.freedom > 0
         over_documents = (self.over_documents**2).mean(axis=0)
         of_topics = self.topics_variance() * (1 + 1 / draws)
         total = np.maximum(over_documents + of_topics, 1e-300)
-        parts = over_documents**2 / np.where(known, self.freedom, 1.0) + of_topics**2 / (draws - 1)
+        parts = over_documents**2 / np.where(has_freedom, self.freedom, 1.0) + of_topics**2 / (
+            draws - 1
+        )
         freedom = total**2 / np.maximum(parts, 1e-300)
         freedom = np.clip(freedom, 1e-3, 1e9)
         z = np.sqrt(freedom * np.log1p(mean**2 / total / freedom))
         z *= np.sign(mean) * (8 * freedom + 1) / (8 * freedom + 3)
-        found: Doubles = np.where(known & (over_documents + of_topics > 0), z, 0.0)
-        return found
+        scores: Doubles = np.where(has_freedom & (over_documents + of_topics > 0), z, 0.0)
+        return scores
 
 
 class _Sums:
@@ -219,9 +225,9 @@ class _Sums:
         makes 2 / (sum e^4 / (sum e^2)^2 - 1 / n) degrees, which is n of normal deviates.
         """
         if self._clustered:
-            some = [terms for terms in self._terms if inside[terms[0]]]
-            units = np.concatenate([units for *_, units in some])
-            apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in some])
+            selected = [terms for terms in self._terms if inside[terms[0]]]
+            units = np.concatenate([units for *_, units in selected])
+            apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in selected])
             order = np.argsort(units, kind="stable")
             begins = np.flatnonzero(np.diff(units[order], prepend=-1))
             if len(begins) < len(units):  # documents that came together
@@ -231,8 +237,8 @@ class _Sums:
             number = max(1.0, float(inside @ self._units))
             second, fourth = (self._central(inside, share, power) for power in (2, 4))
         uneven = np.maximum(fourth, 0.0) / np.maximum(second, 1e-150) ** 2
-        found: Doubles = 2.0 / np.maximum(uneven - 1.0 / number, 1e-9)
-        return np.maximum(1.0, found)
+        freedom: Doubles = 2.0 / np.maximum(uneven - 1.0 / number, 1e-9)
+        return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
         """Return the sums of (mean - size share)^power over the documents of some groups, (K,)."""
@@ -284,15 +290,19 @@ class PopulationShares(DocumentVisitor):
 
     def add(self, block: DrawnBlock) -> None:
         """Add documents to their groups."""
-        of, units = self._groups.of[block.at], self._units[block.at]
+        group_ids, units = self._groups.of[block.at], self._units[block.at]
         lengths = block.lengths.astype(np.float64)
         self._lengths[block.at] = lengths
-        for group in np.unique(of):
-            here = np.flatnonzero(of == group)
-            weights = self._weights[units[here]].T
-            some = units[here]
-            self._documents.add(group, block.theta[:, here], np.ones(len(here)), weights, some)
-            self._words.add(group, block.tokens[:, here], lengths[here], weights, some)
+        for group in np.unique(group_ids):
+            members = np.flatnonzero(group_ids == group)
+            weights = self._weights[units[members]].T
+            member_units = units[members]
+            self._documents.add(
+                group, block.theta[:, members], np.ones(len(members)), weights, member_units
+            )
+            self._words.add(
+                group, block.tokens[:, members], lengths[members], weights, member_units
+            )
 
     @property
     def shares(self) -> Population:
@@ -303,31 +313,31 @@ class PopulationShares(DocumentVisitor):
         )
 
     def _estimated(self, sums: _Sums, sizes: Doubles) -> EstimatedShares:
-        groups, of = self._groups.size, self._groups.of
+        groups, group_ids = self._groups.size, self._groups.of
         shape = sums.noise.shape
-        mean, low, high, more, more_low, more_high, z = (np.zeros(shape) for _ in range(7))
+        mean, low, high, log_ratio, more_low, more_high, z = (np.zeros(shape) for _ in range(7))
         for group in range(groups + 1):
-            here = of == group if group < groups else np.ones(len(of), bool)
+            in_group = group_ids == group if group < groups else np.ones(len(group_ids), bool)
             inside = np.eye(groups + 1)[group] if group < groups else np.ones(groups + 1)
-            shares = sums.sampled(inside, self._effective(sizes, here))
+            shares = sums.sampled(inside, self._effective(sizes, in_group))
             mean[group] = low[group] = high[group] = shares.drawn.mean(axis=0)
-            others = sums.sampled(1.0 - inside, self._effective(sizes, ~here))
-            more[group] = more_low[group] = more_high[group] = mean[group] - others.drawn.mean(
+            rest = sums.sampled(1.0 - inside, self._effective(sizes, ~in_group))
+            log_ratio[group] = more_low[group] = more_high[group] = mean[group] - rest.drawn.mean(
                 axis=0
             )
             if len(sums.weighted):
                 low[group], high[group] = shares.interval(0.0)
-                difference = shares.minus(others)
+                difference = shares.minus(rest)
                 more_low[group], more_high[group] = difference.interval(-1.0)
                 z[group] = difference.in_errors()
-        more[groups] = more_low[groups] = more_high[groups] = 0.0
+        log_ratio[groups] = more_low[groups] = more_high[groups] = 0.0
         sign = np.zeros(shape, np.int64)
         sign[:groups] = sure_signs(z[:groups])
-        return EstimatedShares(mean.T, low.T, high.T, more.T, more_low.T, more_high.T, sign.T)
+        return EstimatedShares(mean.T, low.T, high.T, log_ratio.T, more_low.T, more_high.T, sign.T)
 
-    def _effective(self, sizes: Doubles, here: Array) -> float:
+    def _effective(self, sizes: Doubles, in_group: Array) -> float:
         """Return how many units of one size say as much as those that some documents are of."""
-        size = np.bincount(self._units[here], weights=sizes[here])
+        size = np.bincount(self._units[in_group], weights=sizes[in_group])
         return float(size.sum() ** 2 / max(1e-300, (size**2).sum()))
 
 
@@ -342,5 +352,5 @@ def sure_signs(z: Doubles) -> Int64s:
     passed = np.flatnonzero(p[order] <= FALSE * np.arange(1, len(p) + 1) / max(1, len(p)))
     sure = np.zeros(len(p), bool)
     sure[order[: passed.max(initial=-1) + 1]] = True
-    found: Int64s = np.where(sure.reshape(z.shape), np.sign(z), 0.0).astype(np.int64)
-    return found
+    signs: Int64s = np.where(sure.reshape(z.shape), np.sign(z), 0.0).astype(np.int64)
+    return signs

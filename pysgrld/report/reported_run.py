@@ -217,8 +217,8 @@ class ReportedRun:
             if added is not None:
                 if asked.by or asked.along or asked.cluster:
                     added = with_own_table(self.results, self.corpus, added)
-                told = np.arange(self.corpus.documents) if asked.folder else self.rows
-                self.about = with_added(self.results, self.corpus, told, added)
+                documents = np.arange(self.corpus.documents) if asked.folder else self.rows
+                self.about = with_added(self.results, self.corpus, documents, added)
         if self.counts is None:
             self.missing.append(
                 "no word counts: words are listed by probability, and no relevance is told"
@@ -329,10 +329,10 @@ class ReportedRun:
         tell(4)
 
 
-def diagnosed(chains: Sequence[Results], at: int, missing: list[str]) -> Diagnosis | None:
+def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diagnosis | None:
     """Compare chains, or the halves of one; None where too few samples are kept, which is noted."""
     try:
-        return compared(chains, layer=at + 1)
+        return compared(chains, layer=layer + 1)
     except (UsageError, MissingInputError):
         missing.append(
             "fewer than four samples that all chains have kept: nothing is told of how sure "

@@ -53,7 +53,9 @@ class KeptSample:
         """The topics of the layer over the words, (K, V), of a full sample."""
         return self.results.fitted.rows_of(self.matrices, self.at)
 
-    def look_up(self, rows: Int64s, words: Int64s, there: Bools) -> tuple[Floats, Bools, Bools]:
+    def look_up(
+        self, rows: Int64s, words: Int64s, is_present: Bools
+    ) -> tuple[Floats, Bools, Bools]:
         """Look up some words of some topics.
 
         Parameters
@@ -62,7 +64,7 @@ class KeptSample:
             The topics.
         words : (n, m) int64
             Ids of words that are likely to be probable, ten or more of each where V allows.
-        there : (n, m) bool
+        is_present : (n, m) bool
             Which of them are not repetitions.
 
         Returns
@@ -80,7 +82,7 @@ class KeptSample:
             last = min(TEN, sample["phi"].shape[1]) - 1
             return values, censored, (values >= sample["phi"][:, [last]]) & ~censored
         values = self.phi[rows[:, None], words]
-        among = values >= tenth(self.phi, rows, values, there)[:, None]
+        among = values >= tenth(self.phi, rows, values, is_present)[:, None]
         return values, np.zeros(words.shape, bool), among
 
 
@@ -89,7 +91,7 @@ SampleVisitor = Callable[[KeptSample], None]
 
 
 def read_samples(
-    sources: Sequence[ChainOfTopics], at: int, visitors: Sequence[SampleVisitor]
+    sources: Sequence[ChainOfTopics], layer: int, visitors: Sequence[SampleVisitor]
 ) -> None:
     """Show the kept samples of some chains to all visitors, in one pass.
 
@@ -99,18 +101,18 @@ def read_samples(
     if not visitors:
         return
     for chain, (results, _) in enumerate(sources):
-        steps, top_words = results.word_steps(at)
+        steps, top_words = results.word_steps(layer)
         for step in steps:
             try:
                 matrices = results.read_slim(step) if top_words else results.topic_sample(step)
             except MissingInputError:
                 continue
-            sample = KeptSample(chain, results, at, step, matrices, top_words)
+            sample = KeptSample(chain, results, layer, step, matrices, top_words)
             for visitor in visitors:
                 visitor(sample)
 
 
-def tenth(phi: Floats, rows: Int64s, values: Floats, there: Bools) -> Floats:
+def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Floats:
     """Return the tenth greatest value of some rows of ``phi``, (n,).
 
     Where no other word is above the tenth of the words at hand, that is it, at the price of a
@@ -122,17 +124,17 @@ def tenth(phi: Floats, rows: Int64s, values: Floats, there: Bools) -> Floats:
     rows : (n,) int64
     values : (n, m)
         Entries of these rows that are likely to be great, ten or more of each where V allows.
-    there : (n, m) bool
+    is_present : (n, m) bool
         Which of them are not repetitions.
     """
     place = min(TEN, phi.shape[1]) - 1
-    known = np.where(there, values, -np.inf)
-    found: Floats = -np.partition(-known, place, axis=1)[:, place]
-    above = (known > found[:, None]).sum(axis=1)
+    present_values = np.where(is_present, values, -np.inf)
+    tenth_values: Floats = -np.partition(-present_values, place, axis=1)[:, place]
+    above = (present_values > tenth_values[:, None]).sum(axis=1)
     for i, row in enumerate(rows):
-        if np.count_nonzero(phi[row] > found[i]) != above[i]:
-            found[i] = -np.partition(-phi[row], place)[place]
-    return found.astype(phi.dtype)
+        if np.count_nonzero(phi[row] > tenth_values[i]) != above[i]:
+            tenth_values[i] = -np.partition(-phi[row], place)[place]
+    return tenth_values.astype(phi.dtype)
 
 
 # ---- words that are followed
@@ -162,28 +164,28 @@ class Followed(NamedTuple):
 def followed(
     sources: Sequence[ChainOfTopics],
     words: Int64s,
-    there: Bools,
-    at: int,
+    is_present: Bools,
+    layer: int,
     visitors: Sequence[SampleVisitor] = (),
 ) -> Followed:
-    """Follow words of each topic, (K, n), over the samples of some chains; ``there``: not repeated.
+    """Follow words of each topic, (K, n), over the samples of some chains; ``is_present``: not repeated.
 
     Other visitors are shown the samples in the same pass.
     """
     none = Followed(None, np.zeros(words.shape), 0, 0)
     if sources[0].results.fitted.no_mean:
-        read_samples(sources, at, visitors)
+        read_samples(sources, layer, visitors)
         return none
-    drawn = _FollowedWords(sources, words, there)
-    read_samples(sources, at, [drawn.add, *visitors])
+    drawn = _FollowedWords(sources, words, is_present)
+    read_samples(sources, layer, [drawn.add, *visitors])
     exact = all(s.results.fitted.exact is not None for s in sources)
     has = np.stack([source.rows >= 0 for source in sources])
-    found = interval(drawn.values, has, exact=exact)
-    if found is None:
+    intervals = interval(drawn.values, has, exact=exact)
+    if intervals is None:
         return none
     draws = np.array([len(values) for values in drawn.values])
     among = np.sum(drawn.among, axis=0) / (draws @ has)[:, None]
-    return Followed(found, there * among, int(draws[0]), int(draws.sum()))
+    return Followed(intervals, is_present * among, int(draws[0]), int(draws.sum()))
 
 
 class _FollowedWords:
@@ -197,19 +199,19 @@ class _FollowedWords:
         Of each chain, how many samples have the word among the ten most probable.
     """
 
-    def __init__(self, sources: Sequence[ChainOfTopics], words: Int64s, there: Bools) -> None:
-        self._rows, self._words, self._there = [s.rows for s in sources], words, there
+    def __init__(self, sources: Sequence[ChainOfTopics], words: Int64s, is_present: Bools) -> None:
+        self._rows, self._words, self._there = [s.rows for s in sources], words, is_present
         self.values: list[list[tuple[Floats, Bools]]] = [[] for _ in sources]
         self.among = [np.zeros(words.shape) for _ in sources]
 
     def add(self, sample: KeptSample) -> None:
         rows = self._rows[sample.chain]
-        some = np.flatnonzero(rows >= 0)
-        found = sample.look_up(rows[some], self._words[some], self._there[some])
+        used = np.flatnonzero(rows >= 0)
+        looked_up = sample.look_up(rows[used], self._words[used], self._there[used])
         values, censored = (
             np.zeros(self._words.shape, np.float32),
             np.zeros(self._words.shape, bool),
         )
-        values[some], censored[some] = found[:2]
-        self.among[sample.chain][some] += found[2]
+        values[used], censored[used] = looked_up[:2]
+        self.among[sample.chain][used] += looked_up[2]
         self.values[sample.chain].append((values, censored))

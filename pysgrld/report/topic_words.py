@@ -71,7 +71,7 @@ def terms(
     tokens: int,
     counts: Int64s | None,
     sources: Sequence[ChainOfTopics],
-    at: int,
+    layer: int,
     *,
     signed: bool,
     visitors: Sequence[SampleVisitor] = (),
@@ -91,7 +91,7 @@ def terms(
         Occurrences of each word.
     sources : sequence of ChainOfTopics
         Chains whose draws are read; the first has all topics.
-    at : int
+    layer : int
         The layer, counted from 0.
     signed : bool
         Whether topics are directions.
@@ -108,23 +108,37 @@ def terms(
         chosen = candidates(phi, even * tokens, counts)
     if needed is not None:
         chosen = [
-            with_needed(phi[:, row], ids, more)
-            for row, (ids, more) in enumerate(zip(chosen, needed, strict=True))
+            with_needed(phi[:, row], ids, needed_words)
+            for row, (ids, needed_words) in enumerate(zip(chosen, needed, strict=True))
         ]
     n = max(len(ids) for ids in chosen)
-    words, there = np.zeros((k, n), np.int64), np.zeros((k, n), bool)
+    words, is_present = np.zeros((k, n), np.int64), np.zeros((k, n), bool)
     for row, ids in enumerate(chosen):
         words[row, : len(ids)], words[row, len(ids) :] = ids, ids[0]
-        there[row, : len(ids)] = True
+        is_present[row, : len(ids)] = True
     mean = phi[words, np.arange(k)[:, None]].astype(np.float64)
     share = np.zeros_like(mean) if signed else mean * even[:, None] / masses(phi, even)[words]
-    found = followed(sources, words, there, at, visitors)
+    intervals = followed(sources, words, is_present, layer, visitors)
     low = high = mean
     open_ = np.zeros((k, n), bool)
-    if found.interval is not None:
-        low, high = np.minimum(found.interval.low, mean), np.maximum(found.interval.high, mean)
-        open_ = found.interval.low_open & (low < mean)
-    return Terms(words, there, mean, low, high, open_, found.ten, share, found.draws, found.pooled)
+    if intervals.interval is not None:
+        low, high = (
+            np.minimum(intervals.interval.low, mean),
+            np.maximum(intervals.interval.high, mean),
+        )
+        open_ = intervals.interval.low_open & (low < mean)
+    return Terms(
+        words,
+        is_present,
+        mean,
+        low,
+        high,
+        open_,
+        intervals.ten,
+        share,
+        intervals.draws,
+        intervals.pooled,
+    )
 
 
 def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int64s]:
@@ -145,23 +159,23 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
     list of (n,) int64
         Ids of each topic's words, the most probable first.
     """
-    found = []
+    word_ids = []
     share = None if counts is None else counts / max(1, counts.sum())
-    for p, own in zip(columns(phi, len(tokens)), tokens, strict=True):
+    for p, n_tokens in zip(columns(phi, len(tokens)), tokens, strict=True):
         chosen = [best(p, MOST)]
         if counts is not None and share is not None:
-            some = np.flatnonzero((p * own >= USES) & (counts > 0))
-            for lam in LAMBDAS[:-1] if len(some) else ():
-                chosen.append(some[best(relevance(p[some], share[some], lam), MOST)])
+            selected = np.flatnonzero((p * n_tokens >= USES) & (counts > 0))
+            for lam in LAMBDAS[:-1] if len(selected) else ():
+                chosen.append(selected[best(relevance(p[selected], share[selected], lam), MOST)])
         ids = np.unique(np.concatenate(chosen))
-        found.append(ids[np.lexsort((ids, -p[ids]))])
-    return found
+        word_ids.append(ids[np.lexsort((ids, -p[ids]))])
+    return word_ids
 
 
 def with_needed(p: Floats, ids: Int64s, needed: Int64s) -> Int64s:
     """Return the ids of a topic's words and of further ones, the most probable first."""
-    both = np.union1d(ids, needed)
-    ranked: Int64s = both[np.lexsort((both, -p[both]))]
+    union = np.union1d(ids, needed)
+    ranked: Int64s = union[np.lexsort((union, -p[union]))]
     return ranked
 
 
@@ -181,8 +195,8 @@ def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
     ----------
     Sievert and Shirley (2014), LDAvis: a method for visualizing and interpreting topics, eq. (1).
     """
-    found: Doubles = np.log(p) - (1.0 - lam) * np.log(counts)
-    return found
+    scores: Doubles = np.log(p) - (1.0 - lam) * np.log(counts)
+    return scores
 
 
 def columns(phi: Floats, k: int) -> Iterator[Doubles]:
@@ -196,15 +210,15 @@ def best(values: Doubles, n: int) -> Int64s:
     n = min(n, len(values))
     if n == 0:
         return np.empty(0, np.int64)
-    some = np.argpartition(-values, n - 1)[:n]
-    found: Int64s = some[np.lexsort((some, -values[some]))]
-    return found
+    positions = np.argpartition(-values, n - 1)[:n]
+    ranked: Int64s = positions[np.lexsort((positions, -values[positions]))]
+    return ranked
 
 
 def masses(phi: Floats, weights: Doubles) -> Doubles:
     """Return the share of the corpus that each word has under the topics, (V,); above 0."""
-    found: Doubles = (phi[:, : len(weights)] @ weights.astype(np.float32)).astype(np.float64)
-    return np.maximum(found, 1e-30)
+    topic_masses: Doubles = (phi[:, : len(weights)] @ weights.astype(np.float32)).astype(np.float64)
+    return np.maximum(topic_masses, 1e-30)
 
 
 class Words(NamedTuple):
@@ -318,11 +332,11 @@ class SeedsFollowed:
     """
 
     def __init__(self, results: Results) -> None:
-        given: Any = getattr(results.options, "seed_words", ())
-        self._results, k = results, len(given)
+        seed_words: Any = getattr(results.options, "seed_words", ())
+        self._results, k = results, len(seed_words)
         self._phi = results.phi()[:, :k]
         self._chosen = []
-        for place, (_, words) in enumerate(given):
+        for place, (_, words) in enumerate(seed_words):
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
         # beside the seeds the first words of each topic, among which its tenth is found
@@ -359,16 +373,16 @@ class SeedsFollowed:
         return found
 
 
-def seeds_followed(results: Results, at: int = 0) -> dict[int, tuple[SeedWord, ...]]:
+def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord, ...]]:
     """Return the places of the seed words in their topics, by topic; empty where none were given.
 
     Parameters
     ----------
     results : Results
-    at : int
+    layer : int
         The layer, counted from 0: only the lowest has seeds.
     """
-    if at or not getattr(results.options, "seed_words", None):
+    if layer or not getattr(results.options, "seed_words", None):
         return {}
     seeds = SeedsFollowed(results)
     read_samples([ChainOfTopics(results, np.arange(results.fitted.layers[0]))], 0, [seeds.add])
@@ -400,11 +414,11 @@ def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) ->
     return names
 
 
-def names_of(results: Results, at: int) -> dict[int, str]:
+def names_of(results: Results, layer: int) -> dict[int, str]:
     """Name the topics of a run, of a layer counted from 0, by its seeds or its first words."""
-    order = heaviest(results.fitted.shown(at), results.weights(at))
-    names = automatic(results.top(MOST, at), results.vocabulary, order)
-    return names | results.seed_names(at)
+    order = heaviest(results.fitted.shown(layer), results.weights(layer))
+    names = automatic(results.top(MOST, layer), results.vocabulary, order)
+    return names | results.seed_names(layer)
 
 
 def labelled(

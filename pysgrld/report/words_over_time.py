@@ -57,25 +57,27 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
     mean = np.moveaxis(np.take_along_axis(phi, order[None], axis=2), 0, 2).astype(np.float64)
     nothing = np.full(mean.shape, np.nan)
     change = mean[:, :, -1] / mean[:, :, 0]
-    found = WordsOverTime(order, mean, nothing, nothing, change, nothing[:, :, 0], nothing[:, :, 0])
+    series = WordsOverTime(
+        order, mean, nothing, nothing, change, nothing[:, :, 0], nothing[:, :, 0]
+    )
     steps = results.kept() if fitted.draws else []
     if len(steps) < ENOUGH:
-        return found
+        return series
     low, high, ends = nothing.copy(), nothing.copy(), np.full((2, len(topics), n), np.nan)
     size = max(1, _VALUES // (len(steps) * n * slices))
     for begin in range(0, len(topics), size):
-        here = slice(begin, begin + size)
-        drawn = np.stack([_looked_up(results, step, topics[here], order[here]) for step in steps])
-        low[here], high[here] = bounds(drawn)
-        ends[:, here] = bounds(drawn[:, :, :, -1] / drawn[:, :, :, 0])
-    return found._replace(low=low, high=high, change_low=ends[0], change_high=ends[1])
+        block = slice(begin, begin + size)
+        drawn = np.stack([_looked_up(results, step, topics[block], order[block]) for step in steps])
+        low[block], high[block] = bounds(drawn)
+        ends[:, block] = bounds(drawn[:, :, :, -1] / drawn[:, :, :, 0])
+    return series._replace(low=low, high=high, change_low=ends[0], change_high=ends[1])
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
     """Return the probabilities of words of topics, (K, n) each, in all slices of a kept sample."""
     sample = results.read_sample(step)
-    found = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
-    rows: Floats = np.moveaxis(found[:, topics[:, None], words], 0, 2)
+    phi = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
+    rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
     return rows
 
 
@@ -128,11 +130,11 @@ def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
     documents : sequence of int
         In each slice.
     """
-    has, found = np.array(documents) > 0, []
+    has, intervals = np.array(documents) > 0, []
     for share, upper in zip(mean, high, strict=True):
         least = THERE * share[has].max(initial=0.0)
-        there = np.flatnonzero(has & (share >= least))
-        first, last = (int(there[0]), int(there[-1])) if len(there) else (0, len(share) - 1)
+        places = np.flatnonzero(has & (share >= least))
+        first, last = (int(places[0]), int(places[-1])) if len(places) else (0, len(share) - 1)
         gone = has & (upper < least)
-        found.append(Span(first, last, bool(gone[:first].any()), bool(gone[last + 1 :].any())))
-    return found
+        intervals.append(Span(first, last, bool(gone[:first].any()), bool(gone[last + 1 :].any())))
+    return intervals

@@ -98,8 +98,8 @@ class WantedFields(NamedTuple):
             Whether the records are those of ``--metadata``, whose fields are all kept unless some are
             named. With ``--metadata``, documents themselves have no columns.
         """
-        asked = options.meta_field if metadata or options.metadata is None else None
-        columns = {} if asked in (None, EVERYTHING) else dict(map(column, asked.split(",")))
+        requested = options.meta_field if metadata or options.metadata is None else None
+        columns = {} if requested in (None, EVERYTHING) else dict(map(column, requested.split(",")))
         auto = options.text_field == AUTO
         text = () if auto else tuple(name.strip() for name in options.text_field.split(","))
         return cls(
@@ -108,16 +108,16 @@ class WantedFields(NamedTuple):
             options.title_field or "title",
             frozenset(name for name in (options.id_field, options.title_field) if name),
             columns,
-            not columns if metadata else asked == EVERYTHING,
+            not columns if metadata else requested == EVERYTHING,
             rules_of(options),
         )
 
     def among(self, names: list[str]) -> list[str]:
         """Return the fields to keep, of those that records have, without the text."""
-        wanted = {self.id, self.title, *self.columns}
+        names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
-            wanted |= {*names} - {*(self.text or ())}
-        return [name for name in names if name in wanted]
+            names_to_keep |= {*names} - {*(self.text or ())}
+        return [name for name in names if name in names_to_keep]
 
 
 def rules_of(options: CorpusOptions) -> ValueRules:
@@ -161,13 +161,18 @@ class FieldReader:
             # those that nobody has named are left out
             key, title = (None if type(value) in _NESTED else value for value in (key, title))
         if self.wanted.everything:
-            found = {name: value for name, value in record.items() if name not in self._apart}
-            for name, value in found.items():
+            others_by_name = {
+                name: value for name, value in record.items() if name not in self._apart
+            }
+            for name, value in others_by_name.items():
                 if type(value) in _NESTED:
                     raise _not_plain(name, value)
-            if len(self.columns) + len(found) > MOST and len({*self.columns, *found}) > MOST:
+            if (
+                len(self.columns) + len(others_by_name) > MOST
+                and len({*self.columns, *others_by_name}) > MOST
+            ):
                 raise too_many_columns()
-            for name, value in found.items():
+            for name, value in others_by_name.items():
                 values = self.columns.setdefault(name, [])
                 values.extend([None] * (len(self.ids) - len(values)))
                 values.append(value)
@@ -191,10 +196,10 @@ class FieldReader:
         """Return what was taken since the last time."""
         for values in self.columns.values():
             values.extend([None] * (len(self.ids) - len(values)))
-        found = Fields(self.ids, self.titles, self.columns, self.typed)
+        fields = Fields(self.ids, self.titles, self.columns, self.typed)
         self.ids, self.titles = [], []
         self.columns = {name: [] for name in self.wanted.columns}
-        return found
+        return fields
 
 
 #: What values are that are not plain.
@@ -202,9 +207,9 @@ _NESTED = frozenset((list, dict))
 
 
 def _not_plain(name: str, value: Any) -> FieldError:
-    what = "a list" if isinstance(value, list) else "an object"
+    type_name = "a list" if isinstance(value, list) else "an object"
     return FieldError(
-        f"field {name[:40]!r} is {what}, and only plain values can be kept; leave this field out"
+        f"field {name[:40]!r} is {type_name}, and only plain values can be kept; leave this field out"
     )
 
 
@@ -364,9 +369,11 @@ class NamedDocuments:
         for first, block, about in self._blocks:
             self.first = first
             ids = about.ids() if about else [str(self.first + i + 1) for i in range(len(block))]
-            found = about.fields.columns if about and about.fields else {}
+            field_values = about.fields.columns if about and about.fields else {}
             columns = [
-                [_as_json(value) for value in found[name]] if name in found else [None] * len(block)
+                [_as_json(value) for value in field_values[name]]
+                if name in field_values
+                else [None] * len(block)
                 for name in self.fields
             ]
             self.absent -= {
@@ -380,7 +387,7 @@ class NamedDocuments:
                 yield block
                 continue
             name, put = self._sliced
-            values = [_as_json(value) for value in found.get(name, [None] * len(block))]
+            values = [_as_json(value) for value in field_values.get(name, [None] * len(block))]
             yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
@@ -393,5 +400,5 @@ def _as_json(value: Any) -> str | int | float | bool | None:
     tag, text = spelled(value, True)
     if tag == MISSING:
         return None
-    found: str | int | float | bool = text.decode() if tag in (STRING, TIME) else value
-    return found
+    scalar: str | int | float | bool = text.decode() if tag in (STRING, TIME) else value
+    return scalar

@@ -46,9 +46,9 @@ class Metadata:
         self.joined = options.id_field is not None
         self._unmatched: str | None = None  # id of the first document without a row
         self.skip = options.on_bad_document == "skip"
-        wanted = WantedFields.of(options, metadata=True)
+        fields = WantedFields.of(options, metadata=True)
         self.collector = DetailsCollector(
-            folder, texts=False, limit=None, kinds=wanted.columns, rules=wanted.rules
+            folder, texts=False, limit=None, kinds=fields.columns, rules=fields.rules
         )
         bad = BadDocuments(self.skip)
         with Lines(path, options.max_line, None, 1, options.max_input, options.encoding) as source:
@@ -58,24 +58,24 @@ class Metadata:
             self._names_first = format.name == "CSV or TSV"
             # a bad row keeps its place, so that those after it belong to the same documents
             context = Context(
-                options, wanted, bad, True, lambda _: None, log, Noticed(), RecordCounter()
+                options, fields, bad, True, lambda _: None, log, Noticed(), RecordCounter()
             )
-            found = format.read(source, context) if format.fields else None
-            if found is None or isinstance(found, CountedDocuments):
+            batches = format.read(source, context) if format.fields else None
+            if batches is None or isinstance(batches, CountedDocuments):
                 raise CorpusError(
                     "metadata is CSV, TSV, JSON lines, Parquet or a spreadsheet, and this is "
                     f"{format.name}",
                     source.label,
                 )
             name = [Path(path).name]
-            for texts in found:
+            for texts in batches:
                 rows = np.asarray(texts.lines, np.int64)
                 self.collector.add(DocumentDetails(0, name, None, rows, rows, rows, texts.fields))
         if bad.skipped:
             log(f"{path}: {plural(bad.skipped.total(), 'bad row')} left without values")
         if self.joined and (ID, "") not in self.collector.columns:
             raise CorpusError(
-                f"no row has the field {wanted.id[:40]!r} that rows are joined by", path
+                f"no row has the field {fields.id[:40]!r} that rows are joined by", path
             )
 
     def check_rows(self, documents: int) -> None:
@@ -119,7 +119,7 @@ class Metadata:
         """
         columns = self.collector.spelled()
         size = self.collector.documents
-        found = (
+        row_blocks = (
             self._by_id(columns[ID, ""][0], documents, rows, ids)
             if self.joined
             else self._by_place(documents, rows)
@@ -127,10 +127,10 @@ class Metadata:
         match = GrowingFile(self.folder / "match", "<i8")
         used = np.zeros(size, np.bool_)
         without = 0
-        for some in found:
-            used[some[some >= 0]] = True
-            without += int((some < 0).sum())
-            match.append(some)
+        for block in row_blocks:
+            used[block[block >= 0]] = True
+            without += int((block < 0).sum())
+            match.append(block)
         if without and not self.skip:
             example = ""
             if self.joined and self._unmatched is not None:
@@ -160,15 +160,15 @@ class Metadata:
 
     def _by_place(self, documents: DetailsCollector, rows: Rows) -> Iterator[Int64s]:
         places = documents.origin["place"].vector()
-        for some in rows():
-            found = places.gather(some)
-            if (found < 0).any():
+        for block in rows():
+            positions = places.gather(block)
+            if (positions < 0).any():
                 raise CorpusError(
                     "rows go by the order of documents, and the corpus does not say which were left out "
                     "when it was built; build it again, or give ids and --id-field",
                     self.path,
                 )
-            yield np.where(found < self.collector.documents, found, -1)
+            yield np.where(positions < self.collector.documents, positions, -1)
 
     def _by_id(
         self,
@@ -178,32 +178,36 @@ class Metadata:
         ids: SpelledColumn | None,
     ) -> Iterator[Int64s]:
         size = self.collector.documents
-        every = (np.arange(at, min(at + TOGETHER, size)) for at in range(0, size, TOGETHER))
+        every = (
+            np.arange(first, min(first + TOGETHER, size)) for first in range(0, size, TOGETHER)
+        )
         hashes = np.concatenate([_hashes(piece.values()) for piece in column.pieces(every)])
         order = np.argsort(hashes, kind="stable")
-        known = hashes[order]
-        if again := int((known[1:] == known[:-1]).sum()):
+        sorted_hashes = hashes[order]
+        if again := int((sorted_hashes[1:] == sorted_hashes[:-1]).sum()):
             self.log(
                 f"warning: {self.path}: {plural(again, 'row')} with an id of one before, left out"
             )
         file_names, several = documents.file_names(), documents.several_inputs
-        for some in rows():
+        for block in rows():
             records, files = (
-                documents.origin[part].vector().gather(some) for part in ("record", "file")
+                documents.origin[part].vector().gather(block) for part in ("record", "file")
             )
             distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
             names = _values(file_names, distinct)
-            keys = [b""] * len(some) if ids is None else _values(ids, some)
+            keys = [b""] * len(block) if ids is None else _values(ids, block)
             called = [
                 document_id(key.decode(), names[file].decode(), record, several)
                 for key, file, record in zip(keys, inverse.tolist(), records.tolist(), strict=True)
             ]
-            wanted = _hashes([name.encode() for name in called])
-            at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-            matched = known[at] == wanted
+            document_hashes = _hashes([name.encode() for name in called])
+            place = np.minimum(
+                np.searchsorted(sorted_hashes, document_hashes), len(sorted_hashes) - 1
+            )
+            matched = sorted_hashes[place] == document_hashes
             if self._unmatched is None and not matched.all():
                 self._unmatched = called[int(np.flatnonzero(~matched)[0])]
-            yield np.where(matched, order[at], -1)
+            yield np.where(matched, order[place], -1)
 
 
 def _values(column: SpelledColumn, rows: Int64s) -> list[bytes]:

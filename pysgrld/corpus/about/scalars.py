@@ -78,18 +78,18 @@ def microseconds(value: bytes) -> int | None:
     if not _TIME.fullmatch(value):
         return None
     try:
-        found = datetime.fromisoformat(value.decode())
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=UTC)
-        return (found - EPOCH) // MICROSECOND
+        time = datetime.fromisoformat(value.decode())
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=UTC)
+        return (time - EPOCH) // MICROSECOND
     except (ValueError, OverflowError):
         return None
 
 
 def iso(value: int) -> str:
     """Return microseconds since 1970 in ISO 8601: a date where it is midnight, else UTC without zone."""
-    found = (EPOCH + value * MICROSECOND).replace(tzinfo=None)
-    return found.date().isoformat() if found.time() == time() else found.isoformat()
+    moment = (EPOCH + value * MICROSECOND).replace(tzinfo=None)
+    return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 
 
 #: What reads a spelled value of a kind that is no text; None: it is none of the kind.

@@ -127,12 +127,12 @@ class About:
         CorpusError
             If a file is missing or was changed, or is none of ours.
         """
-        for name, said in self.parts.items():
-            if name not in BESIDE or not isinstance(said, dict):
+        for name, record in self.parts.items():
+            if name not in BESIDE or not isinstance(record, dict):
                 raise damaged(self.path, f"meta.json lists {name[:40]!r}")
             with part_of(self.path, name) as part:
                 stamp = stamp_of(part.stat())
-            if (whole or stamp != said.get("stamp")) and digest(part) != said.get("sha256"):
+            if (whole or stamp != record.get("stamp")) and digest(part) != record.get("sha256"):
                 raise damaged(self.path, f"{name} was changed since it was written")
 
     def ids(self, rows: npt.ArrayLike) -> list[str]:
@@ -181,7 +181,7 @@ class About:
 
     def files_named(self, names: Iterable[str]) -> set[str]:
         """Return those of some names that files of the documents have."""
-        wanted = set(names)
+        name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
         size = self._vector("files.ends.npy", "<i8").size
@@ -189,7 +189,7 @@ class About:
             name
             for begin in range(0, size, TOGETHER)
             for name in self._strings("files", np.arange(begin, min(begin + TOGETHER, size)))
-            if name in wanted
+            if name in name_set
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
@@ -226,13 +226,13 @@ class About:
                 raise changed(self.path / DOCUMENTS)
             return [None if code < 0 else levels[code] for code in codes.tolist()]
         dtype, none = NUMBERS[kind]
-        found = self._vector(f"{stem}.npy", dtype).gather(rows).tolist()
+        values = self._vector(f"{stem}.npy", dtype).gather(rows).tolist()
         if kind == "real":
-            return [None if value != value else value for value in found]
+            return [None if value != value else value for value in values]
         if kind == "integer":
-            return [None if value == none else value for value in found]
+            return [None if value == none else value for value in values]
         shown = iso if kind == "time" else bool
-        return [None if value == none else shown(value) for value in found]
+        return [None if value == none else shown(value) for value in values]
 
     def texts(self, rows: npt.ArrayLike) -> list[str | None]:
         """Return the text of each document, None where it is not kept."""
@@ -284,10 +284,10 @@ class About:
     # ---- members of the archives
 
     def _rows(self, rows: npt.ArrayLike) -> Int64s:
-        found = np.asarray(rows, np.int64)
-        if found.size and (found.min() < 0 or found.max() >= self.documents):
+        positions = np.asarray(rows, np.int64)
+        if positions.size and (positions.min() < 0 or positions.max() >= self.documents):
             raise IndexError(f"rows of documents must be in [0, {self.documents})")
-        return found
+        return positions
 
     def _own(self, role: str, rows: Int64s) -> list[str | None]:
         column = self._columns.get((role, ""))

@@ -159,8 +159,8 @@ class TextWriter:
         """
         self._frame(last=True)
         if self.halved:
-            for rows, some in texts.all():
-                self.add(before + rows, some)
+            for rows, texts_of_rows in texts.all():
+                self.add(before + rows, texts_of_rows)
             return
         if len(texts.frames) and int(texts.frames[-1, 0]) != texts.text.size:
             raise changed(texts.text.path)
@@ -175,10 +175,10 @@ class TextWriter:
         self.frames = self.files[FRAMES].size // 2
         self.end = int(ends[-1, 1]) if len(ends) else self.end
 
-    def _write(self, left: int) -> None:
-        """Write frames in their order as they are compressed, until so many bytes are still to come."""
+    def _write(self, bytes_left: int) -> None:
+        """Write frames in their order as they are compressed, until at most `bytes_left` bytes remain."""
         size = sum(frame.size for frame in self._under_way)
-        while size > left:
+        while size > bytes_left:
             frame = self._under_way.popleft()
             size -= frame.size
             self.files[TEXT].append(frame.packed.result())
@@ -235,11 +235,13 @@ class TextWriter:
             folder.mkdir(exist_ok=True)
             writer = TextWriter(folder, None)
             before = counted = 0
-            for rows, some in self.stored().all():
+            for rows, block in self.stored().all():
                 last = int(rows[-1]) + 1
                 new = counted + np.cumsum(stays[before:last]) - 1
-                kept = np.flatnonzero(stays[rows])
-                writer.add(new[rows[kept] - before], [some[i] for i in kept.tolist()])
+                stay_positions = np.flatnonzero(stays[rows])
+                writer.add(
+                    new[rows[stay_positions] - before], [block[i] for i in stay_positions.tolist()]
+                )
                 before, counted = last, counted + int(stays[before:last].sum())
             return writer.finish(path)
         with new_archive(path) as archive:
@@ -278,27 +280,29 @@ class StoredTexts:
             edges = np.stack(between(self.ends, places), axis=1)
             frames = np.searchsorted(self._plain, edges[:, 0], "right")
             for frame in np.unique(frames).tolist():
-                here = frames == frame
-                yield self.rows.read(start, stop)[here], self._cut(frame, edges[here])
+                in_frame = frames == frame
+                yield self.rows.read(start, stop)[in_frame], self._cut(frame, edges[in_frame])
 
     def take(self, rows: Int64s) -> list[bytes | None]:
         """Return the texts of documents, each frame read once; None where there is none."""
         if self._sorted is None:
             self._sorted = self.rows.read(0, self.rows.size)
         places = np.searchsorted(self._sorted, rows)
-        known = np.flatnonzero(
+        stored_rows = np.flatnonzero(
             self._sorted[np.minimum(places, self.rows.size - 1)] == rows
             if self.rows.size
             else rows < 0
         )
-        found: list[bytes | None] = [None] * len(rows)
-        edges = np.stack(between(self.ends, places[known]), axis=1)
+        row_texts: list[bytes | None] = [None] * len(rows)
+        edges = np.stack(between(self.ends, places[stored_rows]), axis=1)
         frames = np.searchsorted(self._plain, edges[:, 0], "right")
         for frame in np.unique(frames).tolist():
-            here = frames == frame
-            for at, text in zip(known[here].tolist(), self._cut(frame, edges[here]), strict=True):
-                found[at] = text
-        return found
+            in_frame = frames == frame
+            for position, text in zip(
+                stored_rows[in_frame].tolist(), self._cut(frame, edges[in_frame]), strict=True
+            ):
+                row_texts[position] = text
+        return row_texts
 
     def _cut(self, frame: int, edges: Int64s) -> list[bytes | None]:
         """Unpack a frame and cut texts out of it."""

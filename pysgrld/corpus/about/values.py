@@ -371,9 +371,9 @@ def _as_number(tally: _Tally, kind: str | None, notes: list[str]) -> ColumnReadi
 
 
 def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
-    others = tally.rows - fitting
-    is_no = f"is no {noun}" if others == 1 else f"are no {noun}s"
-    return f"{plural(others, 'value')} {is_no} and left out: {tally.others(bit)}"
+    misfits = tally.rows - fitting
+    is_no = f"is no {noun}" if misfits == 1 else f"are no {noun}s"
+    return f"{plural(misfits, 'value')} {is_no} and left out: {tally.others(bit)}"
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
@@ -392,13 +392,13 @@ def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> Colum
         differ = tally.rows > tally.fitting(_SAME_DAY)
         least = tally.rules.share * tally.rows
         if differ and (day == month or (fitting < tally.rows and min(day, month) >= least)):
-            what = (
+            reason = (
                 f"days and months cannot be told apart ({tally.example(bit, _SAME_DAY)!r}); give "
                 "--date-format %d/%m/%Y or %m/%d/%Y"
             )
             if strict:
-                raise CorpusError(f"column {name[:40]!r}: {what}")
-            notes.append(f"kept as text, as {what}")
+                raise CorpusError(f"column {name[:40]!r}: {reason}")
+            notes.append(f"kept as text, as {reason}")
             return None
     if not strict and fitting < tally.rows:
         notes.append(_left(tally, bit, fitting, "date"))

@@ -105,14 +105,14 @@ class Format(NamedTuple):
             raise CorpusError(
                 f"this is {self.name}, which is not read; {self.refused}", source.label
             )
-        found: Iterator[Texts] | CountedDocuments
+        content: Iterator[Texts] | CountedDocuments
         if self.whole:
             from pysgrld.corpus.formats.plain_text import read_file
 
-            found = read_file(source, context, self.function())
+            content = read_file(source, context, self.function())
         else:
-            found = self.function()(source, context)
-        return found
+            content = self.function()(source, context)
+        return content
 
 
 def _is_xml(head: bytes, name: str) -> bool:

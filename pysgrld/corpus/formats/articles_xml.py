@@ -52,9 +52,9 @@ def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
 
 def jats(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an article in JATS; `abstract` and `body` are fields."""
-    known = (*_KNOWN, "body")
+    known_elements = (*_KNOWN, "body")
     articles = _articles(source, context, {"article": _jats})
-    yield from texts_of(articles, source, context, "article", known)
+    yield from texts_of(articles, source, context, "article", known_elements)
 
 
 def _articles(

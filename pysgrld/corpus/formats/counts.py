@@ -64,20 +64,20 @@ def find_words(
     CorpusError
         If there are not as many as the file says, or the vocabulary itself is bad.
     """
-    given = context.options.vocab
-    found: str | Path | None = context.beside if given is None else given
-    if found is None:
+    option = context.options.vocab
+    path: str | Path | None = context.beside if option is None else option
+    if path is None:
         context.log(
             f"{source.label}: warning: no vocab.*.txt beside it, so words are called by their "
             "number, from 1; name them with --vocab FILE"
         )
         return None, NUMBERS
-    vocabulary = read_vocabulary(found)
+    vocabulary = read_vocabulary(path)
     if words is not None and len(vocabulary) != words:
         only = "only " if len(vocabulary) < words else ""
         turned = "without it" if context.options.transpose == "on" else "--transpose"
         raise CorpusError(
-            f"it counts {plural(words, 'word')}, but the vocabulary {found} has {only}"
+            f"it counts {plural(words, 'word')}, but the vocabulary {path} has {only}"
             f"{len(vocabulary):,}; "
             + (
                 f"that is its number of documents: transposed? ({turned})"
@@ -87,7 +87,7 @@ def find_words(
             source.label,
             line,
         )
-    return vocabulary, str(found) if given is not None else Path(found).name
+    return vocabulary, str(path) if option is not None else Path(path).name
 
 
 def words_of_counts(
@@ -164,21 +164,21 @@ def wrong_count(field: bytes, strict: bool) -> str:
     str
         Empty if it is one.
     """
-    what = f"count {quoted(field)}"
+    label = f"count {quoted(field)}"
     if field.isdigit():
         if not field.strip(b"0"):
             return "a count of 0" if strict else ""
-        return f"{what} is above {LARGEST}" if len(field) > 18 or int(field) > LARGEST else ""
+        return f"{label} is above {LARGEST}" if len(field) > 18 or int(field) > LARGEST else ""
     try:
         value = math.nan if strict else float(field)
     except ValueError:
         value = math.nan
     if value > LARGEST and not math.isinf(value):
-        return f"{what} is above {LARGEST}"
+        return f"{label} is above {LARGEST}"
     if 0 <= value <= LARGEST and value == int(value) and b"_" not in field and field[:1] != b"+":
         return ""
     real = 0 < value < LARGEST and value != int(value)
-    return f"{what} is not a whole number of at least {int(strict)}" + (REAL_DATA if real else "")
+    return f"{label} is not a whole number of at least {int(strict)}" + (REAL_DATA if real else "")
 
 
 class Entries(NamedTuple):
@@ -240,15 +240,17 @@ def canonical(
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            at = twice[np.argmin(order[twice])]  # lexsort is stable: the later of the two
-            message = f"word {words[at] + first} comes twice in document {rows[at]}"
-            raise wrong(f"{message}; add the counts up", int(order[at]))
+            position = twice[np.argmin(order[twice])]  # lexsort is stable: the later of the two
+            message = f"word {words[position] + first} comes twice in document {rows[position]}"
+            raise wrong(f"{message}; add the counts up", int(order[position]))
     starts = np.flatnonzero(np.concatenate([[True], ~again]))
     tokens = np.add.reduceat(counts.astype(np.int64), starts)
     if tokens.max() > LARGEST:
         most = int(np.argmax(tokens > LARGEST))
-        at = int(starts[most])
-        raise wrong(f"document {rows[at]} has {tokens[most]} tokens, more than {LARGEST}", at)
+        position = int(starts[most])
+        raise wrong(
+            f"document {rows[position]} has {tokens[most]} tokens, more than {LARGEST}", position
+        )
     if same.any():
         ones = np.flatnonzero(np.concatenate([[True], ~same]))
         counts = np.add.reduceat(counts, ones).astype(np.int32)
@@ -363,13 +365,13 @@ class Grouping:
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
         """Yield the first n entries that are held, whole documents, as a block, and forget them."""
         rows, words, counts, line = self.held
-        some = np.flatnonzero(counts[:n])
-        if len(some):
+        positions = np.flatnonzero(counts[:n])
+        if len(positions):
             rows, words, counts = canonical(
-                rows[some],
-                words[some],
-                counts[some],
-                lambda message, position: self._error(message, int(some[position])),
+                rows[positions],
+                words[positions],
+                counts[positions],
+                lambda message, position: self._error(message, int(positions[position])),
                 add_up=self.add_up,
             )
             starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
@@ -385,9 +387,9 @@ class Grouping:
                         f"{plural(self.present, 'document')} with words",
                         0,
                     )
-                kept = np.zeros(int(present[-1]) - self.last, np.int64)
-                kept[present - self.last - 1] = lengths
-                lengths = kept
+                counts_by_id = np.zeros(int(present[-1]) - self.last, np.int64)
+                counts_by_id[present - self.last - 1] = lengths
+                lengths = counts_by_id
                 present = np.arange(self.last + 1, int(present[-1]) + 1)
             elif gap:
                 self.context.absent(gap)

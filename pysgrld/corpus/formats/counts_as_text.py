@@ -63,8 +63,8 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
     """Read the header, find the words, and leave the entries to be iterated."""
     lines = source.lines(refuse_line)
     head = b""
-    while head.count(b"\n") < 3 and (more := next(lines, b"")):
-        head += more
+    while head.count(b"\n") < 3 and (line := next(lines, b"")):
+        head += line
     first, second, third, rest = (head.split(b"\n", 3) + [b""] * 4)[:4]
     fields = [field.strip() for field in (first, second, third)]
     header = _header_of(fields, (1, 2, 3), 4, source.label, _UCI)
@@ -172,13 +172,13 @@ def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
         if len(part.rows):
             steps = np.diff(part.rows, prepend=last)
             if steps.min() < 0:
-                at = int(np.argmax(steps < 0))
-                before = int(part.rows[at] - steps[at])
+                position = int(np.argmax(steps < 0))
+                before = int(part.rows[position] - steps[position])
                 raise CorpusError(
-                    f"document {part.rows[at]} after document {before}, while all before were in "
+                    f"document {part.rows[position]} after document {before}, while all before were in "
                     "order; sort the file by document",
                     label,
-                    None if part.line is None else part.line + at,
+                    None if part.line is None else part.line + position,
                 )
             last = int(part.rows[-1])
         yield part
@@ -232,11 +232,11 @@ def _header_of(
     """
     numbers = []
     for name, field, line in zip(_NAMES, fields, lines, strict=True):
-        what = f"the header's number of {name} is {quoted(field)}"
+        problem = f"the header's number of {name} is {quoted(field)}"
         if not field.isdigit():
-            raise CorpusError(f"{what}, not a whole number; {form}", label, line)
+            raise CorpusError(f"{problem}, not a whole number; {form}", label, line)
         if len(field.lstrip(b"0")) > 18 or (name == "words" and int(field) > LARGEST):
-            raise CorpusError(f"{what}: more than can be", label, line)
+            raise CorpusError(f"{problem}: more than can be", label, line)
         numbers.append(int(field))
     return _Header(numbers[0], numbers[1], numbers[2], lines, first)
 
@@ -317,8 +317,8 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
             return f"{name} 0: they begin at 1"
         if len(field.lstrip(b"0")) > 18 or int(field) > limit:
             return f"{name} {quoted(field)} is above {limit}, as the header says"
-    if form != PATTERN and (why := wrong_count(fields[2], form == COUNT)):
-        return why
+    if form != PATTERN and (reason := wrong_count(fields[2], form == COUNT)):
+        return reason
     if int(fields[0]) < last:
         return f"document {int(fields[0])} after document {last}; sort the file by document"
     return f"{quoted(line)} is not an entry: {entry}"
@@ -338,17 +338,17 @@ def read_ldac(source: Lines, context: Context) -> CountedDocuments:
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
     words = None if vocabulary is None else len(vocabulary)
-    found = _documents(source, 0, words, False, _explain_ldac)
-    return CountedDocuments(vocabulary, origin, found, numbered=False)
+    documents = _documents(source, 0, words, False, _explain_ldac)
+    return CountedDocuments(vocabulary, origin, documents, numbered=False)
 
 
 def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     """Find the words and the id of the first, and leave the documents to be iterated."""
     not_transposed(context, source)
     vocabulary, origin = find_words(source, context)
-    said = _SAID.match(source.head)
-    if said:
-        first = int(said[1].lower() == b"one")
+    range_match = _SAID.match(source.head)
+    if range_match:
+        first = int(range_match[1].lower() == b"one")
     elif _has_zero(source.head):
         first = 0
     elif source.path is None or not is_file(source.path):
@@ -359,8 +359,8 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
             first = int(not any(map(_has_zero, ahead.lines(refuse_line))))
     context.log(f"{source.label}: word ids are read as counted from {first}")
     words = None if vocabulary is None else len(vocabulary)
-    found = _documents(source, first, words, True, _explain_svmlight)
-    return CountedDocuments(vocabulary, origin, found, numbered=False)
+    documents = _documents(source, first, words, True, _explain_svmlight)
+    return CountedDocuments(vocabulary, origin, documents, numbered=False)
 
 
 def _has_zero(block: bytes) -> bool:
@@ -416,13 +416,13 @@ def _documents(
         yield Documents(indptr, indices, counts), lines + line
         done += len(lengths)
         if wrong >= 0:
-            left = block.split(b"\n")[wrong:]
+            remaining = block.split(b"\n")[wrong:]
             if (
                 labelled
-                or b"".join(left).strip()
+                or b"".join(remaining).strip()
                 or any(map(bytes.strip, source.lines(refuse_line)))
             ):
-                raise CorpusError(explain(left[0], first, last), source.label, line + wrong)
+                raise CorpusError(explain(remaining[0], first, last), source.label, line + wrong)
             return
 
 
@@ -437,8 +437,8 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
         word, colon, count = pair.partition(b":")
         if not colon:
             return f"{quoted(pair)} is not a pair id:count"
-        if why := _wrong_id(word, first, last) or wrong_count(count, True):
-            return why
+        if reason := _wrong_id(word, first, last) or wrong_count(count, True):
+            return reason
     if int(fields[0]) != len(fields) - 1:
         return f"the line promises {plural(int(fields[0]), 'pair')}, but has {len(fields) - 1}"
     return f"{quoted(line)} is not a line of LDA-C: N id:count ..."
@@ -461,8 +461,8 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
             continue
         if first and word.isdigit() and not word.strip(b"0"):
             return f"word 0, but words were counted from 1; begin the file with a line {_COMMENT!r}"
-        if why := _wrong_id(word, first, last) or wrong_count(count, False):
-            return why
+        if reason := _wrong_id(word, first, last) or wrong_count(count, False):
+            return reason
     return f"{quoted(line)} is not a line of SVMlight: label id:count ..."
 
 

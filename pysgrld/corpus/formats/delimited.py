@@ -47,8 +47,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     quoted = context.options.quote != "none"
     delimiter, names = _names(lines, context, source, quoted=quoted)
     context = chosen(context, source.label, names, of_delimited(source.head, delimiter, names))
-    wanted = context.wanted
-    for name in wanted.text or ():
+    fields = context.wanted
+    for name in fields.text or ():
         if name not in names:
             raise CorpusError(
                 f"no field {name!r} in the header (it has {field_names(names)}; "
@@ -56,14 +56,14 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 source.label,
                 lines.header,
             )
-    for name in wanted.among(names):
+    for name in fields.among(names):
         if names.count(name) > 1:
             raise CorpusError(
                 f"more than one field {name[:40]!r} in the header", source.label, lines.header
             )
-    places = {name: names.index(name) for name in wanted.among(names)}
-    places |= {n: names.index(same[0]) for n, same in called_otherwise(wanted, names).items()}
-    columns = [names.index(name) for name in wanted.text or ()]
+    places = {name: names.index(name) for name in fields.among(names)}
+    places |= {n: names.index(same[0]) for n, same in called_otherwise(fields, names).items()}
+    columns = [names.index(name) for name in fields.text or ()]
     lines.fields = len(names)
     batch = Batch(source.label, context, typed=False)
     for record, number in _records(lines, delimiter, quoted=quoted):
@@ -75,7 +75,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     "wrong number of fields",
                     f"a record of {plural(len(record), 'field')}, but the header has {len(names)}",
                 )
-            text = joined(record[at].encode("utf-8", "surrogateescape") for at in columns)
+            text = joined(record[column].encode("utf-8", "surrogateescape") for column in columns)
             batch.add(text, {name: record[place] for name, place in places.items()}, number)
         except BadDocument as bad:
             batch.refuse(bad, number)
@@ -113,9 +113,9 @@ class _RecordLines:
         self.record: list[str] = []
         self.size = 0
 
-    def back(self, kept: int) -> None:
-        """Put the lines of the record back, all but the first `kept`, so that they come again."""
-        again = self.record[kept:]
+    def back(self, n_lines: int) -> None:
+        """Put the lines of the record back, all but the first `n_lines`, so that they come again."""
+        again = self.record[n_lines:]
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
 
@@ -176,9 +176,11 @@ def _records(
             if cells:
                 yield cells, first
                 continue
-            why = next((why for piece, why in _REASONS.items() if piece in str(error)), error)
-            advice = " (--quote none reads quotes as letters)" if "quote" in str(why) else ""
-            yield BadDocument("not CSV", f"not CSV: {why}{advice}"), first
+            reason = next(
+                (reason for piece, reason in _REASONS.items() if piece in str(error)), error
+            )
+            advice = " (--quote none reads quotes as letters)" if "quote" in str(reason) else ""
+            yield BadDocument("not CSV", f"not CSV: {reason}{advice}"), first
         else:
             if len(lines.record) > 1 and lines.fields:
                 last = lines.number - 1
@@ -191,12 +193,12 @@ def _records(
                     record = cells
                 elif _swallows(lines.record, delimiter):
                     lines.back(1)
-                    why = (
+                    reason = (
                         f"a quote opens a field here that ends in line {last}, and each line between "
                         f"has the {lines.fields} fields of a record (--quote none reads quotes as "
                         "letters)"
                     )
-                    yield BadDocument("open quote", why), first
+                    yield BadDocument("open quote", reason), first
                     continue
                 else:
                     lines.broken += 1
@@ -239,8 +241,8 @@ def _names(
     lines: _RecordLines, context: Context, source: Lines, *, quoted: bool
 ) -> tuple[str, list[str]]:
     """Pass over what is above the table, and return the delimiter and the names of the fields."""
-    options, wanted = context.options, context.wanted
-    of_texts = wanted.text is not None  # else of --metadata, another file than options are about
+    options, fields = context.options, context.wanted
+    of_texts = fields.text is not None  # else of --metadata, another file than options are about
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)
@@ -257,15 +259,15 @@ def _names(
         next(lines, None)
     if above.separator is not None:
         separators = (above.separator,)
-    delimiter, names = _header(lines, wanted, source, separators, quoted=quoted)
+    delimiter, names = _header(lines, fields, source, separators, quoted=quoted)
     lines.header = lines.number - len(lines.record)
     if of_texts and not options.no_header and options.header_line is None:
         head = b"\n".join(source.head.split(b"\n")[lines.number - 1 :])
         rows = [
             list(row.values()) for row in of_delimited(head, delimiter, numbered_names(len(names)))
         ]
-        known = wanted.text and all(name in names for name in wanted.text)
-        if not known and is_row(names, rows):
+        has_text_names = fields.text and all(name in names for name in fields.text)
+        if not has_text_names and is_row(names, rows):
             context.log(
                 f"{source.label}: no header, as the first row looks like the others: fields are "
                 "called column1, column2, ... (--header-line 1 takes it for the header)"
@@ -281,7 +283,7 @@ def _names(
 
 def _header(
     lines: _RecordLines,
-    wanted: WantedFields,
+    fields: WantedFields,
     source: Lines,
     separators: Sequence[str],
     *,
@@ -289,7 +291,7 @@ def _header(
 ) -> tuple[str, list[str]]:
     """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
     most: list[str] = []
-    found, wrong = separators[0], ""  # what is wrong with it by a delimiter that may be none of it
+    best, wrong = separators[0], ""  # what is wrong with it by a delimiter that may be none of it
     for delimiter in separators:
         record, number = next(_records(lines, delimiter, quoted=quoted), ([], 1))
         if isinstance(record, BadDocument):
@@ -300,12 +302,12 @@ def _header(
             continue
         names = [name.strip() for name in record]
         if len(names) > len(most):
-            most, found = names, delimiter
-        text = wanted.text
+            most, best = names, delimiter
+        text = fields.text
         if text is not None and (all(map(names.count, text)) if text else usual(names, NAMES)):
             return delimiter, names
         lines.back(0)
     if wrong and len(most) < 2:
         raise CorpusError(wrong, source.label, 1)
-    next(_records(lines, found, quoted=quoted), None)
-    return found, most
+    next(_records(lines, best, quoted=quoted), None)
+    return best, most

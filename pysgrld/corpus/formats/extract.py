@@ -94,8 +94,8 @@ def shown(text: str) -> tuple[bytes, str | None]:
     from selectolax.lexbor import LexborHTMLParser
 
     page = LexborHTMLParser(text)
-    found = page.css_first("head title")
-    title = " ".join(found.text().split()) if found is not None else ""
+    title_element = page.css_first("head title")
+    title = " ".join(title_element.text().split()) if title_element is not None else ""
     page.strip_tags(_UNSEEN)
     if page.body is None:
         return b"", title or None
@@ -181,9 +181,9 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
     except (BadDocument, MemoryError):
         raise
     except Exception as error:  # whatever its parsers make of damage
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
-            "damaged file", f"no Word document, or damaged ({why[:120]}); save it again"
+            "damaged file", f"no Word document, or damaged ({reason[:120]}); save it again"
         ) from None
 
 
@@ -251,9 +251,9 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
     except (BadDocument, MemoryError):
         raise
     except Exception as error:  # whatever its parsers make of damage
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
-            "damaged file", f"no PDF, or damaged ({why[:120]}); write it again"
+            "damaged file", f"no PDF, or damaged ({reason[:120]}); write it again"
         ) from None
     return joined_lines("\n".join(pages)).encode("utf-8", "replace"), None
 

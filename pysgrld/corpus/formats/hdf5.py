@@ -92,9 +92,9 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _damaged(error: Exception, label: str) -> CorpusError:
-    why = (str(error).splitlines() or [type(error).__name__])[0]
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
     return CorpusError(
-        f"no AnnData or 10x file, or a damaged one ({why[:100]}); write it again", label
+        f"no AnnData or 10x file, or a damaged one ({reason[:100]}); write it again", label
     )
 
 
@@ -120,8 +120,8 @@ def _matrix(file: Any, label: str) -> _Matrix:
         )
     ids = _index(file["obs"])
     places = (("X", "var"), ("layers/counts", "var"), ("raw/X", "raw/var"))
-    there = [(name, var) for name, var in places if name in file]
-    for name, var in there:
+    present = [(name, var) for name, var in places if name in file]
+    for name, var in present:
         data = file[name]
         values = data["data"] if hasattr(data, "keys") else data
         if not _whole(values[: min(len(values), PORTION // _width(values))]):
@@ -131,7 +131,7 @@ def _matrix(file: Any, label: str) -> _Matrix:
         form = form.decode() if isinstance(form, bytes) else str(form)
         return _Matrix(name, data, not form.startswith("csc"), len(ids), len(names), names, ids)
     raise CorpusError(
-        f"{' and '.join(name for name, _ in there)} hold no counts (whole numbers of at least 0); save "
+        f"{' and '.join(name for name, _ in present)} hold no counts (whole numbers of at least 0); save "
         'them as the layer "counts"',
         label,
     )
@@ -142,8 +142,8 @@ def _width(values: Any) -> int:
 
 
 def _whole(values: Any) -> bool:
-    found = np.asarray(values)
-    return bool(found.dtype.kind in "biuf" and ((found >= 0) & (found == np.floor(found))).all())
+    array = np.asarray(values)
+    return bool(array.dtype.kind in "biuf" and ((array >= 0) & (array == np.floor(array))).all())
 
 
 def _index(group: Any) -> list[str]:
@@ -169,9 +169,9 @@ def _entries(matrix: _Matrix, label: str) -> Iterator[Entries]:
         for rows, columns, values in pieces:
             bad = ~((values >= 0) & (values <= LARGEST) & (values == np.floor(values)))
             if bad.any():
-                at = int(np.argmax(bad))
+                i = int(np.argmax(bad))
                 raise CorpusError(
-                    f"{matrix.name}[{rows[at]}, {columns[at]}] is {values[at]}, which is no count",
+                    f"{matrix.name}[{rows[i]}, {columns[i]}] is {values[i]}, which is no count",
                     label,
                 )
             if len(columns) and not 0 <= columns.min() <= columns.max() < matrix.words:

@@ -64,18 +64,20 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
     A title above a table has fewer cells than its rows, or has text in one cell alone, or in less than
     half of the cells that most rows have text in.
     """
-    there = [(place, row) for place, row in enumerate(rows) if any(map(str.strip, row))]
-    if len(there) < 3:
+    filled_rows = [(place, row) for place, row in enumerate(rows) if any(map(str.strip, row))]
+    if len(filled_rows) < 3:
         return 0
-    widths = Counter(len(row) for _, row in there)
+    widths = Counter(len(row) for _, row in filled_rows)
     width, number = widths.most_common(1)[0]
-    if width < 2 or 2 * number < len(there):
+    if width < 2 or 2 * number < len(filled_rows):
         return 0
-    filled = sorted(sum(map(bool, map(str.strip, row))) for _, row in there)[len(there) // 2]
+    filled = sorted(sum(map(bool, map(str.strip, row))) for _, row in filled_rows)[
+        len(filled_rows) // 2
+    ]
     least = 1 if filled < 3 else max(2, filled // 2)
-    for place, row in there[:_ABOVE]:
+    for place, row in filled_rows[:_ABOVE]:
         if len(row) == width and sum(map(bool, map(str.strip, row))) >= least:
-            first = there[0][0]
+            first = filled_rows[0][0]
             return 0 if place == first else place
     return 0
 

@@ -48,8 +48,8 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
                 except UnicodeDecodeError:
                     raise BadDocument("not UTF-8", undecodable(context.options.encoding)) from None
                 except (ValueError, RecursionError) as error:
-                    why = getattr(error, "msg", "nested too deeply or a number too long")
-                    raise BadDocument("not JSON", f"not JSON: {why}") from None
+                    reason = getattr(error, "msg", "nested too deeply or a number too long")
+                    raise BadDocument("not JSON", f"not JSON: {reason}") from None
                 text = _text_of(record, context.wanted.text)
                 batch.add(text, _with_nested(record, context.wanted) if dotted else record, number)
             except BadDocument as bad:
@@ -128,23 +128,23 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
 
 def nested(value: Any, path: Sequence[str]) -> Any:
     """Return the value at a path of names; in a list, the values of all its elements."""
-    for at, name in enumerate(path):
+    for depth, name in enumerate(path):
         if isinstance(value, list):
-            found = [nested(element, path[at:]) for element in value]
-            return [element for element in found if element is not _MISSING] or _MISSING
+            elements = [nested(element, path[depth:]) for element in value]
+            return [element for element in elements if element is not _MISSING] or _MISSING
         value = value.get(name, _MISSING) if isinstance(value, dict) else _MISSING
     return value
 
 
-def _dotted(wanted: WantedFields) -> list[str]:
+def _dotted(fields: WantedFields) -> list[str]:
     """Return the fields that are kept whose names are paths."""
-    return [name for name in (wanted.id, wanted.title, *wanted.columns) if "." in name]
+    return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
-def _with_nested(record: dict[str, Any], wanted: WantedFields) -> dict[str, Any]:
+def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]:
     """Return a record with the values at paths that are wanted; lists are joined."""
     values = {}
-    for name in _dotted(wanted):
+    for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
             plain = isinstance(value, list) and not any(isinstance(v, dict | list) for v in value)
             values[name] = "; ".join(map(str, value)) if plain else value
@@ -158,10 +158,10 @@ def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
             return None
         return ("\n\n" if any(" " in token for token in value) else " ").join(value)
     places: dict[int, str] = {}
-    for word, at in value.items():
-        if not isinstance(at, list) or not all(isinstance(place, int) for place in at):
+    for word, column in value.items():
+        if not isinstance(column, list) or not all(isinstance(place, int) for place in column):
             return None
-        places |= dict.fromkeys(at, word)
+        places |= dict.fromkeys(column, word)
     return " ".join(places[place] for place in sorted(places))
 
 
@@ -211,17 +211,17 @@ class _Array:
                 if after == "]":
                     break
                 if after != ",":
-                    what = f"{after!r} stands where" if after else "the file ends, and"
+                    problem = f"{after!r} stands where" if after else "the file ends, and"
                     raise self.fault(
-                        f"{what} a comma or the array's ] is due after it; mend the file, or write it "
+                        f"{problem} a comma or the array's ] is due after it; mend the file, or write it "
                         "again",
                         self.taken,
                     )
                 self.at += 1
         self.at += 1
         if self.character():
-            what = "something follows the array's end; give one array, or JSON lines"
-            raise self.fault(what, self.taken)
+            problem = "something follows the array's end; give one array, or JSON lines"
+            raise self.fault(problem, self.taken)
 
     def element(self) -> tuple[Any, int]:
         """Decode the element that is next, reading on for as long as it may be unfinished."""
@@ -251,8 +251,8 @@ class _Array:
     def character(self) -> str:
         """Return the next character that is no blank, without taking it; empty at the end."""
         while True:
-            found = _BLANK.match(self.ready, self.at)
-            self.at = found.end() if found else self.at
+            match = _BLANK.match(self.ready, self.at)
+            self.at = match.end() if match else self.at
             if self.at < len(self.ready) or self.ended:
                 return self.ready[self.at : self.at + 1]
             self.more()
@@ -270,7 +270,7 @@ class _Array:
             size += len(parts[-1])
         self.ready, self.at = "".join(parts), 0
 
-    def fault(self, what: str, element: int | None = None) -> CorpusError:
+    def fault(self, problem: str, element: int | None = None) -> CorpusError:
         """Return the error for what is wrong at an element, by its number from 1; by default the next."""
         number = self.taken + 1 if element is None else element
-        return CorpusError(f"element {number}: {what}", self.label)
+        return CorpusError(f"element {number}: {problem}", self.label)

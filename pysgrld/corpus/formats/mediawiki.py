@@ -174,12 +174,12 @@ class _Dump:
         try:
             self.parser.Parse(piece, not piece)
         except expat.ExpatError as error:
-            why = expat.ErrorString(error.code)
+            reason = expat.ErrorString(error.code)
             if not piece:
-                what = f"the dump ends early ({why}); fetch it again"
+                problem = f"the dump ends early ({reason}); fetch it again"
             else:
-                what = f"not well-formed XML ({why}); is the dump damaged? fetch it again"
-            raise CorpusError(what, self.label, error.lineno) from None
+                problem = f"not well-formed XML ({reason}); is the dump damaged? fetch it again"
+            raise CorpusError(problem, self.label, error.lineno) from None
 
     def batch(self) -> Texts:
         """Hand the waiting articles on."""
@@ -335,8 +335,8 @@ def _plain(name: str) -> str:
 
 def namespaces(named: dict[int, str]) -> dict[str, int]:
     """Return the keys of namespaces by name: those of the dump, and the English ones."""
-    known = {_plain(name): key for key, name in ENGLISH.items()}
-    return known | {_plain(name): key for key, name in named.items() if name}
+    keys_by_name = {_plain(name): key for key, name in ENGLISH.items()}
+    return keys_by_name | {_plain(name): key for key, name in named.items() if name}
 
 
 def stripper(named: dict[int, str]) -> Stripper:

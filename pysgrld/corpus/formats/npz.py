@@ -94,18 +94,18 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
         raise refusal_of(source.label, error) from None
 
 
-def _tried(open_it: Callable[[T], U], what: T) -> U:
+def _tried(open_it: Callable[[T], U], source: T) -> U:
     """Open an archive, or a part of it: damage makes that fail in many ways."""
     try:
-        return open_it(what)
+        return open_it(source)
     except Exception as error:
         raise _WrongError(_damaged(error)) from None
 
 
 def _damaged(error: Exception) -> str:
     """Return the message for an archive that is damaged, by the error that this made."""
-    why = (str(error).splitlines() or [type(error).__name__])[0]
-    return f"the .npz is damaged ({why[:100]}); write it again"
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return f"the .npz is damaged ({reason[:100]}); write it again"
 
 
 class _WrongError(Exception):
@@ -212,8 +212,8 @@ def _compressed(
         last = int(ends[-1])
         for begin in range(before, last, PORTION):
             end = min(begin + PORTION, last)
-            here = np.clip(ends, begin, end)
-            lengths: Int64s = here - np.concatenate([[begin], here[:-1]])
+            clipped = np.clip(ends, begin, end)
+            lengths: Int64s = clipped - np.concatenate([[begin], clipped[:-1]])
             yield np.repeat(ids, lengths), indices.take(end - begin).astype(np.int64)
         before = last
     if before != entries:
@@ -239,20 +239,20 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
     """Check ids and counts, and turn them into entries."""
     for name, ids, size in (("document", rows, documents), ("word", columns, words)):
         if len(ids) and (ids.min() < 0 or ids.max() >= size):
-            at = int(np.argmax((ids < 0) | (ids >= size)))
-            where = f" in document {int(rows[at]) + 1}" if name == "word" else ""
+            i = int(np.argmax((ids < 0) | (ids >= size)))
+            where = f" in document {int(rows[i]) + 1}" if name == "word" else ""
             raise _WrongError(
-                f"{name} {int(ids[at]) + 1}{where} is not in 1 to {size}, as shape.npy says"
+                f"{name} {int(ids[i]) + 1}{where} is not in 1 to {size}, as shape.npy says"
             )
     with np.errstate(invalid="ignore"):
         good = (values >= 0) & (values <= LARGEST)
         if values.dtype.kind == "f":
             good &= values == np.floor(values)
     if not good.all():
-        at = int(np.argmin(good))
-        hint = REAL_DATA if 0 < values[at] < LARGEST else ""
+        i = int(np.argmin(good))
+        hint = REAL_DATA if 0 < values[i] < LARGEST else ""
         raise _WrongError(
-            f"document {rows[at] + 1}, word {columns[at] + 1}: the count {values[at]} is not a "
+            f"document {rows[i] + 1}, word {columns[i] + 1}: the count {values[i]} is not a "
             f"whole number from 0 to {LARGEST}{hint}"
         )
     return Entries(rows + 1, columns.astype(np.int32), values.astype(np.int32), None)

@@ -80,7 +80,7 @@ def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
         yield from _texts(small, columns, source, context, lambda done: mapped.tell())
 
 
-def _path(source: Lines, what: str, how: str) -> Path:
+def _path(source: Lines, kind: str, how: str) -> Path:
     """Return the path of a file that PyArrow is to read.
 
     Raises
@@ -92,15 +92,15 @@ def _path(source: Lines, what: str, how: str) -> Path:
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingInputError(
-            f"{source.label}: reading {what} needs PyArrow: pip install pyarrow"
+            f"{source.label}: reading {kind} needs PyArrow: pip install pyarrow"
         )
     if source.path is None or not is_file(source.path):
-        raise CorpusError(f"{what} {how}; name the file", source.label)
+        raise CorpusError(f"{kind} {how}; name the file", source.label)
     return source.path
 
 
 @contextmanager
-def _told_of_damage(source: Lines, what: str) -> Iterator[None]:
+def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
     import pyarrow as pa
 
     try:
@@ -108,9 +108,9 @@ def _told_of_damage(source: Lines, what: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # also names of columns
         if isinstance(error, CorpusError | MissingInputError):
             raise
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
-            f"the {what} file is damaged ({why[:200]}); write it again", source.label
+            f"the {kind} file is damaged ({reason[:200]}); write it again", source.label
         ) from None
 
 
@@ -123,14 +123,14 @@ def _columns(
     text = context.wanted.text or ()
     for field in text:
         _check_text(schema, field, source.label)
-    others = _others(schema, context.wanted, source.label)
-    return context, list(dict.fromkeys([*others, *text]))
+    other_columns = _others(schema, context.wanted, source.label)
+    return context, list(dict.fromkeys([*other_columns, *text]))
 
 
 def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
     names = [field.name for field in batch.schema if is_text(field.type)]
-    found: list[dict[str, Any]] = batch.select(names).to_pylist()
-    return found
+    records: list[dict[str, Any]] = batch.select(names).to_pylist()
+    return records
 
 
 def is_text(kind: Any) -> bool:
@@ -151,12 +151,13 @@ def _check_text(schema: Any, field: str, label: str) -> None:
             "choose one with --text-field)",
             label,
         )
-    given = found = schema.field(field).type
-    if kind.is_dictionary(found):
-        found = found.value_type
-    if not (is_text(found) or kind.is_binary(found) or kind.is_large_binary(found)):
+    field_type = value_type = schema.field(field).type
+    if kind.is_dictionary(value_type):
+        value_type = value_type.value_type
+    if not (is_text(value_type) or kind.is_binary(value_type) or kind.is_large_binary(value_type)):
         raise CorpusError(
-            f"column {field!r} is not text but {given}; choose another with --text-field", label
+            f"column {field!r} is not text but {field_type}; choose another with --text-field",
+            label,
         )
 
 
@@ -168,8 +169,8 @@ def _plain(column: Any) -> list[Any]:
         column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    found: list[Any] = column.to_pylist()
-    return found
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _utf8(column: Any) -> list[bytes | None]:
@@ -178,27 +179,27 @@ def _utf8(column: Any) -> list[bytes | None]:
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    found: list[bytes | None] = column.cast(pa.large_binary()).to_pylist()
-    return found
+    values: list[bytes | None] = column.cast(pa.large_binary()).to_pylist()
+    return values
 
 
-def _others(schema: Any, wanted: WantedFields, label: str) -> list[str]:
+def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
     """Return the names of the other columns that are wanted; lists and the like are refused."""
     import pyarrow.types as kind
 
-    found = []
-    for name in wanted.among(schema.names):
+    names = []
+    for name in fields.among(schema.names):
         if schema.names.count(name) > 1:
             raise CorpusError(f"more than one column {name[:40]!r}", label)
         if not kind.is_nested(schema.field(name).type):
-            found.append(name)
-        elif name in wanted.columns or name in wanted.named or wanted.everything:
+            names.append(name)
+        elif name in fields.columns or name in fields.named or fields.everything:
             raise CorpusError(
                 f"column {name[:40]!r} is {schema.field(name).type}, and only plain values can "
                 "be kept; leave this column out",
                 label,
             )
-    return found
+    return names
 
 
 def _texts(
@@ -212,20 +213,20 @@ def _texts(
     fields = context.wanted.text or ()
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
-    others = context.wanted.among(columns)
+    other_columns = context.wanted.among(columns)
     limit, done = context.options.max_line, 0
     records = Batch(source.label, context)
     for batch in batches:
-        values = {name: _plain(batch.column(name)) for name in others}
+        values = {name: _plain(batch.column(name)) for name in other_columns}
         whole = [_utf8(batch.column(field)) for field in fields]
-        for at in range(len(batch)):
-            row, text = done + 1 + at, joined(texts[at] or b"" for texts in whole)
+        for position in range(len(batch)):
+            row, text = (done + 1 + position, joined(texts[position] or b"" for texts in whole))
             try:
                 if len(text) > limit:
                     raise BadDocument(
                         "line too long", f"a document of more than {limit} bytes (--max-line)"
                     )
-                records.add(text, {name: found[at] for name, found in values.items()}, row)
+                records.add(text, {name: column[position] for name, column in values.items()}, row)
             except BadDocument as bad:
                 records.refuse(bad, row)
         yield records.texts()

@@ -93,12 +93,12 @@ def read_folder(
         fields = reader.fields()
         paths = (Path(label).relative_to(folder).as_posix() for label in labels)
         fields = fields._replace(
-            ids=[own or path for own, path in zip(fields.ids, paths, strict=True)]
+            ids=[document_id or path for document_id, path in zip(fields.ids, paths, strict=True)]
         )
-        found = Texts(list(documents), list(labels), None, fields=fields)
+        batch = Texts(list(documents), list(labels), None, fields=fields)
         documents.clear()
         labels.clear()
-        return found
+        return batch
 
     size = 0
     for path in files:
@@ -158,20 +158,22 @@ def _document(
             break
     else:
         try:
-            found = extract(b"".join(parts), context.options)
+            extracted = extract(b"".join(parts), context.options)
         except MissingInputError as error:
             raise MissingInputError(f"{source.label}: {error}") from None
-        if isinstance(found, dict):
+        if isinstance(extracted, dict):
             title = reader.wanted.title
-            fields = list(found)
-            wanted = chosen(context, label or source.label, fields, [found], MAIL_TITLE).wanted
-            values = (_named(found, name, source.label) for name in wanted.text or ())
+            fields = list(extracted)
+            text_fields = chosen(
+                context, label or source.label, fields, [extracted], MAIL_TITLE
+            ).wanted
+            values = (_named(extracted, name, source.label) for name in text_fields.text or ())
             text = joined(value.encode("utf-8", "replace") for value in values)
-            record = {n: v for n, v in found.items() if n not in (wanted.text or ())}
-            record[title] = found.get(wanted.title)
+            record = {n: v for n, v in extracted.items() if n not in (text_fields.text or ())}
+            record[title] = extracted.get(text_fields.title)
         else:
-            text = found[0]
-            record = {reader.wanted.title: found[1]}
+            text = extracted[0]
+            record = {reader.wanted.title: extracted[1]}
         size = len(text)
     if size > limit:
         raise BadDocument("line too long", f"a document of more than {limit} bytes (--max-line)")

@@ -173,13 +173,13 @@ class Noticed:
         again = [sha256 for sha256 in files if sha256 in self.contents]
         if again:
             first = self.contents[again[0]]
-            what = f"the same as {first}, so its documents are there twice"
+            problem = f"the same as {first}, so its documents are there twice"
             if len(files) > 1:
-                what = (
+                problem = (
                     f"{len(again):,} of its files are the same as others ({files[again[0]]} as {first}), "
                     "so their documents are there twice"
                 )
-            yield f"warning: {label}: {what}"
+            yield f"warning: {label}: {problem}"
         self.contents.update(files)
 
     def remarks(self, encoding: str) -> Iterator[str]:
@@ -196,8 +196,8 @@ class Noticed:
                 f"(--document-is line: each of {whose} lines)"
             )
         if self.utf8:
-            others = plural(len(self.utf8) - 1, "other file")
-            who = self.utf8[0] + (f" and {others}" if len(self.utf8) > 1 else "")
+            n_others = plural(len(self.utf8) - 1, "other file")
+            who = self.utf8[0] + (f" and {n_others}" if len(self.utf8) > 1 else "")
             yield (
                 f"warning: {who}: UTF-8, read as {encoding}, so that words with letters beyond a to z "
                 "are wrong; leave --encoding out, and convert files that are not UTF-8"
@@ -345,8 +345,10 @@ class Batch:
         """
         self._count(number)
         if bad.reason:
-            said, line = (f"{self.noun} {number}: {bad}", None) if self.noun else (str(bad), number)
-            self.context.bad(bad.reason, said, self.label, line)
+            message, line = (
+                (f"{self.noun} {number}: {bad}", None) if self.noun else (str(bad), number)
+            )
+            self.context.bad(bad.reason, message, self.label, line)
         if self.context.keep_empty:
             self._fields.add({})
             self._keep(b"", number)

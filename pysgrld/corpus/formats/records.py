@@ -71,9 +71,9 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
     except CorpusError:
         raise
     except Exception as error:  # whatever its parsers make of damage
-        why = (str(error).splitlines() or [type(error).__name__])[0]
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
-            f"no spreadsheet, or damaged ({why[:120]}); save it again, without a password",
+            f"no spreadsheet, or damaged ({reason[:120]}); save it again, without a password",
             source.label,
         ) from None
     if chosen_sheet is not None and chosen_sheet not in names:
@@ -82,8 +82,10 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
             source.label,
         )
     if len(names) > 1 and chosen_sheet is None:
-        others = field_names([name for name in names if name != title])
-        context.log(f"{source.label}: the sheet {title!r} is read, not {others} (--sheet NAME)")
+        other_sheets = field_names([name for name in names if name != title])
+        context.log(
+            f"{source.label}: the sheet {title!r} is read, not {other_sheets} (--sheet NAME)"
+        )
     if not rows:
         raise CorpusError("a spreadsheet without rows", source.label)
     rows, has_header = _below_titles(rows, context, source.label)
@@ -161,11 +163,11 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
 def _extent(sheet: bytes) -> tuple[int, int]:
     """Return the rows and columns that the cells of a sheet span, at most, as far as it names them."""
     rows = columns = 0
-    for found in _CELL.finditer(sheet):
+    for cell in _CELL.finditer(sheet):
         column = 0
-        for letter in found[1].upper():
+        for letter in cell[1].upper():
             column = 26 * column + letter - 64
-        rows, columns = max(rows, int(found[2])), max(columns, column)
+        rows, columns = max(rows, int(cell[2])), max(columns, column)
     # in OpenDocument rows and cells follow each other, and those that are empty at the end do not count
     row = repeated = column = 0
     for tag in _OPEN_DOCUMENT.finditer(sheet):
@@ -249,8 +251,8 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
         try:
             works = library.loads(chunk.text)
         except Exception as error:  # its own, by kind of fault
-            why = (str(error).splitlines() or [type(error).__name__])[0]
-            raise CorpusError(f"not RIS ({why[:120]}); export it again", source.label) from None
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
         if len(works) != len(begun):
             raise CorpusError(
                 f"{plural(len(begun), 'work')} begin (TY) and {len(works)} end (ER), so that some would "
@@ -314,11 +316,11 @@ def _bibtex_records(
                 source.label,
             )
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
-        for (at, _, key), entry in zip(entries, decoded, strict=True):
+        for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
             for field in entry.fields:  # the first of those that come twice
                 fields.setdefault(field.key.lower(), field.value)
-            records[at] = fields | {"id": key, "type": entry.entry_type}
+            records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())
 
 
@@ -396,30 +398,34 @@ def _value(text: str, strings: Mapping[str, str]) -> str:
         If something stands after the value, such as the next field where a comma is missing.
     """
     parts: list[str] = []
-    at = 0
-    while match := _PART.match(text, at):
-        at = match.end()
+    position = 0
+    while match := _PART.match(text, position):
+        position = match.end()
         if name := match["bare"]:
             parts.append(strings.get(name.lower(), name))
         else:
-            begin, depth = at, int(match["open"] == "{")
-            while at < len(text) and (depth or text[at] != '"'):
-                depth += {"{": 1, "}": -1}.get(text[at], 0) if text[at - 1] != "\\" else 0
-                at += 1
+            begin, depth = position, int(match["open"] == "{")
+            while position < len(text) and (depth or text[position] != '"'):
+                depth += (
+                    {"{": 1, "}": -1}.get(text[position], 0) if text[position - 1] != "\\" else 0
+                )
+                position += 1
                 if match["open"] == "{" and not depth:
                     break
-            parts.append(text[begin : at - 1] if match["open"] == "{" else text[begin:at])
-            at += match["open"] == '"'
-        rest = text[at:].lstrip()
+            parts.append(
+                text[begin : position - 1] if match["open"] == "{" else text[begin:position]
+            )
+            position += match["open"] == '"'
+        rest = text[position:].lstrip()
         if not rest:
             break
         if not rest.startswith("#"):
             raise ValueError(f"a comma is missing before {rest[:40]!r}")
-        at = len(text) - len(rest) + 1
+        position = len(text) - len(rest) + 1
     return "".join(parts)
 
 
-def _library(module: str, what: str, package: str, label: str) -> Any:
+def _library(module: str, kind: str, package: str, label: str) -> Any:
     """Import the library of a format.
 
     Raises
@@ -431,7 +437,7 @@ def _library(module: str, what: str, package: str, label: str) -> Any:
         return import_module(module)
     except ImportError:
         raise MissingInputError(
-            f"{label}: reading {what} needs {package}: pip install {package}"
+            f"{label}: reading {kind} needs {package}: pip install {package}"
         ) from None
 
 

@@ -92,7 +92,7 @@ def compare(
         chosen = parse_order(order) if isinstance(order, str) else order
         for run in runs:
             run.order_words(chosen)
-    at = [run.at(layer) for run, layer in zip(runs, layers, strict=True)]
+    layer_indices = [run.at(layer) for run, layer in zip(runs, layers, strict=True)]
     shared = sorted(set(runs[0].vocabulary) & set(runs[1].vocabulary))
     if not shared:
         raise MismatchError(
@@ -104,7 +104,7 @@ def compare(
         if run.fitted.signed and run.fitted.likeness is not None:
             how = Likening(run.fitted.likeness, True)
     compared = []
-    for done, (run, layer) in enumerate(zip(runs, at, strict=True), 1):
+    for done, (run, layer) in enumerate(zip(runs, layer_indices, strict=True), 1):
         compared.append(_ComparedRun(run, layer, shared, how))
         tell(done, STEPS)
     first, second = compared
@@ -173,18 +173,18 @@ class _ComparedRun:
         Those that are shown, over the shared words, scaled to these.
     """
 
-    def __init__(self, results: Results, at: int, shared: Sequence[str], how: Likening) -> None:
-        self.results, self.at, self.shared, self.how = results, at, frozenset(shared), how
-        self.ids = results.fitted.shown(at)
-        self.phi = results.phi(at)
-        self._scorer = results.word_scorer(self.phi, at)
-        known = results.weights(at)
-        self.weights_known = known is not None
-        weights = np.ones(len(self.ids)) if known is None else known[self.ids]
+    def __init__(self, results: Results, layer: int, shared: Sequence[str], how: Likening) -> None:
+        self.results, self.at, self.shared, self.how = results, layer, frozenset(shared), how
+        self.ids = results.fitted.shown(layer)
+        self.phi = results.phi(layer)
+        self._scorer = results.word_scorer(self.phi, layer)
+        topic_weights = results.weights(layer)
+        self.weights_known = topic_weights is not None
+        weights = np.ones(len(self.ids)) if topic_weights is None else topic_weights[self.ids]
         place = {word: n for n, word in enumerate(results.vocabulary)}
-        there = np.array([place[word] for word in shared], np.int64)
-        self._lacking = np.setdiff1d(np.arange(len(place)), there)
-        rows = np.ascontiguousarray(self.phi[there][:, self.ids].T)
+        positions = np.array([place[word] for word in shared], np.int64)
+        self._lacking = np.setdiff1d(np.arange(len(place)), positions)
+        rows = np.ascontiguousarray(self.phi[positions][:, self.ids].T)
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
@@ -221,8 +221,8 @@ class _ComparedRun:
         if not rows:
             return None, {}, None
         weights = self.topics.weights[list(rows)]
-        own = Topics(np.ascontiguousarray(self.phi[:, self.ids[list(rows)]].T), weights)
-        mixed = self.how.put_together(own, list(range(len(rows))))
+        subset = Topics(np.ascontiguousarray(self.phi[:, self.ids[list(rows)]].T), weights)
+        mixed = self.how.put_together(subset, list(range(len(rows))))
         best = self._scorer.first(mixed.astype(np.float64), top).tolist()
         lacking = mixed[self._lacking].astype(np.float64)
         return (
@@ -233,19 +233,19 @@ class _ComparedRun:
 
     def described(self) -> Side:
         """Return the run as a comparison describes it."""
-        run, at = self.results, self.at
-        labels = run.named if at == 0 else {}
+        run, layer = self.results, self.at
+        labels = run.named if layer == 0 else {}
         counts, outside = run.word_counts(), None
         if counts is not None and counts.sum():
             lacks = [word not in self.shared for word in run.vocabulary]
             outside = float(counts[lacks].sum() / counts.sum())
-        names = names_of(run, at) | (run.labels if at == 0 else {})
+        names = names_of(run, layer) | (run.labels if layer == 0 else {})
         return Side(
             path=run.place,
             model=run.options.model,
             algo=run.options.algo,
             noun=run.fitted.noun,
-            layer=at + 1,
+            layer=layer + 1,
             topics=len(self.ids),
             words=len(run.vocabulary),
             documents=run.run.config["corpus"]["training_documents"],
@@ -258,28 +258,28 @@ class _ComparedRun:
         )
 
 
-def _row(found: Group, left: _ComparedRun, right: _ComparedRun, top: int) -> ComparedTopics:
+def _row(group: Group, left: _ComparedRun, right: _ComparedRun, top: int) -> ComparedTopics:
     """Describe topics that belong together: their shares, and the top words of both, or of one alone."""
-    share_left, here, outside_left = left.together(found.left, top)
-    share_right, there, outside_right = right.together(found.right, top)
-    both = [word for word in here if word in there]
+    share_left, words_left, outside_left = left.together(group.left, top)
+    share_right, words_right, outside_right = right.together(group.right, top)
+    common_words = [word for word in words_left if word in words_right]
     nearest = None
-    if found.nearest is not None:
-        (nearest,) = (right if found.left else left).numbers([found.nearest])
+    if group.nearest is not None:
+        (nearest,) = (right if group.left else left).numbers([group.nearest])
     return ComparedTopics(
-        kind=found.kind,
-        left=left.numbers(found.left),
-        right=right.numbers(found.right),
-        overlap=found.overlap,
-        overlaps=found.overlaps,
+        kind=group.kind,
+        left=left.numbers(group.left),
+        right=right.numbers(group.right),
+        overlap=group.overlap,
+        overlaps=group.overlaps,
         nearest=nearest,
         share_left=share_left,
         share_right=share_right,
         outside_left=outside_left,
         outside_right=outside_right,
-        both=tuple(both),
-        only_left=tuple(OwnWord(w, w in left.shared) for w in here if w not in there),
-        only_right=tuple(OwnWord(w, w in left.shared) for w in there if w not in here),
+        both=tuple(common_words),
+        only_left=tuple(OwnWord(w, w in left.shared) for w in words_left if w not in words_right),
+        only_right=tuple(OwnWord(w, w in left.shared) for w in words_right if w not in words_left),
     )
 
 
@@ -349,7 +349,7 @@ class Carried(NamedTuple):
     lost: dict[int, str]
 
 
-def carry_labels(found: Comparison, *, replace: bool = False) -> Carried:
+def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
     """Write the names of the left run's topics into ``labels.json`` of the right run.
 
     A name goes to the one partner of its topic, where they have an overlap of 0.7 or more and less than
@@ -358,7 +358,7 @@ def carry_labels(found: Comparison, *, replace: bool = False) -> Carried:
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
     replace : bool
 
     Raises
@@ -368,24 +368,24 @@ def carry_labels(found: Comparison, *, replace: bool = False) -> Carried:
     WriteError
         If the file cannot be written.
     """
-    left, right = found.left, found.right
+    left, right = comparison.left, comparison.right
     if not left.labels:
         raise MissingInputError(
             f'{left.path / LABELS}: no topic has a name to carry; write some there, {{"4": "sacrifice"}}'
         )
     partners = {
         topic.left[0]: topic.right[0]
-        for topic in found.topics
+        for topic in comparison.topics
         if topic.kind == "one to one"
         and topic.overlap >= SAME
         and max(topic.outside_left or 0.0, topic.outside_right or 0.0) < 0.5
     }
-    wanted = {partners[k]: label for k, label in left.labels.items() if k in partners}
+    labels_to_carry = {partners[k]: label for k, label in left.labels.items() if k in partners}
     stays = {} if replace else right.labels
-    new = {k: label for k, label in sorted(wanted.items()) if k not in stays}
+    new = {k: label for k, label in sorted(labels_to_carry.items()) if k not in stays}
     path = right.path / LABELS
     if new:
         write_labels(path, right.labels | new)
-    kept = {k: stays[k].name for k in sorted(wanted) if k in stays}
+    kept_labels = {k: stays[k].name for k in sorted(labels_to_carry) if k in stays}
     lost = {k: label.name for k, label in left.labels.items() if k not in partners}
-    return Carried(path, {k: label.name for k, label in new.items()}, kept, lost)
+    return Carried(path, {k: label.name for k, label in new.items()}, kept_labels, lost)

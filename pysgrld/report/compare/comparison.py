@@ -197,15 +197,15 @@ class Comparison(NamedTuple):
         counted = {
             k: sum(t.kind == k for t in self.topics) for k in ("split", "merged", "gone", "new")
         }
-        told = [f"{same} the same (an overlap of {SAME:g} or more)"]
-        told += [f"{n} {kind}" for kind, n in {"alike": len(pairs) - same, **counted}.items() if n]
+        parts = [f"{same} the same (an overlap of {SAME:g} or more)"]
+        parts += [f"{n} {kind}" for kind, n in {"alike": len(pairs) - same, **counted}.items() if n]
         sizes = [plural(side.topics, side.noun) for side in (self.left, self.right)]
-        return f"Of {' and '.join(sizes)}: {', '.join(told)}."
+        return f"Of {' and '.join(sizes)}: {', '.join(parts)}."
 
     def record(self) -> dict[str, Any]:
         """Return everything by name, for JSON."""
-        found = self._asdict() | {"left": self.left._asdict(), "right": self.right._asdict()}
-        found["topics"] = [
+        record = self._asdict() | {"left": self.left._asdict(), "right": self.right._asdict()}
+        record["topics"] = [
             topic._asdict()
             | {
                 "only_left": [word._asdict() for word in topic.only_left],
@@ -215,8 +215,8 @@ class Comparison(NamedTuple):
         ]
         if self.score is not None:
             interval = {"low": self.score.low, "high": self.score.high}
-            found["score"] = self.score._asdict() | interval
-        return found | {"summary": self.summary}
+            record["score"] = self.score._asdict() | interval
+        return record | {"summary": self.summary}
 
     def __repr__(self) -> str:
         """Show what became of the topics: a line each."""
@@ -225,27 +225,27 @@ class Comparison(NamedTuple):
         return "\n".join(lines)
 
 
-def page_of(found: Comparison) -> bytes:
+def page_of(comparison: Comparison) -> bytes:
     """Return the HTML file of a comparison, in the style of a run's page; equal ones give equal bytes."""
     topics = [
         record | {"numbers": topic.numbers, "hue": round(_TURN * n % 360)}
         for n, (record, topic) in enumerate(
-            zip(found.record()["topics"], found.topics, strict=True)
+            zip(comparison.record()["topics"], comparison.topics, strict=True)
         )
     ]
     sides = []
-    for side in (found.left, found.right):
+    for side in (comparison.left, comparison.right):
         shown = side._asdict() | {"run": called(side.path)}
         del shown["path"], shown["labels"]  # the page tells nothing of where a run lies
         sides.append(shown)
     report = {
-        "title": f"{called(found.left.path)} and {called(found.right.path)}",
+        "title": f"{called(comparison.left.path)} and {called(comparison.right.path)}",
         "sides": sides,
-        "words": found.words,
-        "summary": found.summary,
-        "score": None if found.score is None else found.score.sentence,
-        "notes": list(found.notes),
-        "signed": found.signed,
+        "words": comparison.words,
+        "summary": comparison.summary,
+        "score": None if comparison.score is None else comparison.score.sentence,
+        "notes": list(comparison.notes),
+        "signed": comparison.signed,
         "same": SAME,
         "topics": topics,
         "sgmc": version(),

@@ -65,9 +65,9 @@ class Likening(NamedTuple):
         np.divide(rows, np.where(totals > 0.0, totals, 1.0)[:, None], out=rows)
         return rows
 
-    def overlap(self, one: Floats, others: Floats) -> Doubles:
+    def overlap(self, one: Floats, distributions: Floats) -> Doubles:
         """Return what one topic, (V,), has in common with each of others, (n, V)."""
-        return self.likeness.overlap(np.broadcast_to(one, others.shape), others)
+        return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
         """Return the mean of some topics by their weights, (V,); the plain mean where none has any."""
@@ -117,12 +117,12 @@ def group(
             for one, found in _divided(right, left, to_left, to_right, how)
         ),
     ]
-    told = {(i, j) for found in groups for i in found.left for j in found.right} | set(apart)
+    excluded = {(i, j) for found in groups for i in found.left for j in found.right} | set(apart)
     mutual = np.flatnonzero(to_left[to_right] == np.arange(len(to_right)))
     overlaps = how.likeness.overlap(left.phi[mutual], right.phi[to_right[mutual]])
     for i, overlap in zip(mutual.tolist(), overlaps.tolist(), strict=True):
         j = int(to_right[i])
-        if overlap >= PARTNERS and (i, j) not in told:
+        if overlap >= PARTNERS and (i, j) not in excluded:
             groups.append(Group("one to one", (i,), (j,), overlap))
     in_left = {i for found in groups for i in found.left}
     in_right = {j for found in groups for j in found.right}
@@ -146,7 +146,7 @@ class _Parts(NamedTuple):
 
 
 def _divided(
-    ones: Topics, others: Topics, best: Int64s, back: Int64s, how: Likening
+    ones: Topics, other_side: Topics, best: Int64s, back: Int64s, how: Likening
 ) -> Iterator[tuple[int, _Parts]]:
     """Yield the topics that are two or more on the other side, each with its parts there."""
     for one, phi in enumerate(ones.phi):
@@ -154,12 +154,12 @@ def _divided(
         if len(candidates) < 2:
             continue
         # put together, the most alike first, as long as each adds to the overlap
-        overlaps = how.overlap(phi, others.phi[candidates]).tolist()
+        overlaps = how.overlap(phi, other_side.phi[candidates]).tolist()
         alone = dict(zip(candidates, overlaps, strict=True))
         first, *further = sorted(candidates, key=lambda row: (-alone[row], row))
         taken, overlap = [first], alone[first]
         for row in further:
-            together = float(how.overlap(phi, how.put_together(others, [*taken, row])[None])[0])
+            together = float(how.overlap(phi, how.put_together(other_side, [*taken, row])[None])[0])
             if together >= overlap + ADDS:
                 taken.append(row)
                 overlap = together
@@ -168,10 +168,10 @@ def _divided(
 
 
 def _alone(
-    ones: Topics, others: Topics, similarity: Doubles, told: set[int], how: Likening
+    ones: Topics, candidates: Topics, similarity: Doubles, excluded: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
     """Return topics in no group yet, each with the most similar one of the others, and their overlap."""
-    rows = [n for n in range(len(ones.phi)) if n not in told]
+    rows = [n for n in range(len(ones.phi)) if n not in excluded]
     nearest = similarity[rows].argmax(axis=1)
-    overlaps = how.likeness.overlap(ones.phi[rows], others.phi[nearest])
+    overlaps = how.likeness.overlap(ones.phi[rows], candidates.phi[nearest])
     return list(zip(rows, nearest.tolist(), overlaps.tolist(), strict=True))

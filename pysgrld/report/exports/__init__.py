@@ -145,7 +145,7 @@ FORMATS: dict[str, ExportFormat] = {
 
 def export(
     results: Results,
-    asked: ExportRequest,
+    request: ExportRequest,
     *,
     force: bool = False,
     tell: Tell = lambda what, done, total: None,
@@ -156,7 +156,7 @@ def export(
     ----------
     results : Results
         The run, or the chains of one.
-    asked : ExportRequest
+    request : ExportRequest
     force : bool
         Whether files that sgmc wrote there may be replaced; those of another run that this one has no
         like of are removed.
@@ -177,19 +177,19 @@ def export(
     from pysgrld.run.layout import claim_outputs
     from pysgrld.run.ownership import FileList
 
-    row = FORMATS[asked.format]
+    row = FORMATS[request.format]
     writer = import_module(f"{__package__}.{row.module}")
-    names: list[str] = writer.files(results, asked)
-    others = [name for name in row.sometimes if name not in names]
-    claim_outputs(asked.folder, [*names, *others], force=force)
+    names: list[str] = writer.files(results, request)
+    missing_names = [name for name in row.sometimes if name not in names]
+    claim_outputs(request.folder, [*names, *missing_names], force=force)
     while True:
-        kept = [chain.kept() for chain in results.chains]
+        kept_samples = [chain.kept() for chain in results.chains]
         try:
-            done: Exported = writer.write(results, asked, tell)
-            FileList(asked.folder).remove(others)
+            done: Exported = writer.write(results, request, tell)
+            FileList(request.folder).remove(missing_names)
             return done
         except MissingInputError:  # a run that is training has thinned its samples meanwhile
-            if [chain.kept() for chain in results.chains] == kept:
+            if [chain.kept() for chain in results.chains] == kept_samples:
                 raise
 
 
@@ -198,7 +198,7 @@ def drawn_from(results: Results, draw: str) -> str:
     if draw == "last":
         return "current topics"
     if results.fitted.samples:
-        of = plural(results.fitted.samples, "sample")
-        each = f" of {len(results.chains)} chains" if results.found_by() is not None else ""
-        return f"mean of {of}{each}"
+        n_samples = plural(results.fitted.samples, "sample")
+        of_chains = f" of {len(results.chains)} chains" if results.found_by() is not None else ""
+        return f"mean of {n_samples}{of_chains}"
     return f"{results.no_mean}: the current ones"

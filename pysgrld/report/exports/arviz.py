@@ -77,7 +77,7 @@ class _Sink(io.RawIOBase):
         return self._end
 
 
-def files(results: Results, asked: ExportRequest) -> list[str]:
+def files(results: Results, request: ExportRequest) -> list[str]:
     """Return the name of the file.
 
     Raises
@@ -99,11 +99,11 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
     return [FILE]
 
 
-def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     """Write the draws, one after the other; topics of further chains in the order of the first's."""
-    target, first, chains, notes = asked.folder / FILE, results, results.chains, []
+    target, first, chains, notes = request.folder / FILE, results, results.chains, []
     steps, matched = _steps(chains), not first.fitted.no_mean and first.fitted.likeness is not None
-    order, words = _topics_and_words(chains, asked) if matched else ([], np.empty(0, np.int64))
+    order, words = _topics_and_words(chains, request) if matched else ([], np.empty(0, np.int64))
     if len({chain.seed for chain in chains}) > 1:
         notes.append(
             "chains of different --seed hold out different documents: no log probabilities"
@@ -114,7 +114,7 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
             file.attrs["inference_library"] = "sgmc"
             file.attrs["inference_library_version"] = version()
             file.attrs["sampler"] = first.options.algo
-            _write_draws(file, sink, chains, asked, steps, order, words, tell, scored=not notes)
+            _write_draws(file, sink, chains, request, steps, order, words, tell, scored=not notes)
             counts = first.word_counts()
             if counts is not None:
                 ids = words if matched else np.arange(len(counts))
@@ -124,12 +124,12 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
         sink.check()
     shape = f"{plural(len(chains), 'chain')} of {plural(len(steps), 'draw')}"
     if first.fitted.samples > len(steps):
-        of = plural(first.fitted.samples, "sample")
-        shape += f" (of {of} these are kept; --samples of training says how many)"
+        n_samples = plural(first.fitted.samples, "sample")
+        shape += f" (of {n_samples} these are kept; --samples of training says how many)"
     if first.fitted.no_mean:
         shape += f", quantities alone: {first.fitted.no_mean}"
     else:
-        topics = plural(first.fitted.layers[asked.at], "topic")
+        topics = plural(first.fitted.layers[request.at], "topic")
         shape += f", {topics}, {plural(len(words), 'word')}"
     return Exported(target, shape, tuple(notes))
 
@@ -149,22 +149,22 @@ def _steps(chains: Sequence[Results]) -> list[int]:
 
 
 def _topics_and_words(
-    chains: Sequence[Results], asked: ExportRequest
+    chains: Sequence[Results], request: ExportRequest
 ) -> tuple[list[Int64s], Int64s]:
     """Return the topics of each chain in the order of the first one's, and the words that are written."""
-    likeness, at = chains[0].fitted.likeness, asked.at
+    likeness, layer = chains[0].fitted.likeness, request.at
     assert likeness is not None
-    k, v = chains[0].fitted.layers[at], len(chains[0].vocabulary)
-    own, order, top = None, [], []
+    k, v = chains[0].fitted.layers[layer], len(chains[0].vocabulary)
+    first_mean, order, top = None, [], []
     for results in chains:
-        phi = results.phi(at)
+        phi = results.phi(layer)
         mean = np.ascontiguousarray(phi[:, :k].T)
-        if own is None:
-            own = mean
-        aligned = asked.align and mean is not own
-        order.append(assign(likeness.similarity(own, mean)) if aligned else np.arange(k))
-        if asked.top:
-            top.append(results.top(min(asked.top, v), at))
+        if first_mean is None:
+            first_mean = mean
+        aligned = request.align and mean is not first_mean
+        order.append(assign(likeness.similarity(first_mean, mean)) if aligned else np.arange(k))
+        if request.top:
+            top.append(results.top(min(request.top, v), layer))
     return order, np.unique(np.concatenate(top)) if top else np.arange(v)
 
 
@@ -172,7 +172,7 @@ def _write_draws(
     file: Any,
     sink: _Sink,
     chains: Sequence[Results],
-    asked: ExportRequest,
+    request: ExportRequest,
     steps: list[int],
     order: list[Int64s],
     words: Int64s,
@@ -189,7 +189,7 @@ def _write_draws(
     phi = None
     quantities = {name: np.full(size, np.nan) for name in first.fitted.titles}
     if order:
-        k, w = first.fitted.layers[asked.at], len(words)
+        k, w = first.fitted.layers[request.at], len(words)
         _set_coordinates(posterior, {"topic": list(range(k))})
         _set_words(posterior, first, words)
         topics = max(1, min(k, _CHUNK // (4 * w)))
@@ -209,11 +209,11 @@ def _write_draws(
                 key = Key(results.seed, results.chain, step)
                 values[c, s] = scorer.log_probability(key, draw)
             if phi is not None:
-                rows = fitted.rows_of(sample, asked.at)[order[c]]
+                rows = fitted.rows_of(sample, request.at)[order[c]]
                 phi[c, s] = rows if len(words) == rows.shape[1] else rows[:, words]
             else:
-                for name, found in fitted.quantities(fitted.draw_of(sample), held_out).items():
-                    quantities[name][c, s] = found
+                for name, quantity in fitted.quantities(fitted.draw_of(sample), held_out).items():
+                    quantities[name][c, s] = quantity
             sink.check()
             tell("writing draws", c * size[1] + s + 1, size[0] * size[1])
     variables = [
@@ -223,8 +223,8 @@ def _write_draws(
         unit = "document" if first.fitted.score.whole else "token"
         variables.append((statistics, "log_probability", values, f"mean of a held-out {unit}"))
         if unit == "token":
-            said = "of held-out tokens, under this draw"
-            variables.append((statistics, "perplexity", np.exp(-values), said))
+            description = "of held-out tokens, under this draw"
+            variables.append((statistics, "perplexity", np.exp(-values), description))
     for group, name, part, title in variables:
         group.create_variable(name, _DRAWS, data=part).attrs["long_name"] = title
 

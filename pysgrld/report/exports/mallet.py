@@ -35,7 +35,7 @@ _TOGETHER = 4096
 _LEAST = 1e-6
 
 
-def files(results: Results, asked: ExportRequest) -> list[str]:
+def files(results: Results, request: ExportRequest) -> list[str]:
     """Return the names of the files.
 
     Raises
@@ -49,7 +49,7 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
     """
     nothing = Documents(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     try:
-        results.fitted.token_topics(nothing, np.empty(0, np.int64), asked.at)
+        results.fitted.token_topics(nothing, np.empty(0, np.int64), request.at)
     except UsageError as error:
         raise UsageError(f"{results.path}: {error}, which MALLET's files are made of") from None
     if results.training_corpus() is None:
@@ -65,16 +65,16 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
     return [STATE, KEYS, DOCUMENTS, WEIGHTS]
 
 
-def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     """Write all four files, of the training documents in their order."""
-    folder, at = asked.folder, asked.at
+    folder, layer = request.folder, request.at
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
-    k, v = results.fitted.layers[at], len(vocabulary)
+    k, v = results.fitted.layers[layer], len(vocabulary)
     # the model's Dirichlet parameters; of one without them the topics' shares stand for alpha
-    beta, alpha = results.fitted.word_prior(), results.fitted.document_prior(at)
+    beta, alpha = results.fitted.word_prior(), results.fitted.document_prior(layer)
     if alpha is None:
-        share = results.weights(at)
+        share = results.weights(layer)
         alpha = np.maximum(np.full(k, 1 / k) if share is None else share, _LEAST)
     counts = np.zeros((k, v), np.int32)
     rows = results.training_documents(corpus)[:]
@@ -86,9 +86,9 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
         numbers = " ".join(map(repr, alpha.tolist()))
         head = f"#doc source pos typeindex type topic\n#alpha : {numbers}\n#beta : {beta!r}\n"
         state.write(head.encode())
-        if asked.mallet_old:
+        if request.mallet_old:
             shares.write(_OLD_HEAD)
-        for first, ids, documents, z in _drawn(results, corpus, rows, at):
+        for first, ids, documents, z in _drawn(results, corpus, rows, layer):
             # names without blanks, which are written as in the address of a file
             names = [_BLANK.sub(lambda c: f"%{ord(c[0]):02X}", name) or "NA" for name in ids]
             words = np.repeat(documents.indices, documents.counts)
@@ -101,7 +101,7 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
             theta = (n_dk + alpha) / (lengths[:, None] + alpha.sum())
             for number, (name, row) in enumerate(zip(names, theta, strict=True), first):
                 values: list[int | float] = row.tolist()
-                if asked.mallet_old:
+                if request.mallet_old:
                     order = np.argsort(-row, kind="stable").tolist()
                     values = [value for topic in order for value in (topic, row[topic].item())]
                 line = "\t".join((str(number), name, *map(repr, values)))
@@ -109,8 +109,8 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
             tell("drawing the tokens' topics", first + len(documents), len(rows))
     with whole_file(folder / KEYS) as file:
         for topic, row in enumerate(counts):
-            some = np.argsort(-row, kind="stable")[: asked.top or v]
-            words_of = "".join(f"{vocabulary[w]} " for w in some.tolist() if row[w])
+            top_words = np.argsort(-row, kind="stable")[: request.top or v]
+            words_of = "".join(f"{vocabulary[w]} " for w in top_words.tolist() if row[w])
             file.write(f"{topic}\t{alpha[topic]:.5g}\t{words_of}\n".encode())
     with whole_file(folder / WEIGHTS) as file:
         for topic, row in enumerate(counts):
@@ -127,7 +127,7 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
 
 
 def _drawn(
-    results: Results, corpus: Corpus, rows: Int64s, at: int
+    results: Results, corpus: Corpus, rows: Int64s, layer: int
 ) -> Iterator[tuple[int, list[str], Documents, Int32s]]:
     """Draw the topics of the tokens of some documents at a time.
 
@@ -141,15 +141,15 @@ def _drawn(
         Topic of each token.
     """
     for begin in range(0, len(rows), _TOGETHER):
-        some = rows[begin : begin + _TOGETHER]
-        documents, ids = corpus.take(some), corpus.about.ids(some)
+        chunk = rows[begin : begin + _TOGETHER]
+        documents, ids = corpus.take(chunk), corpus.about.ids(chunk)
         ends = np.cumsum(documents.lengths) // _TOKENS
         for part in np.unique(ends).tolist():
             places = np.flatnonzero(ends == part)
-            here = documents.take(places)
-            z = results.fitted.token_topics(here, some[places], at)
+            block = documents.take(places)
+            z = results.fitted.token_topics(block, chunk[places], layer)
             first = int(places[0])
-            yield begin + first, ids[first : first + len(places)], here, z
+            yield begin + first, ids[first : first + len(places)], block, z
 
 
 def _token_lines(
@@ -163,13 +163,17 @@ def _token_lines(
     """Return a line for each token of some documents: its document, its place there, word and topic."""
     topics, numbers = z.tolist(), words.tolist()
     lines: list[str] = []
-    at = 0
+    position = 0
     for i, (name, length) in enumerate(zip(names, lengths.tolist(), strict=True), first):
         lines += [
             f"{i} {name} {place} {word} {vocabulary[word]} {topic}\n"
             for place, (word, topic) in enumerate(
-                zip(numbers[at : at + length], topics[at : at + length], strict=True)
+                zip(
+                    numbers[position : position + length],
+                    topics[position : position + length],
+                    strict=True,
+                )
             )
         ]
-        at += length
+        position += length
     return "".join(lines).encode("utf-8", "replace")

@@ -22,7 +22,7 @@ from pysgrld.types import Floats
 VOCABULARY = "vocab.txt"
 
 
-def files(results: Results, asked: ExportRequest) -> list[str]:
+def files(results: Results, request: ExportRequest) -> list[str]:
     """Return the names of the files: topics, words, what goes with the topics, and given names.
 
     Raises
@@ -32,7 +32,7 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
     MissingInputError
         If all samples are wanted and none is kept.
     """
-    if asked.draw == "all":
+    if request.draw == "all":
         if results.fitted.no_mean:
             raise UsageError(
                 f"--draw all: {results.fitted.no_mean}, also in their number; "
@@ -43,46 +43,46 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
                 f"{results.path}: no posterior sample is kept (yet); --draw last gives the current "
                 "topics"
             )
-    names = [f"topics.{asked.format}", VOCABULARY]
-    names += [f"{name}.npy" for name in results.fitted.beside()] if asked.format == "npy" else []
-    return names + ([LABELS] if results.given_names(asked.at) else [])
+    names = [f"topics.{request.format}", VOCABULARY]
+    names += [f"{name}.npy" for name in results.fitted.beside()] if request.format == "npy" else []
+    return names + ([LABELS] if results.given_names(request.at) else [])
 
 
-def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     """Write topics, rows that sum to 1 (directions: of length 1), and the words of their columns."""
-    at, folder = asked.at, asked.folder
-    fitted, one_file = results.fitted, asked.format == "safetensors"
-    target = folder / f"topics.{asked.format}"
-    beside = {name: array.astype("<f4") for name, array in fitted.beside().items()}
-    k, v = results.fitted.layers[at], len(results.vocabulary)
-    if asked.draw == "all":
+    layer, folder = request.at, request.folder
+    fitted, one_file = results.fitted, request.format == "safetensors"
+    target = folder / f"topics.{request.format}"
+    extra_arrays = {name: array.astype("<f4") for name, array in fitted.beside().items()}
+    k, v = results.fitted.layers[layer], len(results.vocabulary)
+    if request.draw == "all":
         steps = results.kept()
         shape: tuple[int, ...] = (len(steps), k, v)
-        what = plural(len(steps), "sample")
-        rows: Iterator[Floats] = (results.rows_of(step, at) for step in steps)
+        description = plural(len(steps), "sample")
+        rows: Iterator[Floats] = (results.rows_of(step, layer) for step in steps)
     else:
-        shape, what = (k, v), drawn_from(results, asked.draw)
-        phi = results.phi(at, None if asked.draw == "mean" else fitted.current)
+        shape, description = (k, v), drawn_from(results, request.draw)
+        phi = results.phi(layer, None if request.draw == "mean" else fitted.current)
         rows = (np.ascontiguousarray(column) for column in phi.T[:k])
-    shapes = {"topics": shape} | {name: array.shape for name, array in beside.items()}
+    shapes = {"topics": shape} | {name: array.shape for name, array in extra_arrays.items()}
     described = {name: {"dtype": "F32", "shape": size} for name, size in shapes.items()}
     with whole_file(target) as file:
         file.write(header_of(described) if one_file else _npy_header(shape))
         for done, part in enumerate(rows, 1):
             file.write(part.astype("<f4", copy=False).tobytes())
             tell("writing topics", done, shape[0])
-        for array in beside.values() if one_file else ():
+        for array in extra_arrays.values() if one_file else ():
             file.write(array.tobytes())
-    for name, array in beside.items() if not one_file else ():
+    for name, array in extra_arrays.items() if not one_file else ():
         with whole_file(folder / f"{name}.npy") as file:
             file.write(_npy_header(array.shape) + array.tobytes())
     with whole_file(folder / VOCABULARY) as file:
         file.write("".join(f"{word}\n" for word in results.vocabulary).encode())
-    labels = results.given_names(at)
+    labels = results.given_names(layer)
     if labels:
         with whole_file(folder / LABELS) as file:
             file.write(jsonio.pretty({str(k): name for k, name in labels.items()}))
-    return Exported(target, f"{' x '.join(f'{n:,}' for n in shape)}, {what}")
+    return Exported(target, f"{' x '.join(f'{n:,}' for n in shape)}, {description}")
 
 
 def _npy_header(shape: tuple[int, ...]) -> bytes:

@@ -51,7 +51,7 @@ class TopicUse(NamedTuple):
     tokens: Doubles
 
 
-def files(results: Results, asked: ExportRequest) -> list[str]:
+def files(results: Results, request: ExportRequest) -> list[str]:
     """Return the names of the files.
 
     Raises
@@ -71,23 +71,23 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
     return [PAGE, ARGUMENTS]
 
 
-def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     """Write both files; documents are those of training, or 20,000 of them, evenly spaced."""
-    at, mean = asked.at, asked.draw == "mean"
+    layer, mean = request.at, request.draw == "mean"
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     trained = results.training_documents(corpus)
-    rows, k = evenly_spaced(trained, DOCUMENTS), results.fitted.layers[at]
+    rows, k = evenly_spaced(trained, DOCUMENTS), results.fitted.layers[layer]
     steps, draw = (drawn_steps(results), None) if mean else ([], results.fitted.current)
     theta, lengths = np.empty((len(rows), k), np.float32), np.empty(len(rows), np.int64)
-    for block in drawn_blocks(results, corpus, rows, steps, at, draw):
+    for block in drawn_blocks(results, corpus, rows, steps, layer, draw):
         theta[block.at] = block.theta.mean(axis=0, dtype=np.float64)
         lengths[block.at] = block.lengths
         tell("reading documents", block.at.stop, len(rows))
     counts = results.word_counts()
     if counts is None:
         counts = corpus.totals.word_counts
-    phi = results.phi(at, draw)[:, :k]
+    phi = results.phi(layer, draw)[:, :k]
     used = (lengths[:, None] * theta).sum(axis=0)
     tokens = used * (results.run.config["corpus"]["training_tokens"] / max(1.0, used.sum()))
     model = TopicUse(phi, theta, lengths, counts, np.maximum(tokens, _TINY))
@@ -99,7 +99,7 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
             f"{ARGUMENTS} gives every word the room of the longest, and word {word} of {results.path} "
             f"has {longest:,} letters; leave it out with --vocab"
         )
-    with whole_file(asked.folder / ARGUMENTS) as file:
+    with whole_file(request.folder / ARGUMENTS) as file:
         np.savez(
             file,
             topic_term_dists=np.ascontiguousarray(model.phi.T),
@@ -108,15 +108,15 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
             vocab=np.array(vocabulary),
             term_frequency=model.counts,
         )
-    page = page_data(model, vocabulary, min(asked.top or len(phi), len(phi)), tell)
-    target = asked.folder / PAGE
+    page = page_data(model, vocabulary, min(request.top or len(phi), len(phi)), tell)
+    target = request.folder / PAGE
     with whole_file(target) as file:
         for part in json.JSONEncoder(allow_nan=False).iterencode(page):
             file.write(part.encode())
-    what = f"{plural(k, 'topic')}, {plural(len(theta), 'document')}"
+    description = f"{plural(k, 'topic')}, {plural(len(theta), 'document')}"
     if len(theta) < len(trained):
-        what += f" of {len(trained):,}"
-    return Exported(target, f"{what}, {drawn_from(results, asked.draw)}")
+        description += f" of {len(trained):,}"
+    return Exported(target, f"{description}, {drawn_from(results, request.draw)}")
 
 
 def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell) -> dict[str, Any]:
@@ -147,9 +147,9 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     expected, total = np.maximum(expected, _TINY), np.maximum(total, _TINY)
     # how much a word tells of its topic: sum_k P(k|w) log (P(k|w) / P(k)), of topics used alike
     distinct = np.zeros(len(model.phi))
-    for p, own in zip(columns(model.phi, k), share, strict=True):
-        given = np.maximum(p, _TINY) / total
-        distinct += given * np.log(given / own)
+    for p, topic_share in zip(columns(model.phi, k), share, strict=True):
+        p_word = np.maximum(p, _TINY) / total
+        distinct += p_word * np.log(p_word / topic_share)
 
     info: dict[str, list[Any]] = {name: [] for name in _INFO}
 
@@ -164,19 +164,19 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     order = np.arange(words, 0, -1, dtype=np.float64)
     frequent = np.floor(expected[shown])
     add(shown, frequent, frequent, "Default", order, order)
-    there = [shown]
+    rows_shown = [shown]
     for topic, p in enumerate(columns(model.phi, k)):
         log_p = np.log(np.maximum(p, _TINY))
         log_lift = log_p - np.log(expected / expected.sum())
         ids = relevant(log_p, log_lift, words)
         logs = (np.round(part[ids], 4) for part in (log_p, log_lift))
         add(ids, p[ids] * model.tokens[topic], expected[ids], f"Topic{topic + 1}", *logs)
-        there.append(ids)
+        rows_shown.append(ids)
         tell("ordering words", topic + 1, k)
 
     # the share of each word's uses that topics have, where that is half a use or more
     table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
-    listed = np.unique(np.concatenate(there)).tolist()
+    listed = np.unique(np.concatenate(rows_shown)).tolist()
     for word in sorted(listed, key=lambda w: vocabulary[w]):
         uses = model.phi[word].astype(np.float64) * model.tokens
         topics = np.flatnonzero(uses >= _USES)
@@ -221,23 +221,23 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
         Relevance is lambda log_p + (1 - lambda) log_lift.
     n : int
     """
-    some = _undominated(log_p, log_lift, n)
+    candidates = _undominated(log_p, log_lift, n)
     lambdas = np.arange(0.0, 1.0 + LAMBDA_STEP, LAMBDA_STEP)
-    p, base = log_p[some], log_p[some] - log_lift[some]
-    chosen = [some[best(p - (1.0 - lam) * base, n)] for lam in lambdas]
+    p, base = log_p[candidates], log_p[candidates] - log_lift[candidates]
+    chosen = [candidates[best(p - (1.0 - lam) * base, n)] for lam in lambdas]
     return np.unique(np.concatenate(chosen))
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
     """Return a superset of the points dominated by fewer than n others in (a, b): indices, ascending."""
     order = np.argsort(-a, kind="stable")
-    kept, size = np.empty(0, np.int64), max(64, n)
+    front, size = np.empty(0, np.int64), max(64, n)
     while len(order):
-        kept = np.concatenate((kept, order[:size]))
-        place = max(0, len(kept) - n)
-        bar = np.partition(b[kept], place)[place]
+        front = np.concatenate((front, order[:size]))
+        place = max(0, len(front) - n)
+        bar = np.partition(b[front], place)[place]
         order = order[size:]
         order = order[b[order] >= bar]
         size *= 2
-    kept.sort()
-    return kept
+    front.sort()
+    return front

@@ -65,7 +65,7 @@ _OVER_TIME = (
 )
 
 
-def files(results: Results, asked: ExportRequest) -> list[str]:
+def files(results: Results, request: ExportRequest) -> list[str]:
     """Return the names of the tables; that of documents needs the corpus.
 
     Raises
@@ -73,21 +73,21 @@ def files(results: Results, asked: ExportRequest) -> list[str]:
     MissingInputError
         If what writes the format is not installed.
     """
-    if asked.format == "parquet":
+    if request.format == "parquet":
         require_pyarrow()
     names = ["topics", "topic-words"]
     names += [] if results.training_corpus() is None else ["documents"]
     names += ["words-over-time"] if results.fitted.slices else []
-    return [f"{name}.{asked.format}" for name in names]
+    return [f"{name}.{request.format}" for name in names]
 
 
-def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
+def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     """Write the tables; topics are those of the first chain, which others are compared with."""
-    at = asked.at
-    draw = None if asked.draw == "mean" else results.fitted.current
+    layer = request.at
+    draw = None if request.draw == "mean" else results.fitted.current
     notes: list[str] = []
     written = "no table of documents"
-    weights, low, high = results.weights(at), None, None
+    weights, low, high = results.weights(layer), None, None
     corpus = results.training_corpus()
     if corpus is None:
         notes.append(
@@ -96,31 +96,31 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
         )
     else:
         steps = drawn_steps(results) if draw is None else []
-        totals = _write_documents(results, corpus, steps, draw, asked, tell)
+        totals = _write_documents(results, corpus, steps, draw, request, tell)
         written = plural(corpus.documents, "document")
         if results.fitted.counts() is None:
             shares = Shares.of(totals, results.share_sizes() if steps else None)
             weights = shares.mean[:, 0]
             low, high = (shares.low[:, 0], shares.high[:, 0]) if steps else (None, None)
-    phi = results.phi(at, draw)
-    steady = _write_words(results, asked, phi, follow=draw is None, tell=tell)
+    phi = results.phi(layer, draw)
+    steady = _write_words(results, request, phi, follow=draw is None, tell=tell)
     if results.fitted.slices:
-        _write_words_over_time(results, asked)
-    coherence = results.coherence(TEN, at, draw)
+        _write_words_over_time(results, request)
+    coherence = results.coherence(TEN, layer, draw)
     # what the two least similar chains, or the halves of one, have in common of each topic
     overlap = None
-    if asked.draw == "mean" and not results.fitted.no_mean:
-        diagnosis = diagnosed(results.chains, at, notes)
+    if request.draw == "mean" and not results.fitted.no_mean:
+        diagnosis = diagnosed(results.chains, layer, notes)
         if diagnosis is not None:
-            overlap = np.full(results.fitted.layers[at], np.nan)
+            overlap = np.full(results.fitted.layers[layer], np.nan)
             for topic in diagnosis.topics:
                 overlap[topic.id] = topic.overlap
-    shown = results.fitted.shown(at)
-    labels = names_of(results, at) | results.given_names(at)
+    shown = results.fitted.shown(layer)
+    labels = names_of(results, layer) | results.given_names(layer)
     npmi = None if coherence is None else coherence.npmi
-    numbers = weights, low, high, npmi, steady, overlap, results.found_by(at)
-    target = asked.folder / f"topics.{asked.format}"
-    with whole_table(target, asked.format, _TOPICS) as table:
+    numbers = weights, low, high, npmi, steady, overlap, results.found_by(layer)
+    target = request.folder / f"topics.{request.format}"
+    with whole_table(target, request.format, _TOPICS) as table:
         table.write(
             [
                 shown,
@@ -128,8 +128,10 @@ def write(results: Results, asked: ExportRequest, tell: Tell) -> Exported:
                 *([None] * len(shown) if part is None else part[shown] for part in numbers),
             ]
         )
-    what = plural(len(shown), results.fitted.noun)
-    return Exported(target, f"{what}, {written}, {drawn_from(results, asked.draw)}", tuple(notes))
+    description = plural(len(shown), results.fitted.noun)
+    return Exported(
+        target, f"{description}, {written}, {drawn_from(results, request.draw)}", tuple(notes)
+    )
 
 
 def _write_documents(
@@ -137,7 +139,7 @@ def _write_documents(
     corpus: Corpus,
     steps: list[int],
     draw: Draw | None,
-    asked: ExportRequest,
+    request: ExportRequest,
     tell: Tell,
 ) -> Doubles:
     """Write the table of documents; return their tokens by draw, group of them all, and topic, (S, 1, K).
@@ -154,50 +156,56 @@ def _write_documents(
         Kept samples that documents are drawn on; empty: they are read under one draw.
     draw : Draw or None
         That one; None: the mean.
-    asked : ExportRequest
+    request : ExportRequest
     tell : callable
     """
-    k, about = results.fitted.layers[asked.at], corpus.about
+    k, about = results.fitted.layers[request.at], corpus.about
     first = [TableColumn("row", "integer"), TableColumn("id", "string")]
     last = [TableColumn("held_out", "flag"), TableColumn("tokens", "integer")]
-    if asked.sparse:
+    if request.sparse:
         last += [TableColumn("topic", "topic")]
         last += [TableColumn(name, "share") for name in ("share", "low", "high")]
     else:
         last += [TableColumn(f"topic_{topic}", "share") for topic in range(k)]
     taken = {column.name for column in (*first, *last)}
-    kept = []
+    parts = []
     for column in about.columns:
         name = column.name
         while name in taken:  # a kept column of a name that the table needs gets another one
             name = f"column_{name}"
         taken.add(name)
-        kept.append(TableColumn(name, column.kind))
+        parts.append(TableColumn(name, column.kind))
 
     held_out = results.training_documents(corpus).without
     rows = Others(corpus.documents, np.zeros(0, np.int64))  # all, and no list of them
     totals = np.zeros((max(1, len(steps)), 1, k))
-    path = asked.folder / f"documents.{asked.format}"
-    with whole_table(path, asked.format, first + kept + last) as table:
-        for block in drawn_blocks(results, corpus, rows, steps, asked.at, draw):
-            here = rows[block.at]
-            who = [here, about.ids(here), *(about.values(c.name, here) for c in about.columns)]
-            values: list[Any] = [*who, np.isin(here, held_out), block.lengths]
+    path = request.folder / f"documents.{request.format}"
+    with whole_table(path, request.format, first + parts + last) as table:
+        for block in drawn_blocks(results, corpus, rows, steps, request.at, draw):
+            block_rows = rows[block.at]
+            who = [
+                block_rows,
+                about.ids(block_rows),
+                *(about.values(c.name, block_rows) for c in about.columns),
+            ]
+            values: list[Any] = [*who, np.isin(block_rows, held_out), block.lengths]
             share = block.theta.mean(axis=0, dtype=np.float64)
-            if asked.sparse:
+            if request.sparse:
                 shown = share >= LISTED
                 shown[np.arange(len(share)), share.argmax(axis=1)] = True
-                of, topic = np.nonzero(shown)
-                order = np.lexsort((topic, -share[of, topic], of))
-                of, topic = of[order], topic[order]
-                low = high = np.full(len(of), np.nan)
+                document, topic = np.nonzero(shown)
+                order = np.lexsort((topic, -share[document, topic], document))
+                document, topic = document[order], topic[order]
+                low = high = np.full(len(document), np.nan)
                 if len(block.theta) > 1:
-                    low, high = bounds(block.theta[:, of, topic])
+                    low, high = bounds(block.theta[:, document, topic])
                 values = [
-                    part[of] if isinstance(part, np.ndarray) else [part[i] for i in of.tolist()]
+                    part[document]
+                    if isinstance(part, np.ndarray)
+                    else [part[i] for i in document.tolist()]
                     for part in values
                 ]
-                shares = (part.astype(np.float32) for part in (share[of, topic], low, high))
+                shares = (part.astype(np.float32) for part in (share[document, topic], low, high))
                 table.write([*values, topic, *shares])
             else:
                 table.write([*values, *np.ascontiguousarray(share.T, np.float32)])
@@ -207,18 +215,21 @@ def _write_documents(
 
 
 def _write_words(
-    results: Results, asked: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
+    results: Results, request: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
 ) -> Doubles | None:
     """Write the table of words; return how many of its ten most probable each topic keeps in a draw."""
-    at = asked.at
-    shown, v, k = results.fitted.shown(at), len(results.vocabulary), results.fitted.layers[at]
+    layer = request.at
+    shown, v, k = results.fitted.shown(layer), len(results.vocabulary), results.fitted.layers[layer]
     steady: Doubles | None = np.full(k, np.nan)
-    draws = max(1, len(results.word_steps(at)[0]))
-    n = min(asked.top, v)
+    draws = max(1, len(results.word_steps(layer)[0]))
+    n = min(request.top, v)
     size = max(1, _VALUES // (draws * min(n + TEN, v)))
-    first, ten = results.order_topics(phi, n, at), results.order_topics(phi, TEN, at, PROBABLE)
-    path = asked.folder / f"topic-words.{asked.format}"
-    with whole_table(path, asked.format, _WORDS) as table:
+    first, ten = (
+        results.order_topics(phi, n, layer),
+        results.order_topics(phi, TEN, layer, PROBABLE),
+    )
+    path = request.folder / f"topic-words.{request.format}"
+    with whole_table(path, request.format, _WORDS) as table:
         for begin in range(0, len(shown), size):
             ids = shown[begin : begin + size]
             words = np.concatenate([first[ids], ten[ids]], axis=1)
@@ -226,20 +237,20 @@ def _write_words(
             once[:, n:] = ~(ten[ids][:, :, None] == first[ids][:, None]).any(axis=2)
             among[:, :n] = (first[ids][:, :, None] == ten[ids][:, None]).any(axis=2)
             p = phi[words, ids[:, None]].astype(np.float64)
-            found = Followed(None, np.zeros(words.shape), 0, 0)
+            tracked = Followed(None, np.zeros(words.shape), 0, 0)
             if follow:
-                sources = [ChainOfTopics(c, rows[ids]) for c, rows in results.sources(at)]
-                found = followed(sources, words, once, at)
-            if steady is not None and found.draws:
-                steady[ids] = (found.ten * among).sum(axis=1)
+                sources = [ChainOfTopics(c, rows[ids]) for c, rows in results.sources(layer)]
+                tracked = followed(sources, words, once, layer)
+            if steady is not None and tracked.draws:
+                steady[ids] = (tracked.ten * among).sum(axis=1)
             else:
                 steady = None
             # ends of intervals, and the share of draws with the word among the ten, where these are known
             low = high = in_ten = np.full(p.shape, np.nan)
-            if found.interval is not None:
-                low, high, low_open, high_open, _ = found.interval
+            if tracked.interval is not None:
+                low, high, low_open, high_open, _ = tracked.interval
                 low, high = np.where(low_open, np.nan, low), np.where(high_open, np.nan, high)
-                in_ten = found.ten
+                in_ten = tracked.ten
             table.write(
                 [
                     np.repeat(ids, n),
@@ -252,16 +263,16 @@ def _write_words(
     return steady
 
 
-def _write_words_over_time(results: Results, asked: ExportRequest) -> None:
+def _write_words_over_time(results: Results, request: ExportRequest) -> None:
     """Write the table of words in slices of time: those of each topic that are most probable in some."""
-    names, topics = results.fitted.slices, results.fitted.shown(asked.at)
-    found = words_over_time(results, topics, asked.top)
-    n = found.words.shape[1]
-    path = asked.folder / f"words-over-time.{asked.format}"
-    with whole_table(path, asked.format, _OVER_TIME) as table:
+    names, topics = results.fitted.slices, results.fitted.shown(request.at)
+    series = words_over_time(results, topics, request.top)
+    n = series.words.shape[1]
+    path = request.folder / f"words-over-time.{request.format}"
+    with whole_table(path, request.format, _OVER_TIME) as table:
         for i, topic in enumerate(topics.tolist()):
-            words = [results.vocabulary[w] for w in found.words[i].tolist()]
-            parts = (getattr(found, part)[i].ravel() for part in ("mean", "low", "high"))
+            words = [results.vocabulary[w] for w in series.words[i].tolist()]
+            parts = (getattr(series, part)[i].ravel() for part in ("mean", "low", "high"))
             table.write(
                 [
                     [topic] * (n * len(names)),
@@ -287,9 +298,9 @@ class CsvTable:
     def write(self, values: Sequence[Any]) -> None:
         """Write some rows: a sequence of values for each column, None or NaN where there is none."""
         rows, first = len(values[0]), len(values) - self._shares
-        some = max(1, _CELLS // len(values))
-        for begin in range(0, rows, some):
-            parts = [part[begin : begin + some] for part in values]
+        chunk_size = max(1, _CELLS // len(values))
+        for begin in range(0, rows, chunk_size):
+            parts = [part[begin : begin + chunk_size] for part in values]
             shares = np.array(parts[first:], np.float64)
             if not shares.size or np.isnan(shares).any():
                 self._file.writelines(csv_lines(zip(*map(_plain, parts), strict=True)))

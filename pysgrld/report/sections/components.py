@@ -21,9 +21,9 @@ class ComponentsInUse(Section):
         """Count the components of a sample."""
         if sample.chain == 0 and not sample.top_words:
             fitted = sample.results.fitted
-            found = fitted.quantities(fitted.draw_of(sample.matrices), None)
+            quantities = fitted.quantities(fitted.draw_of(sample.matrices), None)
             self._iterations.append(sample.step)
-            self._numbers.append(int(found[next(iter(fitted.titles))]))
+            self._numbers.append(int(quantities[next(iter(fitted.titles))]))
 
     def main(self) -> dict[str, Any]:
         """Return iterations and numbers; None of a model whose topics can be followed."""

@@ -49,9 +49,9 @@ class ShownDocuments(Section):
 
     def main(self) -> dict[str, Any]:
         """Choose documents while there is room, and return who they are and their first topics."""
-        run, found = self.run, self._topics
+        run, loadings = self.run, self._topics
         self._records: list[dict[str, Any]] = []
-        if found is None or run.corpus is None or run.about is None:
+        if loadings is None or run.corpus is None or run.about is None:
             return {"docs": None, "docs_of": None, "texts": "none", "folder": None}
         self._texts = "none" if not run.asked.text else "kept" if run.about.has_texts else "words"
         reading = run.results.reading_options()
@@ -59,15 +59,15 @@ class ShownDocuments(Section):
         self._keep_links = bool(reading.keep_links)
         vocabulary = run.results.vocabulary if self._texts == "kept" else ()
         self._ids = {word: i for i, word in enumerate(vocabulary)}
-        best = found.representatives()
+        best = loadings.representatives()
         turn = in_turn(best, run.shown, len(run.rows))
         most = len(turn) if run.asked.documents is None else run.asked.documents
         packer, size, chosen = zlib.compressobj(LEVEL), 0, {}
         for begin in range(0, min(most, len(turn)), _TOGETHER):
             if size * 4 // 3 > ROOM:
                 break
-            some = turn[begin : min(begin + _TOGETHER, most)]
-            for place, record in zip(some, self._written(some), strict=True):
+            block = turn[begin : min(begin + _TOGETHER, most)]
+            for place, record in zip(block, self._written(block), strict=True):
                 if run.asked.documents is None:  # as long as they have room, in base64
                     packed = packer.compress(compact(record)) + packer.flush(zlib.Z_SYNC_FLUSH)
                     size += len(packed)
@@ -84,7 +84,7 @@ class ShownDocuments(Section):
         docs = {
             "of": run.corpus.documents,
             "row": rows.tolist(),
-            "tokens": found.lengths[places].tolist(),
+            "tokens": loadings.lengths[places].tolist(),
             "held": held.astype(int).tolist(),
             "main": [
                 [x for k, share, *_ in record["theta"][:3] for x in (k, share)]
@@ -101,17 +101,17 @@ class ShownDocuments(Section):
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
         """Yield what is shown of some documents, by their places among those looked at."""
-        found = self._topics
-        assert found is not None
-        theta = found.theta[list(places)].astype(np.float64)
+        loadings = self._topics
+        assert loadings is not None
+        theta = loadings.theta[list(places)].astype(np.float64)
         listed = [self._listed(place) for place in places]
         yield from self._records_of(self.run.rows[list(places)], theta, listed)
 
     def _listed(self, place: int) -> list[list[Any]]:
         """Return topics of a document that was looked at: numbers, means, and bounds."""
-        found = self._topics
-        assert found is not None
-        parts = (part[place] for part in (found.top, found.mean, found.low, found.high))
+        loadings = self._topics
+        assert loadings is not None
+        parts = (part[place] for part in (loadings.top, loadings.mean, loadings.low, loadings.high))
         return [
             [int(k), *(round(float(x), 4) for x in (mean, low, high))]
             for k, mean, low, high in zip(*parts, strict=True)
@@ -167,13 +167,13 @@ class ShownDocuments(Section):
             rows = np.arange(first, min(first + IN_FILE, run.corpus.documents))
             place = np.searchsorted(run.rows, rows)
             place[run.rows[np.minimum(place, len(run.rows) - 1)] != rows] = -1
-            some = run.corpus.take(rows)
-            thetas = run.results.proportions(some, rows, run.at)
+            documents = run.corpus.take(rows)
+            thetas = run.results.proportions(documents, rows, run.at)
             listed = []
-            for i, at in enumerate(place.tolist()):
-                if at >= 0:
-                    thetas[i] = self._topics.theta[at]
-                    listed.append(self._listed(at))
+            for i, position in enumerate(place.tolist()):
+                if position >= 0:
+                    thetas[i] = self._topics.theta[position]
+                    listed.append(self._listed(position))
                     continue
                 top = np.argsort(-thetas[i], kind="stable")[:TOPICS]
                 shares = [(int(k), round(float(thetas[i, k]), 4)) for k in top]
@@ -184,10 +184,10 @@ class ShownDocuments(Section):
             ]
             ids = [_cut_name(name) for name in run.about.ids(rows)]
             held = np.isin(rows, training).astype(int).tolist()
-            known = zip(names, ids, some.lengths.tolist(), held, strict=True)
+            known = zip(names, ids, documents.lengths.tolist(), held, strict=True)
             records = [
-                {"title": title, "id": own, "tokens": tokens, "held": out} | record
-                for (title, own, tokens, out), record in zip(
+                {"title": title, "id": document_id, "tokens": tokens, "held": out} | record
+                for (title, document_id, tokens, out), record in zip(
                     known, self._records_of(rows, thetas, listed), strict=True
                 )
             ]
@@ -352,21 +352,21 @@ def tinted(
     """
     text = normal(text)
     read = text if keep_links else without_links(text)
-    known = [t for t in tokens(read, pattern) if t.word in ids]
-    words, where = np.unique([ids[t.word] for t in known] or [0], return_inverse=True)
+    known_tokens = [t for t in tokens(read, pattern) if t.word in ids]
+    words, where = np.unique([ids[t.word] for t in known_tokens] or [0], return_inverse=True)
     likely = likeliest(phi, words, theta)
     topics, sure = likely.topics[where], likely.probability[where]
-    gain = np.where(topics == int(np.argmax(theta)), sure, 0.0)[: len(known)]
-    first, last = _best_stretch(known, gain)
+    gain = np.where(topics == int(np.argmax(theta)), sure, 0.0)[: len(known_tokens)]
+    first, last = _best_stretch(known_tokens, gain)
     begin, end = _cut(text, first, last)
     # before each letter of what is shown: how many UTF-16 units there are
     codes = np.frombuffer(text[begin:end].encode("utf-32-le", "surrogatepass"), "<u4")
     units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()
     spans, done = [], 0
-    for token, topic, p in _apart(known, topics.tolist(), sure.tolist()):
+    for token, topic, p in _apart(known_tokens, topics.tolist(), sure.tolist()):
         if begin <= token.begin and token.end <= end:
-            at, stop = units[token.begin - begin], units[token.end - begin]
-            spans += [at - done, stop - at, topic, _percent(p)]
+            begin_unit, stop = units[token.begin - begin], units[token.end - begin]
+            spans += [begin_unit - done, stop - begin_unit, topic, _percent(p)]
             done = stop
     return TintedText(
         text[begin:end],
@@ -376,17 +376,17 @@ def tinted(
     )
 
 
-def _best_stretch(known: list[Token], gain: Doubles) -> tuple[int, int]:
+def _best_stretch(known_tokens: list[Token], gain: Doubles) -> tuple[int, int]:
     """Return begin and end of the stretch of at most 300 letters that gains most."""
-    best, found, first, total = -1.0, (0, 0), 0, 0.0
-    for last, token in enumerate(known):
+    best, stretch, first, total = -1.0, (0, 0), 0, 0.0
+    for last, token in enumerate(known_tokens):
         total += gain[last]
-        while token.end - known[first].begin > STRETCH and first < last:
+        while token.end - known_tokens[first].begin > STRETCH and first < last:
             total -= gain[first]
             first += 1
         if total > best + 1e-9:
-            best, found = total, (known[first].begin, token.end)
-    return found
+            best, stretch = total, (known_tokens[first].begin, token.end)
+    return stretch
 
 
 def _cut(text: str, first: int, last: int) -> tuple[int, int]:
@@ -401,11 +401,13 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def _apart(
-    known: list[Token], topics: list[int], sure: list[float]
+    known_tokens: list[Token], topics: list[int], sure: list[float]
 ) -> Iterator[tuple[Token, int, float]]:
     """Yield tokens that do not overlap: of pairs of ideographs that share one, the surer has it."""
     waiting: tuple[Token, int, float] | None = None
-    for token, topic, p in zip(known, topics[: len(known)], sure[: len(known)], strict=True):
+    for token, topic, p in zip(
+        known_tokens, topics[: len(known_tokens)], sure[: len(known_tokens)], strict=True
+    ):
         if waiting is not None and token.begin < waiting[0].end:
             if p > waiting[2]:
                 if waiting[0].begin < token.begin:

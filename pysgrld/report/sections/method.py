@@ -24,12 +24,14 @@ class RunMethod(Section):
             for name, value in config.get("options", {}).items()
             if value is not None
         ]
-        by = Counter(label.by for label in self.run.named.values() if label.by is not None)
+        label_sources = Counter(
+            label.by for label in self.run.named.values() if label.by is not None
+        )
         return {
             "options": options
             + [
                 ["names", f"of {plural(topics, 'topic')}, by the command '{command}'", True]
-                for command, topics in by.items()
+                for command, topics in label_sources.items()
             ]
         }
 

@@ -20,11 +20,11 @@ class PredictionsByLength(Section):
 
     def main(self) -> dict[str, Any]:
         """Return the groups; None where few documents are held out, or no perplexity is told of them."""
-        found = self.run.evaluation
+        evaluation = self.run.evaluation
         self._groups: list[dict[str, Any]] = []
-        if found is None or found.unigram is None or found.documents < 2 * FEWEST:
+        if evaluation is None or evaluation.unigram is None or evaluation.documents < 2 * FEWEST:
             return {"predictions": None}
-        if found.average.ratio is None or found.unigram.ratio is None:
+        if evaluation.average.ratio is None or evaluation.unigram.ratio is None:
             return {"predictions": None}
         held = self.run.results.held_out()
         lengths = held.held_out.lengths.astype(np.int64)
@@ -32,26 +32,26 @@ class PredictionsByLength(Section):
             lengths = lengths + held.observed.lengths
         number = min(GROUPS, len(lengths) // FEWEST)
         cuts = np.quantile(lengths, np.arange(1, number) / number, method="lower")
-        of = np.searchsorted(np.unique(cuts), lengths, "left")
-        (logs, tokens), (frequencies, _) = found.average.ratio, found.unigram.ratio
+        group_ids = np.searchsorted(np.unique(cuts), lengths, "left")
+        (logs, tokens), (frequencies, _) = evaluation.average.ratio, evaluation.unigram.ratio
         groups = []
-        for group in np.unique(of):
-            some = np.flatnonzero(of == group)
-            now, before = found.average.among(some), found.unigram.among(some)
-            score = Estimate.perplexity(now, logs[some], tokens[some])
-            usual = Estimate.perplexity(before, frequencies[some], tokens[some])
+        for group in np.unique(group_ids):
+            members = np.flatnonzero(group_ids == group)
+            now, before = evaluation.average.among(members), evaluation.unigram.among(members)
+            score = Estimate.perplexity(now, logs[members], tokens[members])
+            usual = Estimate.perplexity(before, frequencies[members], tokens[members])
             # of the same documents, in pairs: the quotient is a perplexity too
-            rest = Estimate.perplexity(now / before, (logs - frequencies)[some], tokens[some])
+            rest = Estimate.perplexity(now / before, (logs - frequencies)[members], tokens[members])
             values = [now, score.error, before, usual.error, rest, rest.error]
             if not np.isfinite(values).all():
                 return {"predictions": None}
             groups.append(
                 {
-                    "from": int(lengths[some].min()),
-                    "to": int(lengths[some].max()),
-                    "documents": len(some),
-                    "score": found.kind.show(now, score.error),
-                    "unigram": found.kind.show(before, usual.error),
+                    "from": int(lengths[members].min()),
+                    "to": int(lengths[members].max()),
+                    "documents": len(members),
+                    "score": evaluation.kind.show(now, score.error),
+                    "unigram": evaluation.kind.show(before, usual.error),
                     "mean": round(1.0 - rest, 4),
                     "low": round(1.0 - rest - _WIDTH * rest.error, 4),
                     "high": round(1.0 - rest + _WIDTH * rest.error, 4),
@@ -60,7 +60,7 @@ class PredictionsByLength(Section):
         if len(groups) < 2:
             return {"predictions": None}
         self._groups = groups
-        return {"predictions": {"name": found.kind.title, "groups": groups}}
+        return {"predictions": {"name": evaluation.kind.title, "groups": groups}}
 
     def definitions(self) -> list[Definition]:
         """Define the gain of a group."""

@@ -28,9 +28,11 @@ class TopicsInSlices(Section):
         self._column = "" if slicing is None else slicing.field
         self._visitor: PopulationShares | None = None
         if self._names and run.corpus is not None and run.corpus.slices is not None:
-            of = run.corpus.slices[run.rows].astype(np.int64)
-            self._documents = np.bincount(of, minlength=len(self._names)).tolist()
-            self._visitor = run.visit_documents(PopulationShares(GroupOfEach(of, len(self._names))))
+            slice_ids = run.corpus.slices[run.rows].astype(np.int64)
+            self._documents = np.bincount(slice_ids, minlength=len(self._names)).tolist()
+            self._visitor = run.visit_documents(
+                PopulationShares(GroupOfEach(slice_ids, len(self._names)))
+            )
 
     def main(self) -> dict[str, Any]:
         """Return the slices, and the documents of each; None where topics do not change."""
@@ -56,14 +58,22 @@ class TopicsInSlices(Section):
         """Return the words that are followed, how they change, and between which slices the topic is."""
         if not self._names:
             return {}
-        at, vocabulary, found = self._place[k], self.run.results.vocabulary, self._words
-        changes = (found.change[at], found.change_low[at], found.change_high[at])
+        place, vocabulary, words_over_time = (
+            self._place[k],
+            self.run.results.vocabulary,
+            self._words,
+        )
+        changes = (
+            words_over_time.change[place],
+            words_over_time.change_low[place],
+            words_over_time.change_high[place],
+        )
         return {
             "over_time": {
-                "words": [vocabulary[w] for w in found.words[at].tolist()],
+                "words": [vocabulary[w] for w in words_over_time.words[place].tolist()],
                 "change": [
-                    [finite(x, 4) for x in each]
-                    for each in zip(*(part.tolist() for part in changes), strict=True)
+                    [finite(x, 4) for x in change]
+                    for change in zip(*(part.tolist() for part in changes), strict=True)
                 ],
                 "span": list(self._spans[k]) if self._spans else None,
             }
@@ -76,8 +86,8 @@ class TopicsInSlices(Section):
         packed = Packed()
         for part in ("mean", "low", "high"):
             values = getattr(self._words, part)
-            known = self._words.mean if np.isnan(values).any() else values
-            packed.add(f"words-{part}", "u16", log16(known))
+            present_values = self._words.mean if np.isnan(values).any() else values
+            packed.add(f"words-{part}", "u16", log16(present_values))
             if self._shares is not None:
                 shown = getattr(self._shares, part)[self.run.shown, :-1]
                 packed.add(part, "u16", steps(shown, "u16"))
@@ -87,20 +97,21 @@ class TopicsInSlices(Section):
         """Return the slices with the shares of topics, and the probabilities of their words."""
         if not self._names:
             return {}
-        found = dict(main["slices"])
+        record = dict(main["slices"])
         for k in sorted(self.run.shown):
-            at = self._place[k]
+            place = self._place[k]
             words = {
-                part: _numbers(getattr(self._words, part)[at]) for part in ("mean", "low", "high")
+                part: _numbers(getattr(self._words, part)[place])
+                for part in ("mean", "low", "high")
             }
-            each: dict[str, Any] = {"topic": k, "words": words}
+            topic_record: dict[str, Any] = {"topic": k, "words": words}
             if self._shares is not None:
-                each["shares"] = {
+                topic_record["shares"] = {
                     part: _numbers(getattr(self._shares, part)[k, :-1])
                     for part in ("mean", "low", "high")
                 }
-            found.setdefault("topics", []).append(each)
-        return {"slices": found}
+            record.setdefault("topics", []).append(topic_record)
+        return {"slices": record}
 
     def definitions(self) -> list[Definition]:
         """Define topics in slices of time, their change, and where they begin and end."""

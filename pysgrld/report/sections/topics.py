@@ -41,8 +41,8 @@ class TopicRecords(Section):
         self._followed = {} if self._seeds is None else self._seeds.found()
         self._against: dict[int, list[str]] = {}
         if run.signed:
-            told = topics_of(run.results, TOP, intervals=False, coherences=False, at=run.at)
-            self._against = {topic.id: [word.word for word in topic.against] for topic in told}
+            topics = topics_of(run.results, TOP, intervals=False, coherences=False, at=run.at)
+            self._against = {topic.id: [word.word for word in topic.against] for topic in topics}
         weights = [None if run.weights is None else float(run.weights[k]) for k in run.shown]
         self._hardly = line_of_use(run.results, weights)
         return {
@@ -89,14 +89,14 @@ class TopicRecords(Section):
         terms, words = self.run.terms, self.run.words
         place = np.zeros(len(self.run.results.vocabulary), np.int64)
         place[words.ids] = np.arange(len(words.ids))
-        scale, there = linear16 if self.run.signed else log16, terms.there
-        packed = Packed().add("n", "u16", there.sum(axis=1))
-        packed.add("word", "u32", place[terms.words[there]])
+        scale, is_present = linear16 if self.run.signed else log16, terms.there
+        packed = Packed().add("n", "u16", is_present.sum(axis=1))
+        packed.add("word", "u32", place[terms.words[is_present]])
         for name, values in (("mean", terms.mean), ("low", terms.low), ("high", terms.high)):
-            packed.add(name, "u16", scale(values[there]))
-        packed.add("open", "u8", terms.open[there])
+            packed.add(name, "u16", scale(values[is_present]))
+        packed.add("open", "u8", terms.open[is_present])
         for name, values in (("ten", terms.ten), ("share", terms.share)):
-            packed.add(name, "u8", steps(values[there], "u8"))
+            packed.add(name, "u8", steps(values[is_present], "u8"))
         return {"terms": packed}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,9 +118,9 @@ class TopicRecords(Section):
     def definitions(self) -> list[Definition]:
         """Define probabilities, intervals and names of words, coherence, and the weight of a topic."""
         run, draws = self.run, self.run.terms.draws
-        found = []
+        definitions = []
         if run.signed:
-            found.append(
+            definitions.append(
                 Definition(
                     "Entry",
                     "Topics are directions: an entry says how far one points along a word, or, "
@@ -129,28 +129,28 @@ class TopicRecords(Section):
             )
         else:
             samples = run.results.fitted.samples
-            of = "the newest draw alone."
+            averaged_over = "the newest draw alone."
             if samples:
-                of = f"all {plural(samples, 'posterior draw')}."
+                averaged_over = f"all {plural(samples, 'posterior draw')}."
             if samples and run.pooled:
-                of += " Of several chains it is the mean of those that have the topic."
-            found.append(
+                averaged_over += " Of several chains it is the mean of those that have the topic."
+            definitions.append(
                 Definition(
                     "Probability",
-                    f"The share of the topic's words that are this word: the mean over {of}",
+                    f"The share of the topic's words that are this word: the mean over {averaged_over}",
                 )
             )
         if draws:
-            kept = f"{draws:,}"
+            n_draws = f"{draws:,}"
             if run.terms.pooled != draws:
-                kept += f" of the first chain, {run.terms.pooled:,} of all"
+                n_draws += f" of the first chain, {run.terms.pooled:,} of all"
             alone = (
                 "" if run.pooled else "They tell how sure a chain is, not what another would find. "
             )
-            found += [
+            definitions += [
                 Definition(
                     "Interval",
-                    f"The 5 % and 95 % quantiles over the draws that are kept on disk: {kept}. "
+                    f"The 5 % and 95 % quantiles over the draws that are kept on disk: {n_draws}. "
                     f"{alone}One that begins at 0 % is of a word that one draw in twenty, or "
                     "more, has not in the topic: "
                     "it came or left while the topic moved, or the few documents that have it "
@@ -163,7 +163,7 @@ class TopicRecords(Section):
                 ),
             ]
         if not run.signed:
-            found += [
+            definitions += [
                 Definition(
                     "Relevance",
                     "λ log p(w | topic) + (1 - λ) log (p(w | topic) / p(w)): λ = 1 orders words "
@@ -189,7 +189,7 @@ class TopicRecords(Section):
                 "documents under the mean topics."
             )
         return [
-            *found,
+            *definitions,
             Definition(
                 "Coherence",
                 "NPMI of the ten most probable words, over pairs, from the training documents "
