@@ -2,10 +2,10 @@
 
 A bzip2 stream is a header, blocks of at most 900 kB before compression, and an end with a checksum
 of all of them. A block begins with 48 bits that hardly ever occur by chance, at any bit; nothing
-else says where it is. What lies between two such marks is made a stream of its own and decompressed
-by a thread. Wherever that fails (damage, the end of a file that was cut off, a mark that was none)
-the rest of the stream is left to one ordinary decompressor, as if there had been no threads: so
-there is one place that knows what is wrong with bzip2 data.
+else marks its position. The data between two such marks becomes a separate stream that a thread
+decompresses. If that fails (damage, the end of a truncated file, a mark by chance), one ordinary
+decompressor reads the rest of the stream, as without threads: so a single function detects errors in
+bzip2 data.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Rest(NamedTuple):
     Attributes
     ----------
     data : bytes
-        What was read and is not decompressed yet.
+        Data that was read and is not decompressed yet.
     given : int or None
         None if the member has ended. Else `data` begins a stream that one decompressor can read to
-        the member's end, and so many bytes of it have been given already.
+        the member's end, and this number of its bytes was yielded already.
     """
 
     data: bytes
@@ -50,7 +50,7 @@ class Rest(NamedTuple):
 
 
 class ParallelBzip2(ExitStack):
-    """A bzip2 file whose next blocks are decompressed by several threads.
+    """Bzip2 file with several threads that decompress the next blocks.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class ParallelBzip2(ExitStack):
     step : int
         Most bytes in one piece of output.
     begun : int
-        Bytes of the file that somebody else has read before.
+        Bytes of the file that other code has read before.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class ParallelBzip2(ExitStack):
         return data
 
     def member(self, data: bytes) -> Generator[bytes, None, Rest]:
-        """Decompress a member as far as that can be done in parts.
+        """Decompress the blocks of a member that can be decompressed in parts.
 
         Parameters
         ----------
         data : bytes
-            What was read last; the member begins with it.
+            The data that was read last; the member begins with it.
         """
         self._window = data
         start = self._read - len(data)
@@ -97,7 +97,7 @@ class ParallelBzip2(ExitStack):
         checksum = n_bytes = 0
         header = b""
         while True:
-            # what was read of the file before that is no more needed
+            # the data before that position is not needed any more
             needed = position if header else 8 * start
             self._window = self._from(needed // 8)
             self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= needed}
@@ -123,7 +123,7 @@ class ParallelBzip2(ExitStack):
             return Rest(self._window, n_bytes)
         return self._resumed(header, position, checksum, n_bytes)
 
-    # -- where blocks are ---------------------------------------------------------------------
+    # -- positions of blocks ------------------------------------------------------------------
 
     def _from(self, place: int) -> bytes:
         return self._window[len(self._window) - (self._read - place) :]
@@ -183,7 +183,7 @@ class ParallelBzip2(ExitStack):
     # -- going on without threads ---------------------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
-        """Return the rest of a member as a stream whose checksum is right at its end."""
+        """Return the rest of a member as a stream that ends with a correct checksum."""
         content, made_up = _with_checksum(header, checksum, bit % 8)
         data = self._from(bit // 8)
         if bit % 8 and data:
@@ -212,7 +212,7 @@ class _Block:
             self._first = self.engine.decompress(header + data[:whole].tobytes() + footer, step)
 
     def pieces(self, step: int) -> Generator[bytes, None, None]:
-        """Yield the content of the block, as far as it can be decompressed."""
+        """Yield the content of the block, up to the first error."""
         piece = self._first
         while piece is not None:
             if piece:

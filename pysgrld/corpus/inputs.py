@@ -1,4 +1,4 @@
-"""Inputs told by their names and by how they begin: data, vocabularies, folders, documents."""
+"""Detection of inputs by name and first bytes: data, vocabularies, folders, documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OURS = (
 )
 #: Files that are looked into, of many; and lines to one blank one, at most, of text in paragraphs.
 LOOKED_INTO, PARAGRAPH = 64, 20
-#: What names of files begin with that Hugging Face's datasets keep beside their own.
+#: Prefixes of cache files that Hugging Face's datasets writes next to its data files.
 _CACHED = "cache-"
 #: The name of a matrix of single cells.
 _MATRIX = "matrix.mtx"
@@ -60,7 +60,7 @@ def corpus_name(inputs: Sequence[str]) -> str:
 
 
 def input_names(inputs: Sequence[str]) -> dict[str, str]:
-    """Return a name for each input: the last part of its path, or as many as tell it from the others.
+    """Return a name for each input: the fewest last parts of its path that make it unique.
 
     >>> input_names(["/2024/posts.csv", "/2025/posts.csv", "notes.txt"])
     {'/2024/posts.csv': '2024/posts.csv', '/2025/posts.csv': '2025/posts.csv', 'notes.txt': 'notes.txt'}
@@ -124,7 +124,7 @@ def vocabulary_beside(path: Path) -> Path | None:
     """Find the vocabulary of a file of counts.
 
     Of a matrix of 10x the list of genes. Else
-    ``vocab.NAME.txt`` beside ``docword.NAME.txt`` or ``NAME.mtx``; else that file with the last
+    ``vocab.NAME.txt`` next to ``docword.NAME.txt`` or ``NAME.mtx``; else that file with the last
     dotted parts of NAME left out one by one; else the only ``vocab.*.txt`` there. Any of them may
     be compressed.
     """
@@ -146,7 +146,7 @@ class Folder(NamedTuple):
     Attributes
     ----------
     files : list of Path
-        Those that are documents, sorted by path; or where there is none, those that are tables.
+        The files that are documents, sorted by path; or the tables if the folder has no documents.
     remarks : list of str
         What a person should know: how many are read, and which are left out and why.
     """
@@ -164,7 +164,7 @@ def texts_of_folder(folder: Path) -> Folder:
     Raises
     ------
     MissingInputError
-        If there are none, or the folder cannot be read.
+        If the folder has no files to read, or cannot be read.
     CorpusError
         If it is a run.
     """
@@ -243,13 +243,13 @@ def texts_of_folder(folder: Path) -> Folder:
 
 
 def _suffix(name: str) -> str:
-    """Return the suffix of a name in small letters; what is no word is none, as in "12.M3P:2,S"."""
+    """Return the suffix of a name in small letters; empty if it is no word, as in "12.M3P:2,S"."""
     suffix = Path(plain_name(name)).suffix.lower()
     return suffix if suffix[1:].isalnum() and not suffix[1:].isdigit() else ""
 
 
 def _listed(suffixes: Counter[str]) -> str:
-    """Return how many files there are of each suffix, the most frequent first."""
+    """Return the number of files with each suffix, the most frequent first."""
     phrases = [
         f"{n:,} {suffix or 'without a suffix'}"
         for suffix, n in sorted(suffixes.items(), key=lambda item: (-item[1], item[0]))

@@ -26,7 +26,7 @@ _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown",
 
 
 class Lexicon:
-    """The words of a corpus under way, with counts of what they leave out.
+    """Words of a corpus that is being read, with counts of the words and documents left out.
 
     Three situations: the words of a trained run (`match`), a given vocabulary of text, or a
     dictionary that grows: with each word of a text (``built``), or each vocabulary of counts.
@@ -37,14 +37,14 @@ class Lexicon:
     match : sequence of str or None
         The only words, by id.
     keep_empty : bool
-        Whether documents without words, and bad ones, keep their place as empty rows.
+        True if documents without words, and bad documents, keep their place as empty rows.
     log : callable
-        Told, a line at a time, what a person should know.
+        Called with each line of a message to the user.
 
     Attributes
     ----------
     documents, empty : int
-        Good documents so far, and those of them without a known word.
+        Good documents so far, and the number of them without a known word.
     cut, pieces : int
         Long documents that were cut, and the pieces that they gave.
     unknown : int
@@ -54,9 +54,9 @@ class Lexicon:
     parts : Counter
         Parts of texts that are no words, by kind, and texts that stand for none.
     origin : str
-        Where the words are from: "run", "built", a file, ...
+        Origin of the words: "run", "built", a file, ...
     numbers : bool or None
-        Whether words are called by their number; None as long as there were no counts.
+        True if words are named by their number; None before the first counts.
     """
 
     def __init__(
@@ -95,9 +95,9 @@ class Lexicon:
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
-        """Number the words of a step's documents, and count what is left out of them.
+        """Number the words of a step's documents, and count the words that are left out.
 
-        What the step says about documents is then of those that are left.
+        The step's details of documents are reduced to the documents that stay.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return whether words are numbers of columns: as recorded, else by how they are spelled."""
+        """Return True if words are numbers of columns: as recorded, else by their spelling."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)
@@ -244,7 +244,7 @@ class Lexicon:
         }
 
     def restore(self, record: dict[str, Any], words: Sequence[str]) -> None:
-        """Go on where another lexicon of the same options was."""
+        """Continue from the state of another lexicon with the same options."""
         for name in _PLAIN:
             setattr(self, name, record[name])
         self.skipped.update(record["skipped"])

@@ -1,7 +1,7 @@
 """One input, decompressed and decoded: its bytes in blocks, or in whole lines with the number of each.
 
 Decompressed blocks are bounded, every member of a file is read, and nothing may follow the last. The file
-objects of the standard library are not used because they say nothing of garbage after a stream (bz2, xz)
+objects of the standard library are not used because they do not report garbage after a stream (bz2, xz)
 or of a stream that ends early (zstd).
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
-#: What a format is told by: so many bytes, or lines of a pipe.
+#: Bytes of a file, or lines of a pipe, from which the format is detected.
 HEAD, HEAD_LINES = 2**16, 4
 
 _BOM = b"\xef\xbb\xbf"
@@ -48,13 +48,13 @@ class Lines(ExitStack):
     max_line : int
         Longest line in bytes.
     on_read : callable, optional
-        Told how many bytes were taken from the file, each time.
+        Called with the number of bytes after each read of the file.
     threads : int
         That may decompress.
     max_input : int, optional
         Most bytes that may come out.
     encoding : str
-        What it is in; it is made UTF-8, and what was malformed is malformed UTF-8.
+        Encoding of the file. The text is converted to UTF-8; malformed text stays malformed.
 
     Attributes
     ----------
@@ -97,8 +97,8 @@ class Lines(ExitStack):
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.callback(self._blocks.close)
-            # A pipe gives what it has, so its head is a number of lines: what is made of it must not
-            # depend on when it came, and whoever writes line by line is not kept waiting for long.
+            # A pipe returns the bytes that are ready, so its head is a number of lines: the result must
+            # not depend on timing, and a program that writes line by line does not wait for long.
             begun = b""
             while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
                 if not (block := self._next()):
@@ -127,8 +127,8 @@ class Lines(ExitStack):
         return data
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file as it lies on the disk; what was not read is read for it."""
-        self.on_read = None  # it is no progress
+        """Return the SHA-256 of the file on disk; the rest of the file is read for it."""
+        self.on_read = None  # reading for the hash is not progress
         while self._raw(STEP):
             pass
         return self._digest.hexdigest()
@@ -152,7 +152,7 @@ class Lines(ExitStack):
                         yield text.encode(UTF8, "surrogatepass")
                 if text := decoder.decode(b"", True):
                     yield text.encode(UTF8, "surrogatepass")
-            except UnicodeError:  # UTF-16 or UTF-32 whose bytes are in no known order: all of it
+            except UnicodeError:  # UTF-16 or UTF-32 without a known byte order: all of it
                 yield "\udcff".encode(UTF8, "surrogatepass")
 
     def _next(self) -> bytes:
@@ -174,13 +174,13 @@ class Lines(ExitStack):
         Parameters
         ----------
         bad : callable
-            Told of a line above the limit, which is left out if it returns.
+            Called with a line above the limit; the line is left out if the call returns.
 
         Yields
         ------
         bytes
-            One line or more, each with its newline, which the last of the file may lack; or none
-            of it, where a line was left out that `line` counts already.
+            One line or more, each with its newline, which the last line of the file may lack. Empty
+            if a line was left out; `line` counts that line already.
         """
         parts: list[bytes] = []
         size = 0
@@ -239,7 +239,7 @@ class Lines(ExitStack):
 
 
 def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
-    """Cut blocks anew into blocks of `STEP` bytes, so that those of a file are always equal."""
+    """Split blocks again into blocks of `STEP` bytes, so that the blocks of a file are always equal."""
     rest = b""
     with closing(blocks):
         try:
@@ -250,14 +250,14 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
                     rest = rest[STEP:]
         except DamagedStreamError:
             if rest:
-                yield rest  # what was good comes before the fault
+                yield rest  # the undamaged bytes come before the fault
             raise
     if rest:
         yield rest
 
 
 def size_of(path: str) -> int | None:
-    """Return the bytes of a regular file; None for what has no size."""
+    """Return the size of a regular file in bytes; None for any other kind of file."""
     if path == "-":
         return None
     return Path(path).stat().st_size if look_up(path) is Kind.FILE else None
@@ -298,7 +298,7 @@ WINDOW = 2**31
 
 
 class DamagedStreamError(Exception):
-    """A compressed stream that is damaged; the message says how, `advice` what to do."""
+    """Damaged compressed stream; the message names the damage, and `advice` the remedy."""
 
     advice = "fetch or write it again"
 
@@ -333,7 +333,7 @@ _SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 def blocks(
     raw: Callable[[int], bytes], threads: int = 1, limit: int | None = None
 ) -> Generator[bytes, None, None]:
-    """Decompress, by what the first bytes say; what is not compressed is passed on.
+    """Decompress by the format that the first bytes name; pass other data on unchanged.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def blocks(
         ``raw(n)`` reads at most n bytes of the file, none at its end.
     threads : int
         Threads that decompress bzip2, at least 1. Everything else has to be read in order, and so
-        by one; whoever reads may do that on a thread of its own.
+        by one; the caller may do that on a separate thread.
     limit : int, optional
         Most bytes that may come out.
 
@@ -369,7 +369,7 @@ def blocks(
 def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
     head = raw(STEP)
     while head and len(head) < _LONGEST_MAGIC and (chunk := raw(STEP)):
-        head += chunk  # a pipe gives what it has
+        head += chunk  # a pipe returns the bytes that are ready
     head = _after_skippable(head, raw)
     for magic, (kind, new) in _KINDS.items():
         if not head.startswith(magic):
@@ -388,7 +388,7 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
 
 
 def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
-    """Return what comes after frames of zstd that hold no data, such as pzstd and seekable files have.
+    """Return the data after zstd frames without data, which pzstd and seekable files have.
 
     Raises
     ------
@@ -421,7 +421,7 @@ def _members(
         try:
             rest = yield from _member(kind, new, data, raw, ahead)
         except SgmcError:
-            raise  # of the file itself, not of what is in it
+            raise  # an error of the file itself, not of its content
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             if kind == "zstd" and "dictionary" in reason.lower():

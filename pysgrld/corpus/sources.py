@@ -1,4 +1,4 @@
-"""The record of what a corpus was made of, by which a stored one can still stand for its inputs.
+"""Record of the inputs of a corpus, by which a stored corpus can replace its inputs.
 
 Of every file the record has all that it held (SHA-256 of the bytes as they were read) and a stamp: when
 it was changed last. A file with the same stamp and size is taken for the same; any other is hashed.
@@ -62,7 +62,7 @@ def look(path: str) -> dict[str, Any]:
 
 
 def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
-    """Add the vocabulary that lies beside a file of counts to the record of that file."""
+    """Add the vocabulary next to a file of counts to the record of that file."""
     if beside is not None:
         record["vocabulary"] = _stamped(beside, beside.name) | {"sha256": digest(beside)}
 
@@ -73,7 +73,7 @@ def files_of(folder: Path) -> list[Path]:
     Raises
     ------
     MissingInputError
-        If there are none, or the folder cannot be read.
+        If the folder has none, or cannot be read.
     """
     if is_stored(folder):
         return [folder / name for name in (*PARTS, PACKED) if is_file(folder / name)]
@@ -83,7 +83,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
-    """Return the SHA-256 of each file that a corpus was read from, as far as they are recorded."""
+    """Return the recorded SHA-256 of each input file of a corpus."""
     inputs = provenance.get("inputs")
     records = [r for r in inputs if isinstance(r, dict)] if isinstance(inputs, list) else []
     records += [file for record in records for file in record.get("files", ())]
@@ -91,7 +91,7 @@ def contents(provenance: Mapping[str, Any]) -> set[str]:
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
-    """Return the field that was taken for the text of a corpus, where it was not chosen by a person."""
+    """Return the detected text field of a corpus; the usual field if none was detected."""
     inputs = provenance.get("inputs")
     records = [r for r in inputs if isinstance(r, dict)] if isinstance(inputs, list) else []
     return next((r["text-field"] for r in records if "text-field" in r), USUAL_TEXT_FIELD)
@@ -138,7 +138,7 @@ def stands_for(
     options: CorpusOptions,
     notify: Callable[[ReadingProgress], None],
 ) -> bool:
-    """Return whether a stored corpus is what reading these inputs by these options would give.
+    """Return True if reading these inputs by these options would give a stored corpus.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def stands_for(
     inputs : sequence of str
     options : CorpusOptions
     notify : callable
-        Told how far the hashing of files with another stamp is; may raise, to stop.
+        Called with the progress of hashing files with another stamp; may raise, to stop.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def stands_for(
     reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
     if not isinstance(reading, dict) or not isinstance(vocabulary, dict):
         return False
-    # the defaults must be those that the corpus was made by
+    # the defaults must equal the defaults at the time of building
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
     if options.document_is == "auto" and text:  # the same inputs look the same

@@ -1,9 +1,9 @@
-"""Inputs of any kind as one sequence of steps, read ahead of whoever takes them.
+"""Inputs of any kind as one sequence of steps, read ahead of the caller.
 
 One thread decompresses and parses, several clean and count words, and the caller gets the results in
-order. A step holds all that its part of an input gave, messages and counts of bad documents too, so
-what is done with the steps up to one of them does not depend on how far ahead the reading was. Documents
-that are too long are cut into pieces here, which are documents from then on.
+order. A step contains everything that its part of an input gave, including messages and counts of bad
+documents, so the result up to a step does not depend on how far the reading is ahead. Documents that are
+too long are split into pieces here, which are documents from then on.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Heading:
     ----------
     kind : {"text", "counts"}
     vocabulary : tuple of str or None
-        Of counts: the word of each id; None: words are called by their number.
+        For counts: the word of each id; None if words are named by their number.
     origin : str
         Where the vocabulary was found, for the record.
     """
@@ -97,13 +97,13 @@ class Step:
     content : Heading, Texts, Documents or None
         None: nothing but what follows.
     about : DocumentDetails or None
-        Who its documents are; whoever leaves some out leaves them out of it too.
+        Details of its documents. Code that leaves documents out leaves out their details too.
     words : WordCounts or None
         Of a `Texts`, when it has been counted.
     cut, pieces : int
         Long documents that were cut, and the pieces that they gave.
     unwanted : int
-        Documents that were passed over because nobody wants them; nothing else is said of them.
+        Documents that were skipped because the caller does not want them, and not reported otherwise.
     absent : int
         Documents that the input counts but has no words of.
     skipped : Counter
@@ -111,13 +111,13 @@ class Step:
     parts : Counter
         Parts of texts that are no words, by kind, and texts that stand for none.
     notes : list of str
-        To be said to a person.
+        Messages to the user.
     size : int
         Bytes taken from files since the step before.
     source : dict or None
         Of the last step of an input: the record of all that was read of it.
     read : int
-        Of the last step of an input: its documents, those that were left out too.
+        In the last step of an input: its documents, including documents that were left out.
     """
 
     label: str
@@ -174,7 +174,7 @@ def read(
         Called now and then while nothing is ready; may raise, to stop.
     done : (int, int)
         Begin after this step: input and number. Steps of a file are always the same, whatever the
-        number of threads; those of a pipe are not.
+        number of threads; steps of a pipe are not.
     head : int, optional
         Cut the steps so that one of them ends with this document.
     scratch : Path, optional
@@ -185,8 +185,8 @@ def read(
     order : bool
         Whether words are kept in their order, too.
     among : sequence of str, optional
-        All inputs of the corpus, if these are the inputs of one of its shards: their names tell
-        documents of different inputs apart.
+        All inputs of the corpus, if these are the inputs of one of its shards: their names distinguish
+        documents of different inputs.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def read(
 
 
 def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
-    """Count what a pattern matches in documents; say which of them takes too long."""
+    """Count the matches of a pattern in documents; name a document that takes too long."""
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:
@@ -248,7 +248,7 @@ def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) ->
 def _steps(
     files: Iterable[_Input], done: tuple[int, int], head: int | None, wish: Wish | None
 ) -> Generator[Step, None, None]:
-    """Yield the steps of all inputs, before words are counted; those that nobody wants are empty."""
+    """Yield the steps of all inputs, before words are counted; unwanted steps are empty."""
     first = 0
     for file in files:
         with closing(file.steps()) as steps:
@@ -269,7 +269,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Cut a step in two after its first ``place`` documents; all else that it holds is of the second."""
+    """Split a step after its first ``place`` documents; the second part gets everything else."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)
@@ -309,7 +309,7 @@ class _Input:
         self.label, self.absent, self.size, self.steps_given = path, 0, 0, 0
         self.name = self.input_name
         self.folder: Path | None = None  # of texts
-        self.given = self.read = 0  # documents so far, and those of which nothing is given
+        self.given = self.read = 0  # documents so far: yielded, and read but not yielded
         self.notes: list[str] = []
         self.source: dict[str, Any] = {}
         self.context = Context(
@@ -464,19 +464,19 @@ class _Input:
             record["sha256"] = file_digest
 
     def _opened(self, path: Path) -> Lines:
-        """Open a file of a folder; those without a suffix of their own may be in another encoding."""
+        """Open a file of a folder; files without a known suffix may be in another encoding."""
         options = self.options
         format = IN_FOLDERS.get(path.suffix.lower()) or recognise(b"", plain_name(path))
         encoding = options.encoding if format.encoded else UTF8
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Return what makes a document of a file of a folder, or the documents in it.
+        """Return the format that reads a file of a folder, as one document or as many.
 
         Raises
         ------
         CorpusError
-            If it holds counts, or is of a format that is refused.
+            If the file contains counts, or has a refused format.
         """
         format = recognise(source.head, source.name)
         if format.kind == "counts":

@@ -1,8 +1,8 @@
-"""Stop words: words that say how a sentence is built and not what it is about.
+"""Stop words: words that build a sentence and carry none of its subject.
 
 Closed classes only (articles, pronouns, prepositions, conjunctions, auxiliaries, a few adverbs of
 degree, time and place) and what contractions leave when they are cut at the apostrophe. Words like
-"system" or "fire", which long lists elsewhere hold, are somebody's topic.
+"system" or "fire", which long lists elsewhere contain, can belong to a topic.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-#: Languages of the package stop-words whose lists were looked at, and the words of these lists that are
-#: somebody's topic and so are no stop words here. Its other lists are of no use as they are: too long
+#: Languages of the package stop-words with a reviewed list, and the words of these lists that can belong
+#: to a topic and so are no stop words here. Its other lists cannot be used as they are: too long
 #: (Vietnamese, Persian), in a broken encoding (Turkish), without accents (Romanian), of ancient Greek.
 _CONTENT = {
     "danish": "",
@@ -73,11 +73,11 @@ _CONTENT = {
 #: Languages of the package stopwordsiso, an extra, by its names.
 _ISO = {"arabic": "ar", "chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
 _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
-#: The lists that have a name; and those that texts are compared with.
+#: The lists that have a name, and the lists that texts are compared with.
 NAMED = ("english", *_CONTENT, *_ISO)
 COMPARED = ("english", *_CONTENT)
 
-#: So many different words of a list make a language likely: one or two are in texts of any.
+#: Different words of a list that make a language likely: texts of any language have one or two.
 FEWEST_WORDS = 4
 
 
@@ -136,9 +136,9 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
     Returns
     -------
     (name, share, english) or None
-        The language, the share of the tokens that its list has, and that of the English one; None where
-        no list has more than twice the tokens of the English one, and a tenth of all. A list that has
-        fewer than `FEWEST_WORDS` of the words says nothing.
+        The language, and the shares of the tokens in its list and in the English list; None if no list
+        has more than twice the tokens of the English list, and a tenth of all. A list with fewer than
+        `FEWEST_WORDS` of the words is ignored.
     """
     total = int(tokens.sum())
     if not total:
@@ -175,7 +175,7 @@ def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
 
 
 def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Warn that English stop words alone are left out of a text whose letters are other than Latin ones.
+    """Return a warning if only English stop words are left out of a text in a non-Latin script.
 
     Parameters
     ----------
@@ -214,12 +214,12 @@ _SCRIPTS = {
     "KHMER": ("Khmer", _AT_BLANKS, ""),
     "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
-#: So great a share of the tokens makes a script that of the text; of Hiragana, of the other two as well.
+#: Least share of the tokens for the script of a text; for Hiragana, the other two scripts count as well.
 _SHARE, _OF_KANA = 0.3, 0.05
 
 
 def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Say how a text was cut whose script has no blanks between words, or endings on them.
+    """Return a warning about tokens of a script without blanks between words, or with endings on them.
 
     Parameters
     ----------

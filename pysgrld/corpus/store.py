@@ -1,8 +1,8 @@
 """The stored corpus: documents in vectors on disk, opened with every number checked.
 
-What is copied out is checked again: a folder that is cut or changed while it is used must end in a
-sentence. One of more than `LOOKED_THROUGH` numbers is not read when it is opened: its files must have the
-sizes that they were written with, and its numbers are checked as they are copied out.
+Values are checked again when they are copied: a folder that is truncated or changed during use must end
+in an error message. A corpus of more than `LOOKED_THROUGH` numbers is not read when it is opened: its
+files must have the recorded sizes, and its numbers are checked when they are copied.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from pysgrld.options.paths import is_there
 from pysgrld.run.files import open_regular
 from pysgrld.types import Documents, Int32s, Int64s, Slicing
 
-#: Shares of documents up to whose length `describe` says.
+#: Quantiles of the document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 #: Entries that are looked at together: some ten megabytes.
 BLOCK = 2**20
@@ -63,7 +63,7 @@ class Totals(NamedTuple):
     Attributes
     ----------
     longest : int
-        Tokens of the longest document; 0 where there is none.
+        Tokens of the longest document; 0 if there are no documents.
     longest_row : int
         Position of the first such document.
     widest : int
@@ -94,7 +94,7 @@ class Corpus:
     nnz : int
         Pairs of a document and a word of it.
     parts : dict
-        Files about the documents, with their digests; none in a corpus of 0.1.0.
+        Files about the documents, with their digests; empty in a corpus of 0.1.0.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ class Corpus:
     def open(cls, path: str | Path) -> Corpus:
         """Open a stored corpus and check every number in it, in blocks, unless it is very large.
 
-        The vocabulary must be what was written, by its SHA-256, and so must arrays that have another
-        size or time of modification than they had then. Of a corpus of more than `LOOKED_THROUGH`
+        The vocabulary is checked by its SHA-256, and so are arrays with another size or time of
+        modification than recorded. Of a corpus of more than `LOOKED_THROUGH`
         documents and entries the sizes are compared, and no array is read.
 
         Parameters
@@ -139,7 +139,7 @@ class Corpus:
         Raises
         ------
         MissingInputError
-            If there is no such folder, or a file of it cannot be read.
+            If the folder is missing, or a file of it cannot be read.
         CorpusError
             If a file is missing, damaged, or does not fit the others.
         """
@@ -203,12 +203,12 @@ class Corpus:
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Inputs, options, where the vocabulary came from, what was skipped and dropped."""
+        """Inputs, options, origin of the vocabulary, and numbers of skipped and dropped documents."""
         return with_files(self.path, self._provenance, self.parts)
 
     @cached_property
     def about(self) -> About:
-        """Who the documents are: ids, titles, origins, columns and texts, as far as they are known.
+        """Ids, titles, origins, columns and texts of the documents, if known.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class Corpus:
         return About(self.path, self.parts, self.documents, read)
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check that the corpus is what was written: every byte of it, by SHA-256.
+        """Check every byte of the corpus by the recorded SHA-256.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class Corpus:
             if record.get("sha256", digests[-1]) != digests[-1]:
                 raise damaged(self.path, f"{name} was changed since it was written")
         if fingerprint_of(digests) != self.fingerprint:
-            # where each file is what meta.json has of it, that is what is another
+            # if each file agrees with its record in meta.json, then meta.json itself was changed
             culprit = "meta.json" if len(written) >= len(digests) else "it"
             raise damaged(self.path, f"{culprit} was changed since it was written")
         if whole:
@@ -295,7 +295,7 @@ class Corpus:
         Raises
         ------
         CorpusError
-            If there is no such column, or a document has no value in it.
+            If the column is missing, or a document has no value in it.
         """
         if slicing is not None:
             values = self.column(slicing.field)
@@ -304,12 +304,12 @@ class Corpus:
         return self
 
     def column(self, name: str) -> list[Any]:
-        """Return a column's value of every document, None where there is none.
+        """Return a column's value of every document, None if it is missing.
 
         Raises
         ------
         CorpusError
-            If there is no such column.
+            If the column is missing.
         """
         names = [column.name for column in self.about.columns]
         if name not in names:
@@ -319,17 +319,17 @@ class Corpus:
 
     @property
     def slices(self) -> Int32s | None:
-        """The slice of time of every document, (D,); None where they are in none."""
+        """Time slice of every document, (D,); None if the corpus is not divided into slices."""
         return self._slices
 
     def _in_slices(self, block: Documents, rows: Int64s) -> Documents:
-        """Return documents at these positions with their slices, where they have some."""
+        """Return documents at these positions, with their time slices if they have any."""
         if self._slices is None:
             return block
         return replace(block, slices=self._slices[rows], copies=self._copies)
 
     def blocks(self, entries: int = BLOCK) -> Iterator[Documents]:
-        """Yield all documents in order, about so many entries at a time; none is ever cut.
+        """Yield all documents in order, in blocks of about `entries` entries; no document is split.
 
         Raises
         ------
@@ -344,7 +344,7 @@ class Corpus:
             first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Return which array has impossible numbers, and what is wrong; None if all are well."""
+        """Return the first array with invalid numbers and the error; None if all arrays are valid."""
         indices = block.indices
         if len(indices) == 0:
             return None
@@ -416,7 +416,7 @@ class Corpus:
 
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
-    """Cut stored documents into blocks, about so many entries and at most so many documents.
+    """Split stored documents into blocks, by limits of entries and of documents.
 
     Raises
     ------

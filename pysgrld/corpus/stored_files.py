@@ -1,4 +1,4 @@
-"""The files of a stored corpus: their names, its header, and what is said of a damaged one."""
+"""The files of a stored corpus: their names, its header, and the errors of a damaged corpus."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PACKED = "counts.npz"
 WORD_COUNTS = "word-counts.npy"
 #: Archives of who the documents are, and of their texts; the list of the files of folders they are from.
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
-#: Files beside the counts, which training never looks at.
+#: Files in addition to the counts, which training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
 #: Names of all files that a stored corpus may have.
 FILES = frozenset(
@@ -68,7 +68,7 @@ _TOGETHER, _LONGEST = 1024, 2**30
 
 
 def is_stored(path: Path) -> bool:
-    """Return whether a folder is a stored corpus, be it a damaged one."""
+    """Return True if a folder is a stored corpus, damaged or not."""
     return is_file(path / "meta.json") or is_file(path / "indptr.npy")
 
 
@@ -78,14 +78,14 @@ def fingerprint_of(digests: Sequence[str]) -> str:
 
 
 def damaged(path: Path, problem: str) -> CorpusError:
-    """Return the error that says what is damaged of a stored corpus, and what to do."""
+    """Return the error for a damaged stored corpus, with the damage and the remedy."""
     advice = "build it again with `sgmc corpus build`; of a run: restore it, or train anew"
     return CorpusError(f"a damaged corpus ({problem}); {advice}", path)
 
 
 @contextlib.contextmanager
 def part_of(path: Path, name: str) -> Iterator[Path]:
-    """Turn an `OSError` of a file of a stored corpus into one that says it is missing, or unreadable."""
+    """Turn an `OSError` of a file of a stored corpus into an error for a missing or unreadable file."""
     part = path / name
     try:
         yield part
@@ -130,7 +130,9 @@ def read_header(path: Path) -> dict[str, Any]:
             path,
         )
     problem, origin = misfit(meta, _HEADER), meta.get("provenance")
-    while problem is None and origin is not None:  # of a sample: of what it is a sample
+    while (
+        problem is None and origin is not None
+    ):  # a sample records the corpus that it is drawn from
         problem, origin = misfit(origin, _PROVENANCE, "provenance"), origin.get("of")
     if problem:
         raise damaged(path, f"in meta.json {problem}")
@@ -144,7 +146,7 @@ def digest(path: Path, notify: Callable[[int], None] = lambda _: None) -> str:
     ----------
     path : Path
     notify : callable
-        Told of the bytes of each piece that was hashed; may raise, to stop.
+        Called with the bytes of each piece that was hashed; may raise, to stop.
 
     Raises
     ------
@@ -171,7 +173,7 @@ def vocabulary_of(path: Path) -> Path:
 def store_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Write the files of the folders that a corpus was read from to a list, where there are any.
+    """Write the files of the input folders of a corpus to a list, if it has any.
 
     There may be millions; the header, which stays small, has their number in place of them.
 
@@ -182,7 +184,7 @@ def store_files(
     provenance : mapping
         With the record of every file (`pysgrld.corpus.sources`).
     parts : mapping
-        Digest and stamp of each file beside the counts.
+        Digest and stamp of each file in addition to the counts.
 
     Returns
     -------
@@ -210,9 +212,9 @@ def store_files(
 def with_files(
     corpus: Path, provenance: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what the header says with the files of folders in it; without, where the list is damaged.
+    """Return the header with the files of input folders; without them if the list is damaged.
 
-    A corpus whose header has them itself, as 0.1.0 has written it, keeps them.
+    A header that contains the files itself, as written by 0.1.0, is returned unchanged.
     """
     whole, inputs = _copied(provenance)
     folders = [record for record in inputs if isinstance(record.get("files"), int)]
@@ -232,7 +234,7 @@ def with_files(
 
 
 def _copied(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Copy a record, and list the inputs in the copy, those of what it is a sample of too."""
+    """Copy a record, and list its inputs in the copy, including the inputs of a sampled corpus."""
     copy, inputs = dict(provenance), list[dict[str, Any]]()
     if isinstance(copy.get("inputs"), list):
         copy["inputs"] = [dict(r) if isinstance(r, dict) else r for r in copy["inputs"]]

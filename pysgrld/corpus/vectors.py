@@ -1,7 +1,7 @@
 """Vectors in files: grown at their end, put together in archives, read by position and never mapped.
 
 A page of a mapped file that is gone (the file was cut, the disk is failing) ends the process by
-SIGBUS; a read says so in words, and costs what copying from mapped pages costs.
+SIGBUS; a read fails with an error instead, and costs as much as copying from mapped pages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pysgrld.types import Array, Int64s
 #: Bytes of a vector, at most, that is kept in memory when as many values as it has were gathered; and the
 #: length of the pieces, on average, from which on reading them costs no more than copying them.
 KEPT, LONG = 1 << 23, 64
-#: Values that are read together where all are read.
+#: Values in one read when a whole vector is read.
 TOGETHER = 2**16
 #: Bytes that are held back until they are written together.
 HELD = 2**18
@@ -44,7 +44,7 @@ def _close(fd: int) -> None:
 
 
 class Vector:
-    """A vector whose values lie one after the other in a file.
+    """Vector with its values stored contiguously in a file.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Vector:
     Raises
     ------
     OSError
-        If there is no such regular file, or it cannot be opened.
+        If the path is not a regular file, or cannot be opened.
     """
 
     def __init__(self, path: Path, dtype: np.dtype[Any], offset: int, size: int) -> None:
@@ -87,7 +87,7 @@ class Vector:
         path : Path
         dtype : numpy.dtype
         start, length : int
-            Bytes before it and its size, where it is a member of an archive (`members`).
+            Bytes before it and its size, if it is a member of an archive (`members`).
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Vector:
         return cls(path, dtype, offset, shape[0])
 
     def read(self, start: int, stop: int) -> Array:
-        """Copy the values from `start` to before `stop`, as far as there are any.
+        """Copy the values from `start` to before `stop`, fewer at the end of the vector.
 
         Raises
         ------
@@ -124,13 +124,13 @@ class Vector:
         return self.gather(np.array([start]), np.array([max(stop - start, 0)]))
 
     def blocks(self) -> Iterator[Array]:
-        """Yield all values in order, some at a time; errors are those of `read`."""
+        """Yield all values in order, in blocks; raises the errors of `read`."""
         step = 8 * TOGETHER // self.dtype.itemsize
         for start in range(0, self.size, step):
             yield self.read(start, start + step)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all values, in hexadecimal; errors are those of `read`."""
+        """Return the SHA-256 of all values, in hexadecimal; raises the errors of `read`."""
         hasher = hashlib.sha256()
         for block in self.blocks():
             hasher.update(block.data)
@@ -164,7 +164,7 @@ class Vector:
         return out
 
     def _in_memory(self, pieces: int, values: int) -> bool:
-        """Say whether pieces are to be copied from memory: many short ones, of a small file, once more.
+        """Return True if pieces are copied from memory: many short pieces of a small file, repeatedly.
 
         A file that has another stamp by now is read as it is.
         """
@@ -179,7 +179,7 @@ class Vector:
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Return where some values begin and end, by a vector that says where each of all ends."""
+    """Return the begin and end positions of some values, from a vector of end positions."""
     last = ends.gather(rows)
     if len(rows) > 1 and np.array_equal(rows[1:], rows[:-1] + 1):
         before = ends.gather(rows[:1] - 1) if rows[0] else np.zeros(1, np.int64)
@@ -195,7 +195,7 @@ class GrowingFile:
     path : Path
     dtype : str or numpy.dtype
     size : int, optional
-        Go on after so many values; begin a new file otherwise.
+        Continue after this number of values; without it a new file is started.
     npy : bool
         Whether it is to be a ``.npy`` file in the end: room is left for its header, and its values are
         hashed as they are written.
@@ -228,7 +228,7 @@ class GrowingFile:
             self.write()
 
     def write(self) -> None:
-        """Write what was held back."""
+        """Write the buffered values."""
         if not self._bytes_held:
             return
         data = b"".join(self._held)
@@ -265,7 +265,7 @@ class GrowingFile:
 
 @contextlib.contextmanager
 def new_archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """Write a ``.npz`` file, as `numpy.load` reads it, durably; `members` says what lies where in it."""
+    """Write a ``.npz`` file for `numpy.load`, durably; `members` finds its members."""
     with path.open("xb") as file:
         with zipfile.ZipFile(file, "w") as archive:  # not compressed
             yield archive
@@ -290,14 +290,14 @@ def add_member(
 
 
 def members(path: Path) -> dict[str, tuple[int, int]]:
-    """Return where each member of an archive begins in its file, and its size, in bytes.
+    """Return the position and the size of each member of an archive, in bytes.
 
     Raises
     ------
     ValueError
         If it is no archive as `new_archive` writes them.
     OSError
-        If there is no such regular file, or it cannot be opened.
+        If the path is not a regular file, or cannot be opened.
     """
     places = {}
     with open_regular(path, links=True) as (fd, _), os.fdopen(os.dup(fd), "rb") as file:

@@ -32,7 +32,7 @@ from pysgrld.options.paths import is_file, is_stream, is_there
 from pysgrld.options.spelling import fold
 from pysgrld.types import Int64s
 
-#: Bytes of a word that somebody else wrote, at most; ours are as long as they are.
+#: Most bytes of a word in a list of the user; words of sgmc's lists may be longer.
 _LONGEST = 2**20
 #: Bytes of a list of words, at most.
 _LARGEST = 2**31
@@ -51,9 +51,9 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
     Raises
     ------
     MissingInputError
-        If there is no such file.
+        If the file is missing.
     CorpusError
-        If a line is blank, a word comes twice, or a line is not UTF-8; says which.
+        If a line is blank, a word comes twice, or a line is not UTF-8; the message names the line.
     """
     lines: dict[str, int] = {}
     every: Iterable[tuple[int, str]] = _lines_of(path, "a vocabulary", 2**31 if exact else _LONGEST)
@@ -82,7 +82,7 @@ def read_genes(path: str | Path) -> tuple[str, ...]:
     Raises
     ------
     MissingInputError
-        If there is no such file.
+        If the file is missing.
     CorpusError
         If it is no text.
     """
@@ -101,7 +101,7 @@ def _blocks_of(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int,
     Raises
     ------
     MissingInputError
-        If there is no such file.
+        If the file is missing.
     CorpusError
         If a line is not UTF-8, has a NUL or is too long.
     """
@@ -172,7 +172,7 @@ def stop_words(choice: str) -> StopWords:
     Raises
     ------
     MissingInputError
-        If there is no such list.
+        If the list is missing.
     CorpusError
         If a file is none of words.
     """
@@ -243,7 +243,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, options: CorpusOptions, built: bool) -> Rules:
-        """Resolve defaults, which are strict only where a vocabulary is built."""
+        """Resolve defaults, which are strict only if a vocabulary is built."""
         default = _BUILT if built else _GIVEN
         if built and options.cuts:
             lists = (default.stop_words, SEGMENTERS[options.cuts].stop_words)
@@ -259,13 +259,13 @@ class Rules(NamedTuple):
 
 _BUILT = Rules(BUILT_STOP_WORDS, BUILT_NUMBERS, BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB)
 _GIVEN = Rules("none", "keep", 0, 1.0, None)
-#: Words that are numbers, or what is left of one that was broken at a comma; and those that are years.
+#: Words that are numbers, or the rest of a number that was split at a comma; and words that are years.
 _NUMBER = re.compile(r"_*\d[\d_]*(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
 
 def is_number(word: str, numbers: str) -> bool:
-    """Return whether a word is a number that a rule takes out."""
+    """Return True if a rule removes a word because it is a number."""
     if numbers == "keep" or not _NUMBER.fullmatch(word):
         return False
     return numbers == "drop" or not _YEAR.fullmatch(word)
@@ -276,7 +276,7 @@ def resolved(
 ) -> dict[str, Any]:
     """Return the options that make a vocabulary, by the names that are typed, every default resolved.
 
-    Of counts nothing is said of tokens and encodings, which they have not.
+    For counts the options of tokens and encodings are left out.
     """
     options_by_name: dict[str, Any] = {
         "stop-words": stop.record,
@@ -345,7 +345,7 @@ def choose(
     by_frequency : bool
         Number the words that stay from the most frequent, ties by alphabet; else keep their order.
     must_occur : bool
-        Drop words that never occur whatever min_df says.
+        Drop words that never occur, for any min_df.
     stop : frozenset of str
         The stop words of `rules`.
     """

@@ -51,12 +51,12 @@ _NOTE, _WORDS = "progress.json", "words.txt"
 #: Bytes of a note at most: it has every file of the folders that are read.
 _LONGEST_NOTE = 2**30
 
-#: The folder in which what is known of documents is put together.
+#: The folder in which the details of documents are collected.
 ABOUT = "about"
 #: An empty file by which a folder to work in is known: none without it is ever touched.
 MARKER = ".sgmc-work"
 
-#: What to do where something is already.
+#: Advice if the output path exists already.
 ELSEWHERE = "remove it or choose another name"
 
 
@@ -67,7 +67,7 @@ class Writer:
     ----------
     folder : Path
     record : dict, optional
-        Go on as `flush` has recorded it; else the folder is made.
+        State that `flush` returned, to continue from; without it the folder is created.
     """
 
     def __init__(self, folder: Path, record: dict[str, Any] | None = None) -> None:
@@ -86,7 +86,7 @@ class Writer:
         self.tokens: int = record["tokens"] if record else 0
 
     def append(self, block: Documents) -> None:
-        """Write documents after those that are there."""
+        """Append documents."""
         self.files["indptr"].append(block.indptr[1:] + self.nnz)
         self.files["indices"].append(block.indices)
         self.files["counts"].append(block.counts)
@@ -95,7 +95,7 @@ class Writer:
         self.tokens += block.tokens
 
     def flush(self) -> dict[str, Any]:
-        """Force all to disk, and return what is needed to go on from here."""
+        """Force all data to disk, and return the state from which another writer can continue."""
         return {"tokens": self.tokens, "sizes": {n: f.flush() for n, f in self.files.items()}}
 
     def blocks(self) -> Iterator[Documents]:
@@ -110,7 +110,7 @@ class Writer:
         *,
         above: Path | None = None,
     ) -> None:
-        """Finish the arrays, and write the vocabulary, word counts and ``meta.json`` beside them.
+        """Finish the arrays, and write the vocabulary, word counts and ``meta.json`` next to them.
 
         Parameters
         ----------
@@ -119,8 +119,8 @@ class Writer:
         parts : dict, optional
             Digests and stamps of other files that belong to the corpus.
         above : Path, optional
-            The vocabulary's file in a folder above, where it has one: then arrays are packed into one
-            archive, and there is nothing else beside them but ``meta.json``.
+            The vocabulary's file in a folder above, if it has one. The arrays are then packed into one
+            archive, and the folder contains only the archive and ``meta.json``.
         """
 
         def put(name: str, data: bytes) -> None:
@@ -169,30 +169,30 @@ class Writer:
 
 
 class WorkFolder:
-    """A folder beside the place where a corpus shall lie, in which it is put together.
+    """Folder next to the path of a corpus, in which the corpus is built.
 
-    ``.NAME.tmp`` beside ``NAME`` is held by the kernel's lock on itself, so that one process at a time
-    makes NAME. It is sgmc's by the empty file `MARKER` in it; one that has none, or is a link, is left
-    as it is and refused. Work that is not to be gone on with (no `identity`) lies in a folder of its own
-    within it, beside what a reading that was interrupted may have left.
+    ``.NAME.tmp`` next to ``NAME`` is locked by the kernel, so that one process at a time makes NAME. The
+    empty file `MARKER` in it marks it as made by sgmc; a folder without it, or a link, is left unchanged
+    and refused. Work that cannot be continued (no `identity`) has a separate folder within it, next to
+    the files that an interrupted reading may have left.
 
-    The work is removed on any error. Where `identity` is given it stays when the reading is
-    interrupted, or its process killed, and whoever comes with the same identity goes on from the last
-    `note`; a reading of another identity begins anew in its place.
+    The work is removed on any error. If `identity` is given, the work stays when the reading is
+    interrupted or its process killed, and a reading with the same identity continues from the last
+    `note`; a reading with another identity starts again in its place.
 
     Parameters
     ----------
     store : Path
-        Where the corpus shall lie.
+        Path of the finished corpus.
     identity : dict, optional
-        Plain values that tell whether a reading that was interrupted is the same one.
+        Plain values that are equal if an interrupted reading can be continued.
 
     Attributes
     ----------
     folder : Path
-        Where to work.
+        Folder to work in.
     record : dict or None
-        What `note` has recorded last; None at the beginning.
+        The last record of `note`; None at the beginning.
     """
 
     def __init__(self, store: Path, identity: dict[str, Any] | None = None) -> None:
@@ -204,7 +204,7 @@ class WorkFolder:
         self.record: dict[str, Any] | None = None
 
     def note(self, words: Sequence[str], record: dict[str, Any]) -> None:
-        """Record how far the reading is; ``words`` are those that are new since the last time."""
+        """Record the progress of the reading; ``words`` are the new words since the last call."""
         if self.identity is None:
             return
         with (self.folder / _WORDS).open("ab") as file:
@@ -225,7 +225,7 @@ class WorkFolder:
             return [line.removesuffix("\n") for line in itertools.islice(file, number)]
 
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
-        """Begin a set of arrays, or go on with one as its `Writer.flush` has recorded it."""
+        """Start a set of arrays, or continue one from the state that `Writer.flush` returned."""
         if record is None and (self.folder / name).exists():
             shutil.rmtree(self.folder / name)  # a second pass that was interrupted
         return Writer(self.folder / name, record)
@@ -267,7 +267,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # nobody can go on with what lies there
+                keep = {MARKER}  # the files there cannot be continued
             for leftover in place.iterdir():  # by a process that was killed
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
@@ -297,7 +297,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                 unused = work.folder != place or (not begun and work.record is None)
                 if unused and not note.is_file():
                     _remove_work(place)
-            with contextlib.suppress(OSError):  # it is unlocked, whatever the system says of it
+            with contextlib.suppress(OSError):  # it is unlocked even if the system reports an error
                 os.close(lock)
 
 
@@ -374,7 +374,7 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Leave out documents without words: those with some, and their positions if not all have."""
+    """Return the documents with words, and their positions if any document was left out."""
     lengths = np.diff(block.indptr)
     if lengths.all():
         return block, None

@@ -1,7 +1,7 @@
-"""Details of documents in memory: where each came from, its id and title, its other fields and its text.
+"""Details of documents in memory: the origin, id, title, other fields and text of each.
 
-Which kind a column has is known when all of it has been seen, so values are spelled as UTF-8 until
-then, each with a tag that says what it was where it was read.
+The kind of a column is known after its last value, so values are stored as UTF-8 until then, each with
+a tag for its type in the input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST = 256
 
 
 class FieldError(Exception):
-    """A field of a record that cannot be kept; the message says which and why."""
+    """Field of a record that cannot be kept; the message names the field and the reason."""
 
 
 def too_many_columns() -> CorpusError:
@@ -40,7 +40,7 @@ class Fields(NamedTuple):
     Attributes
     ----------
     ids, titles : list
-        None where a record has none.
+        None if a record has no id or title.
     columns : dict of str to list
         By name.
     typed : bool
@@ -53,7 +53,7 @@ class Fields(NamedTuple):
     typed: bool = True
 
     def take(self, positions: Sequence[int]) -> Fields:
-        """Return those of some of the records, by their positions in these."""
+        """Return the fields of some records, selected by position."""
         ids, titles = [self.ids[i] for i in positions], [self.titles[i] for i in positions]
         columns = {name: [values[i] for i in positions] for name, values in self.columns.items()}
         return Fields(ids, titles, columns, self.typed)
@@ -65,14 +65,14 @@ class WantedFields(NamedTuple):
     Attributes
     ----------
     text : tuple of str or None
-        The fields that are the text, joined; none: it is to be found out which is; None where no text
-        is wanted.
+        The fields that are joined to the text. Empty: the text field is detected. None: no text is
+        wanted.
     id, title : str
         Fields that are the id and the title.
     named : frozenset of str
         Which of them a person has named, so that they must be plain values.
     columns : dict of str to (str or None)
-        Other fields with their kind; None: it is found out.
+        Other fields with their kind; None if the kind is to be detected.
     everything : bool
         Whether all fields are columns but the text, the id and the title.
     rules : ValueRules
@@ -95,8 +95,8 @@ class WantedFields(NamedTuple):
         ----------
         options : CorpusOptions
         metadata : bool
-            Whether the records are those of ``--metadata``, whose fields are all kept unless some are
-            named. With ``--metadata``, documents themselves have no columns.
+            True for the records of ``--metadata``, with all fields kept unless some are named. With
+            ``--metadata``, documents themselves have no columns.
         """
         requested = options.meta_field if metadata or options.metadata is None else None
         columns = {} if requested in (None, EVERYTHING) else dict(map(column, requested.split(",")))
@@ -113,7 +113,7 @@ class WantedFields(NamedTuple):
         )
 
     def among(self, names: list[str]) -> list[str]:
-        """Return the fields to keep, of those that records have, without the text."""
+        """Return the fields of the records that are kept, without the text."""
         names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
             names_to_keep |= {*names} - {*(self.text or ())}
@@ -121,7 +121,7 @@ class WantedFields(NamedTuple):
 
 
 def rules_of(options: CorpusOptions) -> ValueRules:
-    """Return how values of columns are read by options of reading."""
+    """Return the rules that the reading options set for values of columns."""
     return ValueRules(options.missing, options.date_format)
 
 
@@ -158,7 +158,7 @@ class FieldReader:
             for name, value in zip(names, (key, title), strict=True):
                 if type(value) in _NESTED and name in self.wanted.named:
                     raise _not_plain(name, value)
-            # those that nobody has named are left out
+            # fields that the user has not named are left out
             key, title = (None if type(value) in _NESTED else value for value in (key, title))
         if self.wanted.everything:
             others_by_name = {
@@ -193,7 +193,7 @@ class FieldReader:
         self.titles.append(title)
 
     def fields(self) -> Fields:
-        """Return what was taken since the last time."""
+        """Return the fields that were added since the last call."""
         for values in self.columns.values():
             values.extend([None] * (len(self.ids) - len(values)))
         fields = Fields(self.ids, self.titles, self.columns, self.typed)
@@ -221,28 +221,28 @@ WHOLE = -1
 
 @dataclass(slots=True)
 class DocumentDetails:
-    """Details of some documents of one input, beside their words.
+    """Details of some documents of one input, in addition to their words.
 
     Attributes
     ----------
     input : int
-        Which input they are of, from 0.
+        Number of the input, from 0.
     names : list of str
         Names of files.
     files : (n,) int64 or None
-        The file of each document, by its place in `names`; None: all are of the first.
+        The file of each document, as an index into `names`; None: all come from the first.
     rows : (n,) int64
-        Line, record or row of each document in its file, from 1; `WHOLE` where the file is the document.
+        Line, record or row of each document in its file, from 1; `WHOLE` if the file is the document.
     records : (n,) int64
         Number of each document's record in the input, from 1, as a program counts that reads the input
-        as a table; `WHOLE` where a file is the document.
+        as a table; `WHOLE` if a file is the document.
     places : (n,) int64
         How many documents of the input come before each, left out or not; -1: it is not known.
     fields : Fields or None
     texts : list of (bytes or None) or None
         None: texts are not kept.
     kinds : dict of str to str
-        Kinds of columns, where they are known.
+        Kinds of columns, if known.
     pieces : (n,) int64 or None
         Which piece of a long document each is, from 1; 0, and None of all: it is whole.
     several_inputs : bool
@@ -265,7 +265,7 @@ class DocumentDetails:
         return len(self.rows)
 
     def take(self, positions: Int64s) -> DocumentDetails:
-        """Return those of some of the documents, by their positions in these."""
+        """Return the details of some documents, selected by position."""
         chosen = positions.tolist()
         return DocumentDetails(
             self.input,
@@ -329,12 +329,12 @@ class Named(NamedTuple):
     values: tuple[str | int | float | bool | None, ...]
 
 
-#: Returns documents in slices of time, of their values of a field and what they are called.
+#: Function that assigns documents to time slices, by their values of a field and their names.
 _Slicer = Callable[[Documents, Sequence[Any], Callable[[int], str]], Documents]
 
 
 class NamedDocuments:
-    """Documents of a stream; `names` returns what those that came are called, once and in order.
+    """Documents of a stream; `names` returns the names of the latest documents, once and in order.
 
     Parameters
     ----------
@@ -391,12 +391,12 @@ class NamedDocuments:
             yield put(block, values, ids.__getitem__)
 
     def names(self, number: int) -> list[Named]:
-        """Return the names of the next so many documents that came."""
+        """Return the names of the next `number` documents."""
         return [self._waiting.popleft() for _ in range(number)]
 
 
 def _as_json(value: Any) -> str | int | float | bool | None:
-    """Return a value as JSON can say it; None where there is none."""
+    """Return a value as a JSON type; None if it is missing."""
     tag, text = spelled(value, True)
     if tag == MISSING:
         return None

@@ -27,9 +27,9 @@ class Metadata:
     options : CorpusOptions
         With ``id_field`` rows are joined by it, else by their order.
     folder : Path
-        Where it works.
+        Folder to work in.
     log : callable
-        Told, a line at a time, what a person should know.
+        Called with each line of a message to the user.
 
     Raises
     ------
@@ -56,7 +56,7 @@ class Metadata:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
             self._names_first = format.name == "CSV or TSV"
-            # a bad row keeps its place, so that those after it belong to the same documents
+            # a bad row keeps its place, so that later rows belong to the same documents
             context = Context(
                 options, fields, bad, True, lambda _: None, log, Noticed(), RecordCounter()
             )
@@ -79,7 +79,7 @@ class Metadata:
             )
 
     def check_rows(self, documents: int) -> None:
-        """Refuse rows that go by the order of so many documents and are not as many.
+        """Refuse rows without ids if their number differs from the number of documents.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Metadata:
         documents : DetailsCollector
             The documents of the corpus.
         rows : callable
-            Those of them that stay.
+            Returns the positions of the documents that stay, in blocks.
         ids : SpelledColumn, optional
             Their ids.
 

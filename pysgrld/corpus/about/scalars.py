@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-#: What a value was where it was read; a cell is text that may mean a number (CSV).
+#: Type of a value in the input; a cell is text that may mean a number (CSV).
 MISSING, STRING, CELL, INTEGER, REAL, FLAG, TIME = range(7)
 
-#: What an integer or a time is where there is none; reals have NaN, flags and categories -1.
+#: Value of a missing integer or time; missing reals are NaN, missing flags and categories -1.
 NONE = -(2**63)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,7 +25,7 @@ _FLAGS = {b"true": 1, b"false": 0}
 
 
 def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
-    """Return the tag of a value, and its UTF-8; what is empty or no number is missing.
+    """Return the tag of a value, and its UTF-8; an empty value or NaN is missing.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
 
 
 def integer(value: bytes) -> int | None:
-    """Return a whole number of at most 64 bits; None of anything else."""
+    """Return a whole number of at most 64 bits; None for any other value."""
     if not _INTEGER.fullmatch(value):
         return None
     number = int(value)
@@ -63,7 +63,7 @@ def integer(value: bytes) -> int | None:
 
 
 def real(value: bytes) -> float | None:
-    """Return a finite number; None of anything else."""
+    """Return a finite number; None for any other value."""
     number = float(value) if _REAL.fullmatch(value) else math.inf
     return number if math.isfinite(number) else None
 
@@ -87,12 +87,12 @@ def microseconds(value: bytes) -> int | None:
 
 
 def iso(value: int) -> str:
-    """Return microseconds since 1970 in ISO 8601: a date where it is midnight, else UTC without zone."""
+    """Return microseconds since 1970 in ISO 8601: a date at midnight, else UTC without zone."""
     moment = (EPOCH + value * MICROSECOND).replace(tzinfo=None)
     return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 
 
-#: What reads a spelled value of a kind that is no text; None: it is none of the kind.
+#: Parser of a spelled value of each kind except text; it returns None for a value of another kind.
 PARSERS: dict[str, Callable[[bytes], int | float | None]] = {
     "integer": integer,
     "real": real,

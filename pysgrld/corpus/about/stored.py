@@ -38,16 +38,16 @@ class Column(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a document came from.
+    """Origin of a document.
 
     Attributes
     ----------
     file : str
-        Empty where it is not known.
+        Empty if it is not known.
     row : int or None
-        Line, record or row, from 1; None where the file is the document.
+        Line, record or row, from 1; None if the file is the document.
     record : int or None
-        Number of the record in the input, from 1; None where the file is the document.
+        Number of the record in the input, from 1; None if the file is the document.
     """
 
     file: str
@@ -66,7 +66,7 @@ class About:
         Digest and stamp of each file, as ``meta.json`` has them.
     documents : int
     read : int
-        Documents of the inputs, those that were left out too, unless its files say it.
+        Documents of the inputs, including documents that were left out, unless its files record it.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class About:
     has_ids, has_titles, has_texts : bool
         Whether documents have ids and titles of their own, and texts.
     several_inputs : bool
-        Whether documents are of several inputs, so that ids name their files.
+        True if documents come from several inputs, so that ids name their files.
     numbers_records : bool
         Whether it is known which record each document is; not of corpora of sgmc before 1.0.
     texts_kept, text_bytes : int
@@ -120,7 +120,7 @@ class About:
         self.text_bytes = self._vector(TEXT, "u1", TEXTS).size if self.has_texts else 0
 
     def verify(self, *, whole: bool = True) -> None:
-        """Check that the files are what was written: every byte, or where size or time have changed.
+        """Check the files by their SHA-256: all of them, or only files with another size or time.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class About:
         return self._own(TITLE, self._rows(rows))
 
     def origins(self, rows: npt.ArrayLike) -> list[Origin]:
-        """Return where each document came from."""
+        """Return the origin of each document."""
         rows = self._rows(rows)
         if DOCUMENTS not in self.parts:
             return [Origin("", row + 1, row + 1) for row in rows.tolist()]
@@ -180,7 +180,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return those of some names that files of the documents have."""
+        """Return the given names that files of the documents have."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -193,26 +193,26 @@ class About:
         }
 
     def pieces(self, rows: npt.ArrayLike) -> Int64s:
-        """Return which piece of its origin each document is, from 1; 0: all of it."""
+        """Return the number of each document's piece of its origin, from 1; 0: the whole."""
         rows = self._rows(rows)
         if "origin-piece.npy" not in self._members.get(DOCUMENTS, ()):
             return np.zeros(len(rows), np.int64)
         return self._vector("origin-piece.npy", "<i4").gather(rows).astype(np.int64)
 
     def places(self, rows: npt.ArrayLike) -> Int64s:
-        """Return how many documents of the inputs came before each, left out or not; -1: not known."""
+        """Return the number of input documents before each, left out or not; -1 if not known."""
         rows = self._rows(rows)
         if "origin-place.npy" in self._members.get(DOCUMENTS, ()):
             return self._vector("origin-place.npy", "<i8").gather(rows)
         return rows if self.read == self.documents else np.full(len(rows), -1)
 
     def values(self, name: str, rows: npt.ArrayLike) -> list[Any]:
-        """Return a column's value of each document, None where there is none; times in ISO 8601.
+        """Return a column's value of each document, None if it is missing; times in ISO 8601.
 
         Raises
         ------
         KeyError
-            If there is no such column.
+            If the column is missing.
         """
         column, rows = self._columns[COLUMN, name], self._rows(rows)
         stem, kind = column["file"], column["kind"]
@@ -235,7 +235,7 @@ class About:
         return [None if value == none else shown(value) for value in values]
 
     def texts(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Return the text of each document, None where it is not kept."""
+        """Return the text of each document, None if it is not kept."""
         return [
             None if text is None else text.decode("utf-8", "replace") for text in self._bytes(rows)
         ]
@@ -274,7 +274,7 @@ class About:
         )
 
     def stored_texts(self) -> StoredTexts | None:
-        """Return the texts as they lie in the archive; None where none are kept."""
+        """Return the texts as stored in the archive; None if no texts are kept."""
         if self._texts is None and self.has_texts:
             self._texts = StoredTexts(
                 *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())
@@ -324,7 +324,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Turn the errors of an archive that is none of ours into one that says it was changed."""
+        """Turn the errors of an archive that sgmc did not write into the error for a changed archive."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

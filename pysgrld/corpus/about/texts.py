@@ -1,6 +1,6 @@
 """Texts of documents, compressed in frames that are read one at a time, and sampled if they are many.
 
-A frame is a few hundred kilobytes of whole documents. Where there is a limit on the compressed size, a
+A frame is a few hundred kilobytes of whole documents. With a limit on the compressed size, a
 document stays while its key, a hash of its number, is below a threshold that is halved each time the
 limit is passed: an even sample of all that were read, whatever was read on which thread.
 """
@@ -71,11 +71,11 @@ class TextWriter:
     Parameters
     ----------
     folder : Path
-        Where it works.
+        Folder to work in.
     limit : int or None
         Most bytes, compressed.
     record : dict, optional
-        Go on as `flush` has recorded it.
+        State that `flush` returned, to continue from.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class TextWriter:
         }
 
     def add(self, rows: Int64s, texts: Sequence[bytes | None]) -> None:
-        """Take the texts of documents that come after those before, except empty and too long ones."""
+        """Add the texts of the next documents, except empty and too long texts."""
         chosen: Iterable[int] = range(len(rows))
         if self.halved:
             chosen = np.flatnonzero(keys(rows) < np.uint64(2 ** (64 - self.halved))).tolist()
@@ -139,7 +139,7 @@ class TextWriter:
             while (
                 self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
-                # the texts that stay are written anew; the old files stay until the next note
+                # the texts that stay are written again; the old files stay until the next note
                 old = self.stored()
                 self.halved += 1
                 limit, self.limit = self.limit, None
@@ -155,7 +155,7 @@ class TextWriter:
         Raises
         ------
         CorpusError
-            If they are no longer what was written.
+            If they were changed since they were written.
         """
         self._frame(last=True)
         if self.halved:
@@ -187,7 +187,7 @@ class TextWriter:
             self.files[ROWS].append(frame.rows)
 
     def flush(self) -> dict[str, Any]:
-        """Force all to disk, and return what is needed to go on from here."""
+        """Force all data to disk, and return the state from which another writer can continue."""
         self._write(0)
         sizes = {name: file.flush() for name, file in self.files.items()}
         return {
@@ -200,22 +200,22 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove what nobody goes on from, now that the note is there."""
+        """Remove the files that no note refers to any more."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()
 
     def stored(self) -> StoredTexts:
-        """Open what was written in frames so far."""
+        """Open the texts written in frames so far."""
         return StoredTexts(*(file.vector() for file in self.files.values()))
 
     @property
     def empty(self) -> bool:
-        """Return whether there is no text."""
+        """Return True if no text is stored."""
         return not self._waiting and self.frames == 0
 
     def finish(self, path: Path, stays: npt.NDArray[np.bool_] | None = None) -> int:
-        """Write all texts, or those of the documents that stay, to an archive, durably.
+        """Write all texts, or only the texts of the documents that stay, to an archive, durably.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class StoredTexts:
     Attributes
     ----------
     frames : (frames, 2) int64
-        Where each ends, compressed and not.
+        End of each frame, compressed and uncompressed, in bytes.
     """
 
     def __init__(self, text: Vector, frames: Vector, ends: Vector, rows: Vector) -> None:
@@ -284,7 +284,7 @@ class StoredTexts:
                 yield self.rows.read(start, stop)[in_frame], self._cut(frame, edges[in_frame])
 
     def take(self, rows: Int64s) -> list[bytes | None]:
-        """Return the texts of documents, each frame read once; None where there is none."""
+        """Return the texts of documents, each frame read once; None for a missing text."""
         if self._sorted is None:
             self._sorted = self.rows.read(0, self.rows.size)
         places = np.searchsorted(self._sorted, rows)
@@ -314,7 +314,7 @@ class StoredTexts:
         if not 0 < size <= FRAME + LONGEST:
             raise changed(self._path)
         packed = self.text.read(start, int(self._packed[frame])).tobytes()
-        # A frame may state any size, which `decompress` would allocate: a stream gives what is asked for.
+        # A frame may state any size, which `decompress` would allocate; a stream stops at `size`.
         engine = zstandard.ZstdDecompressor(max_window_size=max(WINDOW, size))
         try:
             with engine.stream_reader(packed) as stream:

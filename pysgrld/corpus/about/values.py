@@ -44,7 +44,7 @@ MISSING_VALUES = (
     "?",
     "n.d.",
 )
-#: A column is of numbers, or of dates, if so great a share of its values are.
+#: Least share of values that are numbers (dates) in a column of numbers (dates).
 SHARE = 0.95
 #: Values that a line of the log quotes, at most.
 QUOTED = 5
@@ -99,7 +99,7 @@ class ValueRules:
         return value.strip() in self._missing
 
     def trimmed(self, values: Iterable[bytes]) -> list[bytes]:
-        """Return values without blanks around them; empty where a value is missing."""
+        """Return values without blanks around them; empty for a missing value."""
         return [b"" if (text := value.strip()) in self._missing else text for value in values]
 
     def fits(self, kind: str, value: bytes) -> bool:
@@ -186,7 +186,7 @@ class ColumnReading(NamedTuple):
     ----------
     kind : str
     parse : callable
-        Returns the number of a trimmed value; None: it is none of the kind.
+        Returns the number of a trimmed value; None if it is not of the kind.
     is_strict : bool
         Whether a value of another kind is an error, not a missing value.
     notes : list of str
@@ -231,7 +231,7 @@ class _Tally:
                 examples[text] += count
 
     def fitting(self, bit: int) -> int:
-        """Return how many rows have a value that fits a notation."""
+        """Return the number of rows with a value that fits a notation."""
         return sum(count for bits, count in self.by_bits.items() if bits & bit)
 
     def others(self, bit: int) -> str:
@@ -243,7 +243,7 @@ class _Tally:
         return _quoted(others)
 
     def example(self, bit: int, without: int) -> str:
-        """Return a value that fits a notation and not the plain one, where there is one."""
+        """Return a value that fits a notation and not the plain one, if the column has one."""
         for bits, examples in self.examples.items():
             if bits & bit and not bits & without:
                 return next(iter(examples)).decode(errors="replace")[:40]
@@ -279,7 +279,7 @@ def read_as(
     pieces : iterator of (values, tags)
         All values as they were spelled, and what each was in its file.
     kind : str or None
-        The kind that a person wants; None: the kind that the values agree on.
+        The kind that the user wants; None: the kind that the values agree on.
     rules : ValueRules
     levels : int
         Most different values of a category.
@@ -287,7 +287,7 @@ def read_as(
     Raises
     ------
     CorpusError
-        If dates are wanted and days and months cannot be told apart.
+        If dates are wanted and the order of days and months is ambiguous.
     """
     tally = _Tally(rules, levels)
     for values, tags in pieces:
@@ -382,7 +382,7 @@ def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> Colum
     Raises
     ------
     CorpusError
-        If a person wants dates, and days and months cannot be told apart.
+        If the user wants dates, and the order of days and months is ambiguous.
     """
     bit, fitting = tally.best(_DATES)
     if not fitting or (fitting < tally.rules.share * tally.rows and not strict):

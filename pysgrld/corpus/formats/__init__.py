@@ -1,7 +1,7 @@
-"""The table of formats: what tells the files of each, and which function reads them.
+"""The table of formats: how the files of each are detected, and the function that reads them.
 
 To add one: a module here with its reader, and a row in `FORMATS`. The module is imported when a file of
-the format is read, not before. Folders are told apart by `pysgrld.corpus.steps`.
+the format is read, not before. `pysgrld.corpus.steps` reads folders.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class Format(NamedTuple):
-    """One format: how its files are recognised, what they are called, and what reads them.
+    """Format of files: how they are recognised, their name in messages, and their reader.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Format(NamedTuple):
         ``module.function`` below this package: ``function(source, context)``; or, of a format whose
         files are one document each (`whole`), ``function(data, options)``, which gives text and title.
     begins : re.Pattern
-        What the first decompressed bytes of such files match; None: only names tell them.
+        Pattern of the first decompressed bytes of such files; None if only names identify them.
     suffixes : tuple of str
         Lower-case suffixes of names that are believed whatever the file begins with.
     shared : tuple of str
@@ -57,7 +57,7 @@ class Format(NamedTuple):
     check : callable (head, name) -> bool, optional
         A further test of a file that begins so.
     encoded : bool
-        Whether a person may say what encoding it is in.
+        True if the user may choose its encoding.
     fields : bool
         Whether it holds records with named fields.
     whole : bool
@@ -83,7 +83,7 @@ class Format(NamedTuple):
     sure: bool = False
 
     def matches(self, head: bytes, name: str) -> bool:
-        """Return whether a file begins as those of this format do."""
+        """Return True if a file begins as files of this format do."""
         if self.begins is None or not self.begins.match(head):
             return False
         return self.check is None or self.check(head, name)
@@ -116,7 +116,7 @@ class Format(NamedTuple):
 
 
 def _is_xml(head: bytes, name: str) -> bool:
-    """Whether the file is XML where the first bytes are a mark of UTF-16, which other text has too."""
+    """Return True unless a file begins with the byte order mark of UTF-16 and is not XML."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return True
     return bool(_XML.match(head[:4096].decode("utf-16", "ignore").encode()))
@@ -153,7 +153,7 @@ _HTML = re.compile(
 _XML = re.compile(
     rb"\s*(?:<!--.*?-->\s*)*<(?:\?xml\b|!DOCTYPE\b|mediawiki[\s>])|\xff\xfe|\xfe\xff", re.S
 )
-#: A zip archive whose first member is an array.
+#: A zip archive with an array as its first member.
 _NPZ = re.compile(rb"PK\x03\x04.{26}(?=_*[A-Za-z])[A-Za-z_]{1,26}\.npy", re.S)
 #: Three lines of one number, and then numbers.
 _UCI = re.compile(rb"(?:[ \t]*[+-]?[0-9]+[ \t\r]*\n){3}(?:\s*$|[ \t]*[+-]?[0-9][^:\n]*(?:\n|$))")
@@ -169,12 +169,12 @@ _PAIRED = re.compile(
 _ARRAY = re.compile(rb"\s*\[\s*(\{\s*[\"}]|\"|\]\s*$|\[\s*[\"\]])")
 _OBJECT = re.compile(rb'\s*\{\s*"')
 
-#: A zip archive with the parts of a workbook, or one that says that it is one.
+#: A zip archive with the parts of a workbook, or with the media type of a workbook.
 _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
 
-#: Formats that are known by sight: how a file begins, what it is, and what to do.
+#: Formats that are recognised but refused: first bytes, name, and advice.
 _REFUSED = (
     (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
     (
@@ -218,7 +218,7 @@ TEXT = Format(
     shared=(".txt", ".text"),
     encoded=True,
 )
-#: The same where each file is a document, as in folders.
+#: The same for files that are one document each, as in folders.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
 #: The first that matches is taken: from the unmistakable to what any file could be.
@@ -361,7 +361,7 @@ PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
 #: What names of the files of a folder end with that are each a document.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
-#: What names of the files of a folder end with that hold records, where none of it is a document.
+#: Suffixes of files of a folder that contain records, if no file of it is a document.
 IN_FOLDERS_OF_TABLES = {
     suffix: format for format in FORMATS if format.fields for suffix in format.suffixes
 }
@@ -390,7 +390,7 @@ def recognise(head: bytes, name: str) -> Format:
 
 
 def named_as_counts(name: str) -> bool:
-    """Return whether a file called so, without the suffix of its compression, has the name of counts."""
+    """Return True if a file name, without the suffix of its compression, is a name of counts."""
     return any(
         name.lower().endswith((*format.suffixes, *format.shared))
         or (format.prefix != "" and name.startswith(format.prefix))

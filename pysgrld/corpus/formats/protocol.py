@@ -1,4 +1,4 @@
-"""The contract of readers: what they are given, and what they return of good and of bad documents."""
+"""The contract of readers: their arguments, and their results for good and for bad documents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Texts(NamedTuple):
     documents : list of bytes
         UTF-8, not yet checked.
     label : str
-        The file, or one file for each document where `lines` is None.
+        The file, or one file for each document if `lines` is None.
     lines : sequence of int or None
         Line of each document in the file.
     clean : callable (list of bytes) -> list of bytes, optional
@@ -57,7 +57,7 @@ class Texts(NamedTuple):
 
 
 class BadDocument(Exception):
-    """A record or a file that is no document; the message says why, `reason` what it is counted under.
+    """Record or file that is no document; the message is the cause, `reason` the name of its count.
 
     One without a reason was reported already.
     """
@@ -108,13 +108,13 @@ class CountedDocuments(NamedTuple):
     Attributes
     ----------
     vocabulary : tuple of str or None
-        The word of each id; None: words are called by their number.
+        The word of each id; None if words are named by their number.
     origin : str
-        Where the vocabulary was found, for the record.
+        Origin of the vocabulary, for the record.
     blocks : iterator of (Documents, (n,) int64)
         Ids strictly increasing within each document; and the row of each: its line, or its number.
     numbered : bool
-        Whether rows are numbers of documents, those without words counted.
+        True if rows are numbers of documents, including documents without words.
     ids : sequence of str, optional
         The id of each row.
     """
@@ -127,7 +127,7 @@ class CountedDocuments(NamedTuple):
 
 
 class SingleCells(NamedTuple):
-    """The files next to a matrix of single cells, whose rows are genes and whose columns are cells.
+    """Files next to a matrix of single cells, with genes as rows and cells as columns.
 
     Attributes
     ----------
@@ -145,9 +145,9 @@ class Noticed:
     Attributes
     ----------
     by_line, by_file : list of str
-        Files of plain text of which each line is a document, and those that are one.
+        Files of plain text with a document per line, and files that are one document.
     utf8 : list of str
-        Files that are UTF-8, where another encoding was given.
+        Files that are UTF-8 although another encoding was given.
     contents : dict of str to str
         The last file of each content, by its SHA-256.
     text_fields : dict of str to str
@@ -161,14 +161,14 @@ class Noticed:
     text_fields: dict[str, str] = field(default_factory=dict)
 
     def twin(self, label: str, files: Mapping[str, str]) -> Iterator[str]:
-        """Take the files of an input, and yield the line which says that some were read before.
+        """Add the files of an input, and yield a warning for each file that was read before.
 
         Parameters
         ----------
         label : str
             The input.
         files : mapping of str to str
-            Its files by the SHA-256 of what they hold; files that are alike within it are fine.
+            Its files by the SHA-256 of their content; equal files within one input are allowed.
         """
         again = [sha256 for sha256 in files if sha256 in self.contents]
         if again:
@@ -206,7 +206,7 @@ class Noticed:
 
 @dataclass
 class RecordCounter:
-    """Numbers the records of an input, those of all tables in a folder one after the other.
+    """Counter of the records of an input, across all tables of a folder.
 
     Attributes
     ----------
@@ -228,18 +228,18 @@ class Context(NamedTuple):
     bad : BadDocuments
         To be called for every document that cannot be read.
     keep_empty : bool
-        Whether documents without words keep their place (they are counted by `absent` if not).
+        True if documents without words keep their place (else `absent` counts them).
     absent : callable (int) -> None
-        Told of documents that a file counts but has no words of.
+        Called with the number of documents that a file counts but has no words of.
     log : callable (str) -> None
     noticed : Noticed
         To be added to.
     counter : RecordCounter
         Of the input; readers of tables advance it.
     scratch : Path, optional
-        Folder where much may be written for a while; by default that of temporary files.
+        Folder for large temporary files; by default the system's folder of temporary files.
     beside : Path, optional
-        The vocabulary that lies beside a file of counts.
+        The vocabulary next to a file of counts.
     single_cells : SingleCells, optional
         The genes and cells of a matrix of 10x.
     """
@@ -270,7 +270,7 @@ class Batch:
     typed : bool
         Whether text in fields is text; else it may mean a number, as in CSV.
     noun : str
-        What messages call a record by its number; empty: numbers are those of lines.
+        Noun of a record in messages, before its number; empty if the numbers are line numbers.
     header : int, optional
         Records follow the row of this number, and rows between them count; else records are counted.
     """
@@ -302,7 +302,7 @@ class Batch:
 
     @property
     def full(self) -> bool:
-        """Whether what was taken should be handed on."""
+        """True if the batch is full and should be handed on."""
         return len(self) >= self.together or self._size >= self.most
 
     def add(self, text: bytes, fields: Mapping[str, Any], number: int) -> None:
@@ -336,7 +336,7 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report a bad record, and keep its place where places are kept.
+        """Report a bad record, and keep its place if places are kept.
 
         Raises
         ------
@@ -354,7 +354,7 @@ class Batch:
             self._keep(b"", number)
 
     def texts(self) -> Texts:
-        """Hand on what was taken, and begin anew."""
+        """Return the batch, and start a new one."""
         fields = self._fields.fields()
         texts = Texts(
             self._documents, self.label, self._numbers, fields=fields, records=self._records

@@ -1,8 +1,8 @@
 """Spreadsheets, which are held in memory, and lists of works, which are read some works at a time.
 
 python-calamine reads spreadsheets, rispy RIS and bibtexparser BibTeX; they are extras. None of these
-libraries bounds its memory, so each is given a bounded part of a file: a chunk of whole works, or a
-workbook whose parts and cells were counted before.
+libraries bounds its memory, so each gets a bounded part of a file: a chunk of whole works, or a
+workbook after its parts and cells were counted.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from pysgrld.errors import CorpusError, MissingInputError, plural
 #: A workbook may unpack to `SMALL` bytes, or to `RATIO` times its own size up to `LARGEST` bytes, unless
 #: --max-input allows more: ordinary workbooks unpack to ten times their size, and bombs to a thousand.
 SMALL, RATIO, LARGEST = 2**26, 50, 2**29
-#: A workbook may unpack to so many bytes for each cell of the rectangle that its cells span, at least:
-#: calamine allocates all of the rectangle, and a cell that is there takes more.
+#: Bytes that a workbook may always unpack to, for each cell of the rectangle that its cells span:
+#: calamine allocates the whole rectangle, and a cell with a value takes more.
 PER_CELL = 16
 #: Bytes of a list of works that are parsed together, and most bytes of one work: a parser takes about a
 #: hundred times as much.
 CHUNK, LONGEST = 2**18, 2**21
-#: Bytes of a list of works by whose records it is decided which field is the text.
+#: Bytes of a list of works from which the text field is detected.
 LOOKED_AT = 2**22
-#: Records by number, with their fields by name; or what is wrong with one.
+#: Records by number, with their fields by name; or the error of a record.
 _Records = list[Numbered]
 
 
@@ -47,7 +47,7 @@ class _Chunk(NamedTuple):
     size: int
 
 
-#: What a field of RIS is called here where rispy has another name, which some kinds of works have.
+#: Names of RIS fields that differ from the names in rispy, which some kinds of works have.
 _RIS = {"primary_title": "title", "notes_abstract": "abstract", "first_authors": "authors"}
 
 
@@ -138,7 +138,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
     Raises
     ------
     CorpusError
-        If it unpacks to more than so many bytes, or its cells span a rectangle that is too large.
+        If it unpacks to too many bytes, or its cells span a rectangle that is too large.
     """
     advice = "allow more with --max-input if it is no bomb"
     stored = io.BytesIO()
@@ -168,7 +168,7 @@ def _extent(sheet: bytes) -> tuple[int, int]:
         for letter in cell[1].upper():
             column = 26 * column + letter - 64
         rows, columns = max(rows, int(cell[2])), max(columns, column)
-    # in OpenDocument rows and cells follow each other, and those that are empty at the end do not count
+    # in OpenDocument rows and cells follow each other, and empty cells at the end do not count
     row = repeated = column = 0
     for tag in _OPEN_DOCUMENT.finditer(sheet):
         times = int(number[1]) if (number := _REPEATED.search(tag[2])) else 1
@@ -228,7 +228,7 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, str | float | int | date) else str(value)
 
 
-#: The first line of a work in RIS, and in BibTeX, whose library begins a block at any such line.
+#: The first line of a work in RIS, and in BibTeX; bibtexparser begins a block at any such line.
 _RIS_BEGINS = re.compile(rb"^TY  -", re.M)
 _BIBTEX_BEGINS = re.compile(rb"^[^\S\n]*@\w*[ \t]*[{(]", re.M)
 
@@ -271,7 +271,10 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
 def bibtex(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an entry of a list in BibTeX; marks of TeX become the letters that they mean."""
     library = _library("bibtexparser", "BibTeX", "bibtexparser", source.label)
-    for name in ("bibtexparser", "pylatexenc"):  # what is wrong is said here
+    for name in (
+        "bibtexparser",
+        "pylatexenc",
+    ):  # errors are reported here, not logged by the libraries
         logging.getLogger(name).setLevel(logging.CRITICAL)
     yield from _texts(_bibtex_records(library, source, context), source, context, "entry")
 
@@ -292,7 +295,7 @@ def _bibtex_records(
             continue
         entries: list[tuple[int, Any, str]] = []
         for block in splitter.Splitter(chunk.text).split().blocks:
-            # an entry whose key or field comes twice is an entry too
+            # an entry with a repeated key or field is an entry too
             entry = getattr(block, "ignore_error_block", None) or block
             try:
                 if type(entry).__name__ == "String":
@@ -318,7 +321,7 @@ def _bibtex_records(
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
         for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
-            for field in entry.fields:  # the first of those that come twice
+            for field in entry.fields:  # the first of repeated fields
                 fields.setdefault(field.key.lower(), field.value)
             records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())
@@ -395,7 +398,7 @@ def _value(text: str, strings: Mapping[str, str]) -> str:
     Raises
     ------
     ValueError
-        If something stands after the value, such as the next field where a comma is missing.
+        If something follows the value, such as the next field after a missing comma.
     """
     parts: list[str] = []
     position = 0
@@ -446,7 +449,7 @@ def _texts(
 ) -> Iterator[Texts]:
     """Yield one document a work of a list, given chunks of works and the bytes that each was read from.
 
-    The first `LOOKED_AT` bytes say which fields there are.
+    The first `LOOKED_AT` bytes determine the fields.
     """
     first: list[_Records] = []
     size = 0
@@ -457,7 +460,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # what is wrong with all of them is the cause
+    if not names:  # an error that all records have is the cause
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)
