@@ -21,7 +21,7 @@ LEAST = 0.005
 
 
 class Between(NamedTuple):
-    """A share or a probability, and the bounds of its interval where there is one."""
+    """Share or probability, and the bounds of its interval if it has one."""
 
     mean: float
     low: float | None
@@ -74,7 +74,7 @@ class InGroup(NamedTuple):
     more : Between
         How much more that is than in the other documents.
     surely : int or None
-        1 where it is surely more, -1 where surely less, 0 where that is not sure; None without intervals.
+        1 if the share is surely greater, -1 if surely smaller, else 0; None without intervals.
     """
 
     share: Between
@@ -125,7 +125,7 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
     Raises
     ------
     MissingInputError
-        If the training corpus is not there.
+        If the training corpus is missing.
     """
     corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about
@@ -199,20 +199,20 @@ def topics_in_groups(
     ----------
     results : Results
     by : str or None
-        Column of the corpus whose values are the groups.
+        Column of the corpus with the groups as values.
     along : str or None
         Column of dates or numbers, in order; "corpus" for the order of the documents.
     cluster : str or None
-        Column whose values are clusters of documents.
+        Column with clusters of documents as values.
     layer : int
         The layer, counted from 0.
 
     Raises
     ------
     MissingInputError
-        If the training corpus is not there.
+        If the training corpus is missing.
     UsageError
-        If there is no such column, or it has no order.
+        If the column is missing, or its values have no order.
     """
     corpus = _corpus(results)
     rows, about = looked_at(corpus), corpus.about

@@ -1,4 +1,4 @@
-"""One pass over documents given the topics, in bounded memory, and what is summed up on the way."""
+"""One pass over documents given the topics, in bounded memory, and the sums that it collects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AGREE = 0.9
 
 
 class DrawnBlock(NamedTuple):
-    """Draws of some documents: theta and tokens (S, n, K), and their places among those asked for."""
+    """Draws of some documents: theta and tokens (S, n, K), and their places among the requested ones."""
 
     at: slice
     theta: Floats
@@ -54,7 +54,7 @@ class DocumentVisitor(ABC):
         Parameters
         ----------
         draws : int
-            S, the draws of each document that are to come; 1 where there are no samples.
+            S, the draws of each document that follow; 1 without samples.
         documents, topics : int
             n and K.
         """
@@ -107,7 +107,7 @@ def read_documents(
 
 
 def drawn_steps(results: Results) -> list[int]:
-    """Return the kept samples that documents are drawn by; none where they give no intervals."""
+    """Return the kept samples that documents are drawn by; empty if they give no intervals."""
     if results.fitted.no_mean or not results.fitted.draws:
         return []
     steps = results.draw_steps(DRAWS)
@@ -143,7 +143,7 @@ def drawn_blocks(
         yield DrawnBlock(block_rows, theta, tokens, documents.lengths)
 
 
-# ---- what is summed up
+# ---- sums over documents
 
 
 class Shares(NamedTuple):
@@ -155,7 +155,7 @@ class Shares(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Doubles, effective: Doubles | None = None) -> Shares:
-        """Divide tokens (S, groups, K) by those of their group, draw by draw.
+        """Divide tokens (S, groups, K) by the tokens of their group, draw by draw.
 
         ``effective`` are the effective sizes of draws of the topics' shares, (K,).
         """
@@ -171,7 +171,7 @@ class TopicShares(DocumentVisitor):
     Parameters
     ----------
     effective : (K,) float64, optional
-        Effective sizes of draws of the shares, where these are not independent.
+        Effective sample sizes of the shares, if their draws are not independent.
     """
 
     def __init__(self, effective: Doubles | None = None) -> None:
@@ -260,7 +260,7 @@ class Correlation(DocumentVisitor):
 
     @property
     def matrix(self) -> Doubles | None:
-        """The draws' mean, (K, K): 0 where fewer than 90 % agree on the sign; None without draws."""
+        """The draws' mean, (K, K): 0 if fewer than 90 % agree on the sign; None without draws."""
         draws = len(self._sums)
         if not draws:
             return None

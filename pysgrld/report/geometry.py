@@ -1,4 +1,4 @@
-"""Where topics lie: distances, a map that says what it keeps, a tree, and colours by it."""
+"""Geometry of topics: distances, a map with its share of kept neighbours, a tree, and colours by it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Topics without which there is no map.
+#: Least number of topics for a map.
 FEWEST = 4
 #: Neighbours by which a map is judged.
 NEIGHBOURS = 5
-#: Share of the neighbours below which there is no map.
+#: Least share of kept neighbours for a map.
 KEPT = 0.1
 #: Words that are multiplied together: bounds the memory.
 _BLOCK = 8192
@@ -94,7 +94,7 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
-    """Return a probability of each point's neighbours, (n, n), such that so many of them count."""
+    """Return a probability of each point's neighbours, (n, n), for a given perplexity."""
     n = len(squares)
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
@@ -143,7 +143,7 @@ class Map(NamedTuple):
 
 
 def laid_out(distance: Doubles) -> Map | None:
-    """Draw the map that keeps most neighbours; None of fewer than four topics, or where none does.
+    """Draw the map that keeps most neighbours; None with fewer than four topics, or if no map does.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def average_linkage(distance: Doubles) -> Tree:
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
-        while name[a] < 0:  # what it was joined with has its name
+        while name[a] < 0:  # its partner in the last merge has its name
             a = -1 - name[a]
         while name[b] < 0:
             b = -1 - name[b]
@@ -239,8 +239,8 @@ def average_linkage(distance: Doubles) -> Tree:
 def hues(order: Int64s) -> Int64s:
     """Return a hue for each leaf by its place in the tree, so that like topics look alike, (n,) degrees.
 
-    Hues of neighbours are even and odd in turn: the page draws odd ones darker, so that two blues or
-    two greens beside each other can be told apart.
+    Hues of neighbours are even and odd in turn: the page draws odd ones darker, so that two adjacent
+    blues or greens can be distinguished.
     """
     place = np.arange(len(order))
     hue_of_topic = np.empty(len(order), np.int64)

@@ -21,7 +21,7 @@ from pysgrld.run.machine import version
 
 __all__ = ["STEPS", "Page", "page_of", "report"]
 
-#: Steps of making a page: those of reading the run, and its sections.
+#: Steps of making a page: the steps of reading the run, and the steps of its sections.
 STEPS = READ_STEPS + len(SECTIONS)
 
 
@@ -34,7 +34,7 @@ class Page:
         That has been read.
     sections : sequence of Section
     tell : callable (done)
-        Told how many sections are done.
+        Called with the number of finished sections.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ def report(
 ) -> Page:
     """Put what a run found on one page: its topics, how sure they are, and the documents that have them.
 
-    Works while the run trains; what cannot be told is left out, and the page says so. The same run and
+    Works while the run trains; the page lists the results that are not available yet. The same run and
     options give the same bytes.
 
     Parameters
@@ -167,7 +167,7 @@ def report(
     along : str, optional
         A column of dates or numbers along which topics are followed; by default the corpus in its order.
     cluster : str, optional
-        A column whose values are clusters of documents, as the chapters of a book are: intervals of
+        A column with clusters of documents as values, such as the books of chapters: intervals of
         groups are then for other clusters.
     labels : str or path, optional
         A file of names of topics; by default ``labels.json`` in the run's folder, if it is there.
@@ -189,21 +189,21 @@ def report(
     texts : str or path, optional
         The same documents with their texts, of a corpus that kept none: joined by id, else in order.
     metadata : str or path, optional
-        CSV, TSV, JSON lines or Parquet with titles and columns, a row a document: joined by id where the
-        corpus has ids of its own, else in order.
+        CSV, TSV, JSON lines or Parquet with titles and columns, a row a document: joined by id if the
+        corpus has its own ids, else in order.
     threads : int, optional
         By default as many as the process may use.
     effects : mapping, optional
         Effects of columns that the page is to show (`pysgrld.effects.answers.Effects.plain`).
     these : bool
-        Whether intervals are for these documents alone, not for other texts like these.
+        True if intervals are for these documents alone, not for other texts like these.
     beside : PageFolder, optional
-        Where the page is to be, if it is a folder: all documents are written to it, in files that the
+        Folder of the page, if it is a folder: all documents are written to it, in files that the
         page loads as they are looked at. The page itself is not written yet.
     log : callable, optional
-        Told, a line at a time, what a person should know of texts and metadata.
+        Called with each line of a message to the user about texts and metadata.
     tell : callable (what, done, total), optional
-        Told what is being done, how much of it is done, and of how much.
+        Called with the name of the step, the amount done, and the total.
 
     Returns
     -------
@@ -213,13 +213,13 @@ def report(
     Raises
     ------
     MissingInputError
-        If there is no such run or file.
+        If the run or a file is missing.
     CheckpointError
         If it has no checkpoint yet.
     UsageError
-        If there is no such layer or column.
+        If the layer or a column is missing.
     CorpusError
-        If the names of topics, texts or metadata are not what they must be.
+        If the names of topics, texts or metadata are invalid.
     """
     request = PageRequest(
         by=tuple(by),

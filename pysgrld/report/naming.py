@@ -18,11 +18,11 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: Words and documents of a topic that the command is told.
+#: Words and documents of a topic in the input of the command.
 WORDS, DOCUMENTS = 20, 5
-#: Letters of a document's title that it is told, at most.
+#: Most letters of a document's title in its input.
 TITLE = 200
-#: Seconds that it may take for one topic, and letters of what it says when it fails that are shown.
+#: Seconds that it may take for one topic, and letters of its error output that are shown.
 PATIENCE, SAID = 300.0, 100
 #: Bytes of its output that are read, and seconds between two looks at whether it has ended.
 MOST, _BEAT = 8192, 0.05
@@ -38,7 +38,7 @@ class NamedTopics(NamedTuple):
     kept : dict of int to str
         Names that a person gave, which stay.
     failed : dict of int to str
-        Why there is none of a topic.
+        Cause of a missing name, by topic.
     """
 
     new: dict[int, str]
@@ -55,8 +55,8 @@ def name_topics(
 ) -> NamedTopics:
     """Name the topics of the lowest layer by a command, which runs once for each.
 
-    It is run by the shell. Its input is what a topic is, as `described` writes it; the first line of
-    its output is the name, which is written at once: what was named before it is stopped stays named.
+    The shell runs it. Its input is the description of a topic by `described`; the first line of its
+    output is the name, which is written at once: names that were written before a stop stay.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def name_topics(
     command : str
         A line for the shell.
     replace : bool
-        Also topics that a person has named.
+        Replace the names that the user has given, too.
     tell : callable (topic, line)
-        Called for each topic: its name, or why there is none.
+        Called for each topic: its name, or the cause of a missing name.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def name_topics(
 
 
 def described(topic: int, weight: float | None, words: list[str], titles: list[str]) -> str:
-    """Return what the command is told of a topic: its weight, its words, and titles of documents."""
+    """Return the command's input for a topic: its weight, its words, and titles of documents."""
     lines = [f"Topic {topic}" + ("" if weight is None else f", {100 * weight:.1f} % of the corpus")]
     lines += ["", f"Words, the most probable first: {', '.join(words)}"]
     if titles:
@@ -116,10 +116,10 @@ def described(topic: int, weight: float | None, words: list[str], titles: list[s
 
 
 def asked(command: str, about: str) -> tuple[str | None, str]:
-    """Run the command; return the first line of its output, or None and why there is none.
+    """Run the command; return the first line of its output, or None and the cause.
 
-    When it has ended, or has written `MOST` bytes, all processes that it started end too, but for those
-    that have a session of their own. A signal that stops this process stops the command before.
+    When it has ended, or has written `MOST` bytes, all processes that it started end too, except
+    processes with a separate session. A signal that stops this process stops the command first.
     """
     with _noted_signals() as received:
         process = subprocess.Popen(
@@ -172,7 +172,7 @@ def _converse(
             event = selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ
             waiting.register(pipe, event)
         while True:
-            # asked before its pipes are read: what it wrote before its end is in them
+            # checked before its pipes are read, so that they contain all of its output
             ended = _has_ended(process)
             for key, _ in waiting.select(0 if ended else _BEAT):
                 with contextlib.suppress(BlockingIOError):
@@ -202,12 +202,12 @@ def _converse(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return True if a process has ended; its number stays its own, as nobody has waited for it."""
+    """Return True if a process has ended; its number is not reused before it is waited for."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe, and return how many bytes it took; all if nobody reads them."""
+    """Write to a pipe, and return the number of bytes written; all bytes if the reader is gone."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:

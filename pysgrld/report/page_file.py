@@ -1,7 +1,7 @@
 """The HTML file of a page: numbers packed as few bytes, and put into one file with scripts and styles.
 
 The file loads nothing and runs nothing but its own script. Format 1 of a run's page has a main JSON and
-blocks of numbers beside it.
+blocks of numbers next to it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
 #: Lines and blanks of a script or style that are for its readers: they stay in the sources.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
-#: Blanks and line ends beside the punctuation of a style; no string in ours has any there.
+#: Blanks and line ends around the punctuation of a style; no string in sgmc's style has any there.
 _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
 #: Line ends of a script that no statement ends at; no text in ours goes over a line.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
@@ -71,7 +71,7 @@ def page(
     scripts, styles : sequence of str
         Sources in the folder ``page``, in the order in which they build on each other.
     loads : bool
-        Whether it may load files that lie beside it.
+        True if it may load files next to it.
 
     Returns
     -------

@@ -98,7 +98,7 @@ class PageFolder:
         self._held.close()
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file beside the page.
+        """Write a file next to the page.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Weightings of the documents at most, and numbers of all their sums.
 WEIGHTINGS, _CELLS = 400, 1_000_000
-#: Share of what is called surely more or surely less that may be wrong.
+#: False discovery rate of the signs "surely more" and "surely less".
 FALSE = 0.05
 #: Seed of the documents' weights: the same run has the same page.
 _SEED = 1981
@@ -48,12 +48,12 @@ class EstimatedShares(NamedTuple):
         In these documents: mean over the posterior draws.
     low, high : float64
         Bounds of the 90 % interval for documents like these. 0 and 1 for a group of fewer than two
-        documents (or clusters), which tells nothing of others; the mean where no samples are kept.
+        documents (or clusters), which is no evidence about others; the mean if no samples are kept.
     more, more_low, more_high : float64
         How much more that is than in the other documents, and its 90 % interval; 0 in the last place.
     sign : int64
-        1 where the topic is surely more in the group than in the other documents, -1 where it is surely
-        less, else 0. Of those that are not 0 at most 5 % are expected to be wrong.
+        1 if the topic's share is surely greater in the group than in the other documents, -1 if it is
+        surely smaller, else 0. At most 5 % of the signs other than 0 are expected to be wrong.
     """
 
     mean: Doubles
@@ -84,7 +84,7 @@ class Sampled(NamedTuple):
     noise : (K,)
         Variance of `drawn` that is the noise of single documents.
     freedom : (K,)
-        Degrees of freedom of the variance over documents; 0 where it is not known.
+        Degrees of freedom of the variance over documents; 0 if it is not known.
     """
 
     drawn: Doubles
@@ -98,14 +98,14 @@ class Sampled(NamedTuple):
         return variance
 
     def minus(self, other: Sampled) -> Sampled:
-        """Return the difference from other documents, whose degrees of freedom are Welch's."""
+        """Return the difference from other documents, with Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (mine + other_variance) ** 2 / (
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        least = np.minimum(self.freedom, other.freedom)  # also where nothing varies
+        least = np.minimum(self.freedom, other.freedom)  # also if both variances are 0
         return Sampled(
             self.drawn - other.drawn,
             self.over_documents - other.over_documents,
@@ -116,7 +116,7 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of 90 %, within `least` and 1; these where nothing is known of others."""
+        """Return the bounds of 90 %, within `least` and 1; `least` and 1 without degrees of freedom."""
         mean, has_freedom = self.drawn.mean(axis=0), self.freedom > 0
         variance = np.maximum(self.drawn.var(axis=0, ddof=1), 1e-300)
         of_topics = np.sqrt(self.topics_variance() / variance) * (self.drawn - mean)
@@ -128,7 +128,7 @@ class Sampled(NamedTuple):
         return np.where(has_freedom, low, least), np.where(has_freedom, high, 1.0)
 
     def in_errors(self) -> Doubles:
-        """Return the mean in standard errors, as a normal deviate; 0 where nothing is known of others.
+        """Return the mean in standard errors, as a normal deviate; 0 without degrees of freedom.
 
         Variances over documents and of topics are put together by Rubin's rules (1987, 3.1). Student's t
         becomes a normal deviate by Wallace's (1959) approximation.
@@ -170,8 +170,8 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # of each unit its group, mean, size and number where some have several documents; else sums over
-        # documents of mean^i size^j, by power i + j: all that is needed of them, in little memory
+        # group, mean, size and number of each unit if some units have several documents; else sums over
+        # documents of mean^i size^j, by power i + j, which need less memory
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:
@@ -206,7 +206,7 @@ class _Sums:
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
         )
         drawn /= size
-        # weights of Exp(1) vary a mean by (n - 1) / (n + 1) of what the estimate without bias does
+        # the variance of a mean with weights of Exp(1) is (n - 1) / (n + 1) of the unbiased estimate
         unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
         freedom = np.zeros(drawn.shape[1])
         if n >= 2 and len(weighted):
@@ -257,11 +257,11 @@ def _weights_of(units: int, number: int) -> Array:
 
 
 class PopulationShares(DocumentVisitor):
-    """Estimates shares of topics in groups of a population, of which the documents are a sample.
+    """Estimator of the shares of topics in groups of the population that the documents are drawn from.
 
     What other documents would have had is drawn by the Bayesian bootstrap (Rubin 1981): documents (or
     clusters) get weights of Exp(1), and means of their shares, over the posterior draws, are taken with
-    these. So that means of few documents have Student's t, what they differ by is stretched by
+    these. So that means of few documents have Student's t, their deviations are multiplied by
     sqrt((n + 1) / (n - 1) f / chi^2(f)) for f degrees of freedom; documents of uneven size count as
     (sum of sizes)^2 / (sum of squares), and a variance that a few of them make has few degrees. Added is
     what posterior draws of the topics differ in, without the noise of single documents: that is in the
@@ -277,7 +277,7 @@ class PopulationShares(DocumentVisitor):
         self._units = np.arange(len(groups.of)) if groups.cluster is None else groups.cluster
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start with no documents; without samples there are no weightings and no intervals."""
+        """Start without documents; without samples it makes no weightings and no intervals."""
         cells = (self._groups.size + 1) * topics
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
         units = int(self._units.max(initial=-1)) + 1
@@ -336,15 +336,15 @@ class PopulationShares(DocumentVisitor):
         return EstimatedShares(mean.T, low.T, high.T, log_ratio.T, more_low.T, more_high.T, sign.T)
 
     def _effective(self, sizes: Doubles, in_group: Array) -> float:
-        """Return how many units of one size say as much as those that some documents are of."""
+        """Return the effective number of units of equal size in a selection of documents."""
         size = np.bincount(self._units[in_group], weights=sizes[in_group])
         return float(size.sum() ** 2 / max(1e-300, (size**2).sum()))
 
 
 def sure_signs(z: Doubles) -> Int64s:
-    """Return the signs of normal deviates, 0 where they are not sure.
+    """Return the signs of normal deviates, 0 for uncertain signs.
 
-    Of those that are not 0 at most 5 % are expected to be wrong, by the rule of Benjamini & Hochberg
+    At most 5 % of the signs other than 0 are expected to be wrong, by the rule of Benjamini & Hochberg
     (1995), which holds for signs too (Benjamini & Yekutieli 2005).
     """
     p = np.array([math.erfc(abs(x) / math.sqrt(2)) for x in z.ravel()])

@@ -29,7 +29,7 @@ class KeptSample:
     Attributes
     ----------
     chain : int
-        Place of the chain among those that are read.
+        Position of the chain among the chains that are read.
     results : Results
     at : int
         The layer that is meant, counted from 0.
@@ -63,7 +63,7 @@ class KeptSample:
         rows : (n,) int64
             The topics.
         words : (n, m) int64
-            Ids of words that are likely to be probable, ten or more of each where V allows.
+            Ids of words that are likely to be probable, at least min(10, V) of each topic.
         is_present : (n, m) bool
             Which of them are not repetitions.
 
@@ -86,7 +86,7 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-#: Called with one kept sample after the other: those of the first chain in their order, then the others'.
+#: Called with each kept sample: the samples of the first chain in their order, then of the others.
 SampleVisitor = Callable[[KeptSample], None]
 
 
@@ -95,8 +95,8 @@ def read_samples(
 ) -> None:
     """Show the kept samples of some chains to all visitors, in one pass.
 
-    Full samples are read, or top-word samples where more of these are kept. One that is dropped
-    meanwhile is left out.
+    Full samples are read, or top-word samples if the run keeps more of these. A sample that is dropped
+    during the pass is left out.
     """
     if not visitors:
         return
@@ -115,7 +115,7 @@ def read_samples(
 def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Floats:
     """Return the tenth greatest value of some rows of ``phi``, (n,).
 
-    Where no other word is above the tenth of the words at hand, that is it, at the price of a
+    If no other word is above the tenth of the given words, that one is the result after a single
     comparison; only other rows are partitioned.
 
     Parameters
@@ -123,7 +123,7 @@ def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Float
     phi : (K, V)
     rows : (n,) int64
     values : (n, m)
-        Entries of these rows that are likely to be great, ten or more of each where V allows.
+        Entries of these rows that are likely to be great, at least min(10, V) of each row.
     is_present : (n, m) bool
         Which of them are not repetitions.
     """
@@ -146,13 +146,13 @@ class Followed(NamedTuple):
     Attributes
     ----------
     interval : Interval or None
-        None where draws are too few.
+        None with too few draws.
     ten : (K, n) float64
         Share of the draws in which a word is among the ten most probable.
     draws : int
-        Those of the first chain; 0 where there are no intervals.
+        Draws of the first chain; 0 without intervals.
     pooled : int
-        Those of all chains together.
+        Draws of all chains together.
     """
 
     interval: Interval | None
@@ -194,7 +194,7 @@ class _FollowedWords:
     Attributes
     ----------
     values : list of list of (values, censored)
-        Of each chain a pair for each sample, (K, n) both; of topics that it has not nothing is told.
+        For each chain a pair for each sample, (K, n) both; rows of topics that it lacks are undefined.
     among : list of (K, n) float64
         Of each chain, how many samples have the word among the ten most probable.
     """

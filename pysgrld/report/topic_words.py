@@ -1,4 +1,4 @@
-"""Words of topics: which are shown, where seeds stand among them, and names made of them."""
+"""Words of topics: the words that are shown, the ranks of seeds among them, and automatic names."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SEEDS = 100
 NAME_WORDS, BETWEEN = 3, " · "
 #: Topics of a word, and the least share of its uses that one has.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
-#: Topics whose columns are copied together, and words that are worked on together.
+#: Topics with columns that are copied together, and words that are processed together.
 _COLUMNS, _ROWS = 64, 8192
 
 
 class Terms(NamedTuple):
     """The words that are shown of each topic, the most probable first.
 
-    Matrices have a row for each topic; ``there`` says how many of its columns are words of it.
+    Matrices have a row for each topic; ``there`` marks the columns that are words of the topic.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class Terms(NamedTuple):
     mean, low, high : (K, n) float64
         Probabilities, or entries of directions; low and high are the mean without intervals.
     open : (K, n) bool
-        Whether the low end is only known to be below what is given.
+        True if the low end is only known to be below the value in `low`.
     ten : (K, n) float64
         Share of the draws in which the word is among the ten most probable.
     share : (K, n) float64
         Share of the word's uses that the topic has.
     draws, pooled : int
-        Draws behind intervals: of the first chain, 0 if there are none; and of all chains together, where
-        topics that they share are read from all.
+        Draws behind intervals: of the first chain, 0 without intervals; and of all chains together, if
+        common topics are read from all.
     """
 
     words: Int64s
@@ -90,7 +90,7 @@ def terms(
     counts : (V,) or None
         Occurrences of each word.
     sources : sequence of ChainOfTopics
-        Chains whose draws are read; the first has all topics.
+        Chains with the draws to read; the first has all topics.
     layer : int
         The layer, counted from 0.
     signed : bool
@@ -228,7 +228,7 @@ class Words(NamedTuple):
     ----------
     ids : (W,) int64
     counts : (W,) int64
-        Occurrences; 0 where they are not known.
+        Occurrences; 0 if they are not known.
     n : (W,) int64
         Topics that have a fair share of each word's uses.
     topics : (P,) int64
@@ -314,7 +314,7 @@ class SeedWord(NamedTuple):
     rank : int
         Its place among the words of the mean topic, from 1.
     ten : float or None
-        Share of the draws in which it is among the ten most probable; None of too few draws.
+        Share of the draws in which it is among the ten most probable; None with too few draws.
     """
 
     word: str
@@ -339,7 +339,7 @@ class SeedsFollowed:
         for place, (_, words) in enumerate(seed_words):
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
-        # beside the seeds the first words of each topic, among which its tenth is found
+        # in addition to the seeds, the first words of each topic, to find its tenth word
         top = results.top(min(2 * TEN, len(results.vocabulary)), order=PROBABLE)[:k]
         longest = max(len(ids) for ids in self._chosen)
         self._words = np.concatenate([np.zeros((k, longest), np.int64), top], axis=1)
@@ -374,7 +374,7 @@ class SeedsFollowed:
 
 
 def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord, ...]]:
-    """Return the places of the seed words in their topics, by topic; empty where none were given.
+    """Return the ranks of the seed words in their topics, by topic; empty without seed words.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord
 
 
 def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) -> dict[int, str]:
-    """Name topics by three of their first words each, of which the first is no other topic's first.
+    """Name topics by three of their first words each, with a first word that no other name begins with.
 
     Parameters
     ----------
@@ -452,7 +452,7 @@ def labelled(
 
 
 def heaviest(shown: Int64s, weights: Doubles | None) -> list[int]:
-    """Return some topics, the one of greatest weight first; in their order where weights are unknown."""
+    """Return some topics, the greatest weight first; in their order if weights are unknown."""
     if weights is not None:
         shown = shown[np.lexsort((shown, -weights[shown]))]
     order: list[int] = shown.tolist()

@@ -24,7 +24,7 @@ class WordsOverTime(NamedTuple):
     words : (K, n) int64
         Ids of the words of each topic that are most probable in some slice, the most probable first.
     mean, low, high : (K, n, T) float64
-        Probability in the topic, and the ends of the 90 % interval; NaN where samples are too few.
+        Probability in the topic, and the ends of the 90 % interval; NaN with too few samples.
     change, change_low, change_high : (K, n) float64
         How many times as probable a word is in the last slice as in the first, and its 90 % interval.
     """
@@ -44,7 +44,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
     Parameters
     ----------
     results : Results
-        Of a model whose topics change with time.
+        Results of a model with topics that change over time.
     topics : (K,) int64
     most : int
         Words of each topic, n at most.
@@ -87,10 +87,10 @@ def top_by_slice(results: Results, topics: Int64s, n: int) -> Int64s:
     Parameters
     ----------
     results : Results
-        Of a model whose topics change with time.
+        Results of a model with topics that change over time.
     topics : (K,) int64
     n : int
-        All words where there are fewer.
+        Number of words of each topic, at most the size of the vocabulary.
     """
     fitted = results.fitted
     phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]
@@ -121,8 +121,8 @@ THERE = 0.1
 def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
     """Return between which slices each topic is there, by its shares of the documents in each.
 
-    It is there where its share is a tenth of its greatest, and surely not where the upper end of the
-    interval is below that, in slices that have documents.
+    It is present if its share is a tenth of its greatest share, and surely absent if the upper end of
+    the interval is below that, in slices that have documents.
 
     Parameters
     ----------

@@ -65,22 +65,22 @@ def compare(
     threads : int, optional
         Threads; by default as many as the process may use.
     tell : callable (done, total), optional
-        Told how many of a few steps are done.
+        Called with the number of finished steps.
 
     Returns
     -------
     Comparison
         Topics that belong together, the greatest overlap first; and the paired difference of both
-        scores, where the runs hold the same documents out.
+        scores, if the runs hold the same documents out.
 
     Raises
     ------
     MissingInputError
-        If there is no such run.
+        If a run is missing.
     CheckpointError
         If a run has no checkpoint yet.
     UsageError
-        If both are the same run, or there is no such layer.
+        If both are the same run, or the layer is missing.
     MismatchError
         If their vocabularies have no word in common.
     """
@@ -156,7 +156,7 @@ def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
 
 
 class _ComparedRun:
-    """One of the two runs: its topics over its own words, and over those that both have.
+    """One of the two runs: its topics over its own words, and over the shared words.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class _ComparedRun:
     Attributes
     ----------
     topics : Topics
-        Those that are shown, over the shared words, scaled to these.
+        The shown topics over the shared words, scaled to these.
     """
 
     def __init__(self, results: Results, layer: int, shared: Sequence[str], how: Likening) -> None:
@@ -212,7 +212,7 @@ class _ComparedRun:
         Returns
         -------
         share : float or None
-            Share of the corpus that they have; None where weights are not known.
+            Their share of the corpus; None if weights are not known.
         words : dict of str to float
             The first words in the run's order of words, with their probabilities.
         outside : float or None
@@ -284,9 +284,9 @@ def _row(group: Group, left: _ComparedRun, right: _ComparedRun, top: int) -> Com
 
 
 def paired_score(left: Results, right: Results) -> PairedScore | str:
-    """Score both runs on the held-out documents that they share, or say why there is no such score.
+    """Score both runs on the held-out documents that they share, or return the cause of no score.
 
-    The documents are the same where the fingerprints of their parts are: same words, counts and split.
+    Documents with equal fingerprints are the same: same words, counts and split.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ class Carried(NamedTuple):
 def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
     """Write the names of the left run's topics into ``labels.json`` of the right run.
 
-    A name goes to the one partner of its topic, where they have an overlap of 0.7 or more and less than
+    A name goes to the one partner of its topic if they have an overlap of 0.7 or more and less than
     half of either is on words that the other vocabulary lacks. A name that a person gave on the right
     stays, unless ``replace``.
 

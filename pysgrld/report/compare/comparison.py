@@ -31,15 +31,15 @@ class Side(NamedTuple):
         Counted from 1.
     topics, words, documents, iteration, samples : int
         Topics that are compared; words of the vocabulary; documents of training; iterations done;
-        posterior samples in the mean topics, 0 where the current ones are compared.
+        posterior samples in the mean topics, 0 if the current topics are compared.
     running : bool
         Whether it is being trained.
     names : dict of int to str
         Of every topic: what a person called it, else three of its words.
     labels : dict of int to Label
-        Those that were given, and by whom.
+        Explicit names of topics, with their source.
     outside : float or None
-        Share of the training tokens whose words the other vocabulary lacks; None where not known.
+        Share of the training tokens with words that the other vocabulary lacks; None if not known.
     """
 
     path: Path
@@ -76,7 +76,7 @@ class ComparedTopics(NamedTuple):
     overlap : float
         Probability that both sides have in common over the words that both vocabularies have (1: the
         same); of directions the cosine. Of several topics: put together by their weights. Of a topic
-        without a partner: what it has in common with the `nearest`.
+        without a partner: its overlap with the `nearest`.
     overlaps : tuple of float
         Of a split or merged topic: what each part has in common with it alone, in their order.
     nearest : int or None
@@ -88,7 +88,7 @@ class ComparedTopics(NamedTuple):
     both : tuple of str
         Top words of both sides.
     only_left, only_right : tuple of OwnWord
-        Top words of one side that are not among those of the other.
+        Top words of one side that are not top words of the other.
     """
 
     kind: Kind
@@ -118,9 +118,9 @@ class PairedScore(NamedTuple):
     Attributes
     ----------
     name, title : str
-        What the score is: its key, and what a person reads. Lower is better.
+        Key of the score, and its title for the user. Lower is better.
     decimals : int
-        Those that are shown.
+        Decimals that are shown.
     left, right, difference : float
         Of the posterior averages; the difference is the right minus the left.
     error : float
@@ -172,9 +172,9 @@ class Comparison(NamedTuple):
     words : int
         Words that both vocabularies have: topics are compared over these.
     topics : tuple of ComparedTopics
-        The greatest overlap first; then those that are gone, and those that are new.
+        Pairs with the greatest overlap first; then topics that are gone, and topics that are new.
     score : PairedScore or None
-        None where the runs do not score the same held-out documents.
+        None if the runs do not score the same held-out documents.
     notes : tuple of str
         Remarks on what could not be compared, or needs care.
     signed : bool
@@ -219,7 +219,7 @@ class Comparison(NamedTuple):
         return record | {"summary": self.summary}
 
     def __repr__(self) -> str:
-        """Show what became of the topics: a line each."""
+        """Return a line for each compared topic."""
         lines = [f"{self.left.path} -> {self.right.path}. {self.summary}"]
         lines += [f"{t.overlap:5.2f}  {t.numbers:<16} {' '.join(t.both)}" for t in self.topics]
         return "\n".join(lines)
@@ -236,7 +236,7 @@ def page_of(comparison: Comparison) -> bytes:
     sides = []
     for side in (comparison.left, comparison.right):
         shown = side._asdict() | {"run": called(side.path)}
-        del shown["path"], shown["labels"]  # the page tells nothing of where a run lies
+        del shown["path"], shown["labels"]  # the page does not reveal the path of a run
         sides.append(shown)
     report = {
         "title": f"{called(comparison.left.path)} and {called(comparison.right.path)}",

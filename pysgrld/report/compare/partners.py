@@ -10,9 +10,9 @@ import numpy as np
 from pysgrld.evaluate.matching import Likeness, assign
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Overlap from which on a topic is told as another's partner: below, it is gone, or new.
+#: Least overlap of two partners; a topic below it is gone, or new.
 PARTNERS = 0.3
-#: Overlap that a part has to add to be told as one of a split or a merged topic.
+#: Least overlap that a part of a split or a merged topic adds.
 ADDS = 0.05
 
 #: Kinds that are listed after all others.
@@ -30,8 +30,8 @@ class Group(NamedTuple):
     left, right : tuple of int
         Of a topic that is gone or new one of them is empty.
     overlap : float
-        What both sides have in common, several topics put together by their weights. Of a topic that is
-        gone or new: what it has in common with the `nearest`.
+        Overlap of both sides, with several topics averaged by their weights. For a topic that is gone
+        or new: its overlap with the `nearest`.
     overlaps : tuple of float
         What each part of a split or merged topic has in common with it alone.
     nearest : int or None
@@ -60,17 +60,17 @@ class Likening(NamedTuple):
     signed: bool
 
     def scaled(self, rows: Floats) -> Floats:
-        """Scale topics to length 1, or to a sum of 1, in place; those of nothing stay."""
+        """Scale topics to length 1, or to a sum of 1, in place; topics of zeros stay."""
         totals = np.linalg.norm(rows, axis=1) if self.signed else rows.sum(axis=1)
         np.divide(rows, np.where(totals > 0.0, totals, 1.0)[:, None], out=rows)
         return rows
 
     def overlap(self, one: Floats, distributions: Floats) -> Doubles:
-        """Return what one topic, (V,), has in common with each of others, (n, V)."""
+        """Return the overlap of one topic, (V,), with each of several distributions, (n, V)."""
         return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Return the mean of some topics by their weights, (V,); the plain mean where none has any."""
+        """Return the mean of some topics by their weights, (V,); the plain mean if all weights are 0."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))
@@ -84,16 +84,16 @@ def group(
 ) -> list[Group]:
     """Group the topics of two models by their best partners, the greatest overlap first.
 
-    Where both models have as many topics, a topic's best partner is that of the assignment of the
-    greatest sum of similarities; otherwise it is the most similar one. A topic is split if two or more on
-    the other side have it for a partner, and each, put together with those that have more in common with
-    it, adds 0.05 or more to the overlap. Every topic is in a group.
+    If both models have equally many topics, the best partners are the assignment with the greatest sum
+    of similarities; otherwise the best partner is the most similar topic. A topic is split if it is the
+    partner of two or more topics on the other side, and each of them adds 0.05 or more to the overlap of
+    the topics that overlap more. Every topic is in a group.
 
     Parameters
     ----------
     left, right : Topics
     how : Likening
-        Topics are matched by its similarity, and told by its overlap.
+        Topics are matched by its similarity, and reported by its overlap.
     apart : collection of (int, int)
         Rows on the left and on the right that are not partners, whatever they have in common.
     """
@@ -138,7 +138,7 @@ def group(
 
 
 class _Parts(NamedTuple):
-    """Parts that a topic is made of: rows, their overlap together, and each one's alone."""
+    """Parts of a topic: rows, their joint overlap, and the overlap of each."""
 
     rows: tuple[int, ...]
     overlap: float
@@ -153,7 +153,7 @@ def _divided(
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:
             continue
-        # put together, the most alike first, as long as each adds to the overlap
+        # add topics, the most similar first, while each adds to the overlap
         overlaps = how.overlap(phi, other_side.phi[candidates]).tolist()
         alone = dict(zip(candidates, overlaps, strict=True))
         first, *further = sorted(candidates, key=lambda row: (-alone[row], row))

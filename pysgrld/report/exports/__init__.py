@@ -1,9 +1,9 @@
 """Results of a run as files of other programs: the list of formats, and the export in one of them.
 
-A format is a row of `FORMATS` and a module beside this one. That has two functions of the chains, whose
-first one's topics most take, and of the `ExportRequest`: ``files`` returns the names of the files that
-will be written, or raises an error if they cannot be; ``write``, which gets a `Tell` too, writes each by
-a rename when it is complete, and returns what was `Exported`.
+A format is a row of `FORMATS` and a module next to this one. The module has two functions of the chains
+(most formats use the topics of the first) and of the `ExportRequest`: ``files`` returns the names
+of the files that will be written, or raises an error if they cannot be; ``write``, which gets a `Tell`
+too, writes each by a rename when it is complete, and returns the `Exported` record.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pysgrld.errors import MissingInputError, plural
 if TYPE_CHECKING:  # the command line reads the list without loading what reads a run
     from pysgrld.reading.results import Results
 
-#: Told what is being done, how much of it is, and of how much.
+#: Called with the name of the step, the amount done, and the total.
 Tell = Callable[[str, int, int], None]
 
 
@@ -84,11 +84,11 @@ class ExportFormat(NamedTuple):
     draws : tuple of str
         Values of ``--draw`` that it can write; the first is the default.
     top : int or None
-        Words of each topic where ``--top`` is not given; 0 for all, None where that makes no sense.
+        Words of each topic without ``--top``; 0 for all, None if the format has no such limit.
     options : frozenset of str
         Further options that it knows.
     sometimes : tuple of str
-        Names of files that it writes for some runs only: those of another run do not stay beside it.
+        Names of files that it writes for some runs only; such files of another run are removed.
     """
 
     phrase: str
@@ -158,10 +158,10 @@ def export(
         The run, or the chains of one.
     request : ExportRequest
     force : bool
-        Whether files that sgmc wrote there may be replaced; those of another run that this one has no
-        like of are removed.
+        True if files that sgmc wrote there may be replaced; files of another run that this run does not
+        write are removed.
     tell : callable (what, done, total)
-        Told how far it is.
+        Called with the progress.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def export(
 
 
 def drawn_from(results: Results, draw: str) -> str:
-    """Return which draw topics are of, the mean or the last, in words for a person."""
+    """Describe the draw of the topics for the user: the mean of the samples, or the last sample."""
     if draw == "last":
         return "current topics"
     if results.fitted.samples:

@@ -25,7 +25,7 @@ _DRAWS = ("chain", "draw")
 
 
 class _Sink(io.RawIOBase):
-    """An open file whose first error is kept for `check`: HDF5 does not survive one while it closes."""
+    """Open file that keeps its first error for `check`: HDF5 crashes on an error while it closes."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._fd, self._at, self._end = file.fileno(), 0, 0
@@ -61,7 +61,7 @@ class _Sink(io.RawIOBase):
         return written
 
     def readinto(self, room: Any) -> int:
-        """Read back what was written."""
+        """Read back bytes of the file."""
         os.preadv(self._fd, [room], self._at)
         self._at += len(room)
         return len(room)
@@ -144,7 +144,7 @@ def _library() -> Any:
 
 
 def _steps(chains: Sequence[Results]) -> list[int]:
-    """Return the iterations of which all chains have kept a full sample."""
+    """Return the iterations with a full sample in every chain."""
     return sorted(set.intersection(*(set(results.kept()) for results in chains)))
 
 

@@ -1,6 +1,6 @@
 """The files that MALLET writes: one draw of the topics of all tokens, and what follows from it.
 
-Formats are those of MALLET 2.0.8 and later: ``state.gz`` (`--output-state`), ``topic-keys.txt``
+Formats follow MALLET 2.0.8 and later: ``state.gz`` (`--output-state`), ``topic-keys.txt``
 (`--output-topic-keys`), ``doc-topics.txt`` (`--output-doc-topics`), ``topic-word-weights.txt``.
 """
 
@@ -27,11 +27,11 @@ STATE, KEYS, DOCUMENTS, WEIGHTS = (
 )
 _OLD_HEAD = b"#doc name topic proportion ...\n"
 _BLANK = re.compile(r"\s")
-#: Tokens of the documents that are drawn together, as far as there are several.
+#: Tokens of the documents that are drawn together, if they are several documents.
 _TOKENS = 1 << 18
-#: Documents of which that many tokens are looked for.
+#: Most documents that are read for that many tokens.
 _TOGETHER = 4096
-#: The least parameter of a topic where the model has none of its own: logarithms are taken of it.
+#: Least parameter of a topic if the model has none: the export takes its logarithm.
 _LEAST = 1e-6
 
 

@@ -1,6 +1,6 @@
 """The data of a page of LDAvis (``ldavis.json``), and arguments for pyLDAvis (``pyldavis.npz``).
 
-Neither is imported. Frequencies are those that topics expect, as LDAvis has them.
+Neither is imported. Frequencies are the expected counts of topics, as in LDAvis.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
 LAMBDA_STEP = 0.01
 #: Expected uses of a word in a topic from which on the topic is drawn for it.
 _USES = 0.5
-#: Bytes that the words may take in the arrays, where each has the room of the longest.
+#: Most bytes of the words in the arrays, in which each takes as much room as the longest.
 _WORDS = 1 << 30
 _TINY = 1e-30
 
@@ -72,7 +72,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write both files; documents are those of training, or 20,000 of them, evenly spaced."""
+    """Write both files, with the training documents, or 20,000 of them, evenly spaced."""
     layer, mean = request.at, request.draw == "mean"
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
@@ -145,7 +145,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         expected += p * tokens
         total += p
     expected, total = np.maximum(expected, _TINY), np.maximum(total, _TINY)
-    # how much a word tells of its topic: sum_k P(k|w) log (P(k|w) / P(k)), of topics used alike
+    # distinctiveness of a word: sum_k P(k|w) log (P(k|w) / P(k)), for topics of equal weight
     distinct = np.zeros(len(model.phi))
     for p, topic_share in zip(columns(model.phi, k), share, strict=True):
         p_word = np.maximum(p, _TINY) / total
@@ -174,7 +174,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         rows_shown.append(ids)
         tell("ordering words", topic + 1, k)
 
-    # the share of each word's uses that topics have, where that is half a use or more
+    # the share of each word's uses in each topic, if that is at least half a use
     table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
     listed = np.unique(np.concatenate(rows_shown)).tolist()
     for word in sorted(listed, key=lambda w: vocabulary[w]):

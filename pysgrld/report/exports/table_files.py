@@ -27,7 +27,7 @@ from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.files import whole_file
 from pysgrld.types import Array, Doubles, Floats, Others
 
-#: Share from which on a document lists a topic, where it does not list them all.
+#: Least share of a topic that a sparse document lists.
 LISTED = 0.01
 #: Bytes of rows that wait until a row group of Parquet is written: smaller ones make large files.
 _WAITING = 1 << 25
@@ -82,7 +82,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the tables; topics are those of the first chain, which others are compared with."""
+    """Write the tables for the topics of the first chain, compared with the other chains."""
     layer = request.at
     draw = None if request.draw == "mean" else results.fitted.current
     notes: list[str] = []
@@ -144,8 +144,8 @@ def _write_documents(
 ) -> Doubles:
     """Write the table of documents; return their tokens by draw, group of them all, and topic, (S, 1, K).
 
-    Dense documents have one row, and a column for each topic. Sparse ones have a row for each topic of
-    which they have a hundredth or more, and for their greatest.
+    Dense documents have one row, and a column for each topic. Sparse documents have a row for each topic
+    with a share of at least 0.01, and for their greatest.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _write_documents(
     steps : list of int
         Kept samples that documents are drawn on; empty: they are read under one draw.
     draw : Draw or None
-        That one; None: the mean.
+        The draw to use if `steps` is empty; None: the mean.
     request : ExportRequest
     tell : callable
     """
@@ -217,7 +217,7 @@ def _write_documents(
 def _write_words(
     results: Results, request: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
 ) -> Doubles | None:
-    """Write the table of words; return how many of its ten most probable each topic keeps in a draw."""
+    """Write the table of words; return how many of its ten words each topic keeps in a draw."""
     layer = request.at
     shown, v, k = results.fitted.shown(layer), len(results.vocabulary), results.fitted.layers[layer]
     steady: Doubles | None = np.full(k, np.nan)
@@ -245,7 +245,7 @@ def _write_words(
                 steady[ids] = (tracked.ten * among).sum(axis=1)
             else:
                 steady = None
-            # ends of intervals, and the share of draws with the word among the ten, where these are known
+            # ends of intervals, and the share of draws with the word among the ten, if known
             low = high = in_ten = np.full(p.shape, np.nan)
             if tracked.interval is not None:
                 low, high, low_open, high_open, _ = tracked.interval
@@ -264,7 +264,7 @@ def _write_words(
 
 
 def _write_words_over_time(results: Results, request: ExportRequest) -> None:
-    """Write the table of words in slices of time: those of each topic that are most probable in some."""
+    """Write the table of words in time slices: the most probable words of each topic in any slice."""
     names, topics = results.fitted.slices, results.fitted.shown(request.at)
     series = words_over_time(results, topics, request.top)
     n = series.words.shape[1]
@@ -296,7 +296,7 @@ class CsvTable:
         file.writelines(csv_lines([[column.name for column in columns]]))
 
     def write(self, values: Sequence[Any]) -> None:
-        """Write some rows: a sequence of values for each column, None or NaN where there is none."""
+        """Write some rows: a sequence of values for each column, None or NaN if missing."""
         rows, first = len(values[0]), len(values) - self._shares
         chunk_size = max(1, _CELLS // len(values))
         for begin in range(0, rows, chunk_size):
@@ -323,7 +323,7 @@ def _plain(part: Sequence[Any] | Array) -> list[Any]:
 
 
 class ParquetTable:
-    """A table of Parquet whose columns have types; categories are dictionaries, times are UTC."""
+    """Parquet table with typed columns; categories are dictionaries, times are UTC."""
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         pa, pq = require_pyarrow()
@@ -386,7 +386,7 @@ def whole_table(
     OutputError
         If it cannot be created.
     WriteError
-        If writing fails; what was there before is intact.
+        If writing fails; the previous file is intact.
     """
     with whole_file(path) as file:
         table = TABLES[format](file, columns)

@@ -26,7 +26,7 @@ class ComponentsInUse(Section):
             self._numbers.append(int(quantities[next(iter(fitted.titles))]))
 
     def main(self) -> dict[str, Any]:
-        """Return iterations and numbers; None of a model whose topics can be followed."""
+        """Return iterations and numbers; None for a model with topics that can be followed."""
         if len(self._numbers) < 2:
             return {"components": None}
         return {"components": {"iterations": self._iterations, "numbers": self._numbers}}

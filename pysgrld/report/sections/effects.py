@@ -1,4 +1,4 @@
-"""Effects of columns on topics, which somebody has estimated for the page."""
+"""Effects of columns on topics, as estimated by the caller for the page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class EffectsOfColumns(Section):
     always = False
 
     def main(self) -> dict[str, Any]:
-        """Return the effects that were handed in; None where there are none."""
+        """Return the effects of the caller; None without effects."""
         return {"effects": self.run.asked.effects}
 
     def definitions(self) -> list[Definition]:
-        """Define predicted shares, their differences, and what is surely more."""
+        """Define predicted shares, their differences, and sure differences."""
         if self.run.asked.effects is None:
             return []
         return [

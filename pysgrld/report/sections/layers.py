@@ -11,10 +11,10 @@ WORDS = 8
 
 
 class Layers(Section):
-    """The topics of every layer, each with those of the layer below that it mostly uses."""
+    """Topics of every layer, each with the topics of the layer below that it mostly uses."""
 
     def main(self) -> dict[str, Any]:
-        """Return the tree; None of a model with one layer."""
+        """Return the tree; None for a model with one layer."""
         results = self.run.results
         nodes = results.fitted.tree(results.vocabulary, WORDS, results.word_order)
         return {"layers": None if nodes is None else [node.as_dict() for node in nodes]}

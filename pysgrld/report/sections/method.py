@@ -1,4 +1,4 @@
-"""Method: the options of the run. The definitions that it lists are those of all sections."""
+"""Method: the options of the run, and the definitions of all sections."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunMethod(Section):
 
 
 def _text(value: Any) -> str:
-    """Write a value; of a path the last part alone: a page tells nothing of its maker's folders."""
+    """Format a value; of a path the last part alone, so that the page reveals no folders."""
     if isinstance(value, str):
         return os.path.basename(value.rstrip(os.sep)) or value  # noqa: PTH119 - text, not a path of ours
     if isinstance(value, list | tuple):

@@ -16,10 +16,10 @@ _WIDTH = 1.645
 
 
 class PredictionsByLength(Section):
-    """Perplexity of held-out documents by their length, beside that of word frequencies."""
+    """Perplexity of held-out documents by their length, compared with word frequencies."""
 
     def main(self) -> dict[str, Any]:
-        """Return the groups; None where few documents are held out, or no perplexity is told of them."""
+        """Return the groups; None with few held-out documents, or without their perplexity."""
         evaluation = self.run.evaluation
         self._groups: list[dict[str, Any]] = []
         if evaluation is None or evaluation.unigram is None or evaluation.documents < 2 * FEWEST:

@@ -17,7 +17,7 @@ WORDS = 10
 
 
 class TopicsInSlices(Section):
-    """Topics through slices of time, of models whose topics change; the first chain tells."""
+    """Topics in time slices, for models with topics that change; results of the first chain."""
 
     always = False
 
@@ -35,7 +35,7 @@ class TopicsInSlices(Section):
             )
 
     def main(self) -> dict[str, Any]:
-        """Return the slices, and the documents of each; None where topics do not change."""
+        """Return the slices, and the documents of each; None if topics do not change."""
         if not self._names:
             return {"slices": None}
         topics = np.array(self.run.shown, np.int64)
@@ -114,7 +114,7 @@ class TopicsInSlices(Section):
         return {"slices": record}
 
     def definitions(self) -> list[Definition]:
-        """Define topics in slices of time, their change, and where they begin and end."""
+        """Define topics in time slices, their change, and their beginning and end."""
         if not self._names:
             return []
         noun, many = self.run.noun

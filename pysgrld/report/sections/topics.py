@@ -32,7 +32,7 @@ class TopicRecords(Section):
             run.sample_visitors.append(self._seeds.add)
 
     def main(self) -> dict[str, Any]:
-        """Return how many topics the layer has, which layer it is, and what their intervals are."""
+        """Return the number of topics, the layer, and the kind of their intervals."""
         run, fitted = self.run, self.run.results.fitted
         spread = run.results.spread()
         coherence = run.results.coherence(TEN, run.at)

@@ -1,4 +1,4 @@
-"""Words: those that can be looked up, how often each is used, and in which topics."""
+"""Words: the words that can be looked up, their counts, and their topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WordList(Section):
     """The words of the vocabulary that are on the page, the most frequent first."""
 
     def main(self) -> dict[str, Any]:
-        """Return how many words there are, different ones and all their uses."""
+        """Return the number of different words, and of all their uses."""
         counts = self.run.counts
         return {
             "words_tokens": None if counts is None else int(counts.sum()),
