@@ -41,7 +41,7 @@ from pysgrld.run.ownership import foreign, mark_of
 from pysgrld.run.signals import StopFlag
 from pysgrld.types import Documents, Key
 
-#: What is done where something is already.
+#: Action if the output path exists already.
 OTHER_FOLDER = "name another folder with -o"
 
 #: Documents that are copied together.
@@ -57,7 +57,7 @@ def build(
     *,
     among: Sequence[str] | None = None,
 ) -> Corpus:
-    """Build a stored corpus; a signal ends it so that the same call goes on from there.
+    """Build a stored corpus; after a signal the same call continues from there.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def build(
             if "-" in inputs:
                 resume_hint = "nothing is kept of standard input"
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
-    if resolve_path(made.path) != resolve_path(place):  # a stored corpus, opened where it lies
+    if resolve_path(made.path) != resolve_path(place):  # a stored corpus, opened in place
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
             work.commit(work.folder / "copy")
@@ -177,7 +177,7 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     ----------
     source, folder : Path
     link : bool
-        Make hard links where the file system lets us: both folders then hold the same files.
+        Make hard links if the file system allows them: both folders then contain the same files.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
 
 
 def drop_text(path: Path) -> int:
-    """Remove the texts from a stored corpus, and return how many bytes that frees.
+    """Remove the texts from a stored corpus, and return the number of bytes freed.
 
     Its fingerprint stays, so that runs on it continue. The header keeps the record of the removed file,
     by which it is also removed after a process was killed before it did so.

@@ -18,12 +18,12 @@ _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
 )
-#: A fifth of a piece, to each side, is where such an end is looked for.
+#: Piece length divided by the distance, to each side of a boundary, in which such an end is searched.
 _WINDOW = 5
 
 
 class Chunked(NamedTuple):
-    """Documents of which the long ones were cut.
+    """Documents after the long documents were split.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Chunked(NamedTuple):
 
 
 def chunked(texts: Texts, words: int) -> Chunked:
-    """Cut documents into pieces of about so many words; markup is taken out of them before."""
+    """Split documents into pieces of about `words` words, after removing their markup."""
     documents = texts.clean(texts.documents) if texts.clean else texts.documents
     cut = [pieces(document, words) for document in documents]
     lengths = np.array([len(document_pieces) for document_pieces in cut], np.int64)
@@ -56,17 +56,19 @@ def chunked(texts: Texts, words: int) -> Chunked:
         labels if isinstance(labels, str) else [labels[i] for i in places],
         None if lines is None else [lines[i] for i in places],
         None,
-        None if fields is None else fields.take(places),  # each piece has those of its document
+        None
+        if fields is None
+        else fields.take(places),  # each piece has the fields of its document
         None if texts.records is None else [texts.records[i] for i in places],
     )
     return Chunked(new, documents_of_pieces, np.where(np.repeat(lengths, lengths) > 1, number, 0))
 
 
 def pieces(text: bytes, words: int) -> list[bytes]:
-    """Cut a text into pieces of about so many words, as even as paragraphs and sentences allow.
+    """Split a text into pieces of about `words` words, as even as paragraphs and sentences allow.
 
-    A text of W words becomes W / words pieces, to the nearest whole number. Where a paragraph ends near
-    a cut, else a sentence, else a line, the cut is there; nothing is lost but blanks between pieces. Text
+    A text of W words becomes W / words pieces, to the nearest whole number. A boundary moves to a nearby
+    end of a paragraph, else of a sentence, else of a line; only blanks between pieces are lost. Text
     that is not UTF-8, or has a NUL, stays whole: it is no good document.
     """
     if len(text) < words:

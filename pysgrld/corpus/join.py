@@ -49,7 +49,7 @@ def join(
     parts : sequence of Corpus
         The words of each are the first of the last one's.
     place : Path
-        Where the corpus shall lie.
+        Path of the corpus.
     options : CorpusOptions
         How their documents were read.
     provenance : mapping
@@ -58,10 +58,10 @@ def join(
     empty : bool
         Whether documents without a word stay.
     of_first : (n,) int64, optional
-        The documents of the first part that stay, ascending; all of them where None.
+        The documents of the first part that stay, ascending; None for all.
     renamed : mapping of str to str, optional
-        Names of files of later parts where files of the first have the same, if the parts are of
-        different inputs: ids then name the files.
+        New names of files of later parts that share a name with a file of the first part, if the parts
+        have different inputs: ids then name the files.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def join(
             rows[0] = of_first
         total, done, read, placed = sum(map(len, rows)), 0, 0, True
         for number, part in enumerate(parts):
-            # texts of a part of which all stay are copied as they are compressed
+            # the compressed texts of a part are copied if all of its documents stay
             texts = part.about.stored_texts() if empty and (number or of_first is None) else None
             before = collector.documents
             for begin in range(0, len(rows[number]), TOGETHER):
@@ -137,21 +137,21 @@ def grown(
 ) -> Corpus:
     """Write a corpus of stored documents and new ones, over the words of the old ones and new words.
 
-    Words keep their numbers, and new ones come after them: those that the rules of ``options`` find in
-    the new documents. These are read twice, as their words are known after the first time.
+    Words keep their numbers. The new words that the rules of ``options`` choose from the new documents
+    come after them. The new documents are read twice, as their words are known after the first time.
 
     Parameters
     ----------
     words : sequence of str
-        Of the old documents.
+        Words of the old documents.
     old : Corpus or None
-        None where the old documents are left out.
+        None if the old documents are left out.
     inputs : sequence of str
         Files or folders with the new documents.
     options : CorpusOptions
-        How they are read.
+        Options of reading them.
     place : Path
-        Where the corpus shall lie, in a folder for work in hand.
+        Path of the corpus, in a folder for unfinished work.
     threads : int
     listener : Listener
     forget : int, optional
@@ -198,7 +198,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Return names with a number behind them for files whose names files of stored documents have."""
+    """Return numbered names for files with the name of a file of stored documents."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

@@ -22,9 +22,9 @@ from pysgrld.options.option import Resolved
 from pysgrld.run.machine import check_room_for_thread
 from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch, Positions
 
-#: Documents of an epoch that are worth handing to the thread that trains.
+#: Least number of documents that are handed to the training thread together.
 TOGETHER = 64
-#: Seconds after which one who waits for documents looks whether to go on waiting.
+#: Seconds between checks for a stop while waiting for documents.
 PATIENCE = 0.1
 
 
@@ -51,16 +51,16 @@ def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
     doc_ids : (B,) int64
         Positions of the documents in their corpus.
     scale : float
-        D / B: training documents to those of the minibatch.
+        D / B: training documents divided by documents of the minibatch.
     """
     words, indices = core.renumber(documents.rows)
     return Minibatch(documents.indptr, indices, documents.counts, words, doc_ids, scale)
 
 
 def hold_out_size(requested: int | float | None, documents: int) -> int:
-    """Return the number of documents to hold out: a number, a share, or min(1000, 10 %) where None.
+    """Return the number of documents to hold out: a number, a share, or min(1000, 10 %) if None.
 
-    `pysgrld.corpus.minibatches` says which.
+    `choose_documents` chooses them.
 
     Raises
     ------
@@ -106,8 +106,8 @@ class Epochs(NamedTuple):
     """Minibatches of a stored corpus, epoch after epoch: a pure function of the iteration's number.
 
     Each epoch is a fresh keyed permutation of the training documents, cut into the fewest minibatches of
-    at most so many documents; their sizes differ by one at most. A small rest at the end of each epoch
-    would be scaled so much that one step by it moves topics more than all others of the epoch.
+    at most `size` documents; their sizes differ by one at most. A small last minibatch in each epoch
+    would be scaled so much that its step moves topics more than all other steps of the epoch.
 
     Attributes
     ----------
@@ -117,9 +117,10 @@ class Epochs(NamedTuple):
     size : int
         Documents per minibatch at most; no more than D.
     seed, chain : int
-        Seed of all randomness of the run, and number of the chain among those of one seed, from 0.
+        Seed of all randomness of the run, and number of the chain among the chains of a seed, from 0.
     rank, ranks : int
-        Which of so many contiguous slices of every minibatch is given; it is scaled as the whole is.
+        Number of the contiguous slice of every minibatch to return, and the number of slices; the scale
+        is the scale of the whole minibatch.
     """
 
     source: Source
@@ -154,7 +155,7 @@ class Epochs(NamedTuple):
         return max(1, TOGETHER // self.size)
 
     def ids(self, t: int) -> Int64s:
-        """Return the corpus positions of the documents of iteration ``t``, those of this rank."""
+        """Return the corpus positions of this rank's documents in iteration ``t``."""
         whole = slice_of(range(len(self.train)), t % self.per_epoch, self.per_epoch)
         rank_slice = slice_of(whole, self.rank, self.ranks)
         positions = np.arange(rank_slice.start, rank_slice.stop)
@@ -174,7 +175,7 @@ class Epochs(NamedTuple):
 
 
 def slice_of(whole: range, rank: int, ranks: int) -> range:
-    """Return one of so many contiguous slices, as equal as can be, and perhaps empty."""
+    """Return one of several contiguous slices with sizes that differ by one at most; may be empty."""
     n = len(whole)
     return whole[rank * n // ranks : (rank + 1) * n // ranks]
 
@@ -204,8 +205,8 @@ class FeedPosition(NamedTuple):
 class OnePass:
     """Minibatches of a corpus that is read once: keyed choices from a shuffle buffer.
 
-    A buffer holds some documents, at first those of the head. Each iteration draws a minibatch from
-    it, and the next documents of the feed take the places of those that were drawn; at the end of
+    A buffer holds some documents, at first the documents of the head. Each iteration draws a minibatch
+    from it, and the next documents of the feed replace the drawn documents; at the end of
     the feed the buffer empties. Iterations come in order. A run is resumed by going to a later one,
     for which the feed must give the same documents again.
 
@@ -216,10 +217,10 @@ class OnePass:
     train : (n,) int64, or Others
         Positions in it of training documents: what the buffer holds at first.
     first : int
-        Number of the feed's first document; those of the head are below.
+        Number of the feed's first document; documents of the head have smaller numbers.
     feed : Feed
     documents : int
-        Training documents D of the whole corpus, as far as is known.
+        Training documents D of the whole corpus, or the best known estimate.
     size : int
         Documents per minibatch.
     seed, chain : int
@@ -360,15 +361,15 @@ class WholeCorpus(NamedTuple):
 #: Minibatches of the documents that a chain is trained on, one for each iteration.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Minibatches, and the iteration of the first; the last is None where the stream has no more.
+#: Minibatches, and the iteration of the first; the last is None at the end of the stream.
 _Batches = tuple[int, list[Minibatch | None]]
 
 
 class Ahead:
     """The minibatches of a stream, the next ones prepared on another thread meanwhile.
 
-    Only when they are ready changes, never what they hold. Small ones are prepared several at a time:
-    handing over to another thread takes as long as some documents.
+    This changes only the time at which they are ready, never their content. Small minibatches are
+    prepared several at a time, because a hand-over to another thread takes as long as some documents.
 
     Parameters
     ----------
@@ -410,7 +411,7 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Make the minibatches from iteration ``t`` on that go together, as far as there are any.
+        """Make the minibatches from iteration ``t`` on that are handed over together, until the end.
 
         An error is raised for the minibatch that it stands in the way of, not for one before.
         """
@@ -421,6 +422,6 @@ class Ahead:
         return t, batches
 
     def close(self) -> None:
-        """End the thread; nobody is called any more."""
+        """End the thread; no callback is called after that."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._next, self.waiting = None, lambda: None

@@ -41,7 +41,7 @@ from pysgrld.types import Documents, Int64s
 EMPTY = "no known word"
 #: Documents that repeat others, or are in another language, by this name in the record.
 UNWANTED = "repeated, or in another language"
-#: So few documents of so many tokens each are books, which are read in pieces.
+#: Most documents, and least tokens of each, of a corpus of books, which should be read in pieces.
 FEW, LONG = 20, 2000
 #: Seconds of reading between two notes of how far it is.
 NOTE_EVERY = 30.0
@@ -61,8 +61,8 @@ def open_corpus(
 ) -> Corpus:
     """Turn inputs into one stored corpus and open it.
 
-    A single folder written by ``sgmc corpus build`` is opened where it lies, unless something is
-    to be done to its vocabulary. Anything else is streamed once into ``store``, which appears by
+    A single folder written by ``sgmc corpus build`` is opened in place, unless an option changes its
+    vocabulary. Anything else is streamed once into ``store``, which appears by
     a rename when it is complete; on any error nothing is left behind.
 
     Parameters
@@ -78,15 +78,15 @@ def open_corpus(
     threads : int
         That decompress, clean and count words; the result does not depend on it.
     resumable : bool
-        When `notify` raises `Interrupted`, or the process is killed, keep what was read beside
-        ``store``: the same call goes on from there. Not where an input is a pipe.
+        When `notify` raises `Interrupted`, or the process is killed, keep the documents read so far next
+        to ``store``: the same call continues from there. Not possible if an input is a pipe.
     among : sequence of str, optional
         All inputs of the corpus, if these are the inputs of one of its shards, which alone may lack
         words, and fields that were asked for.
     notify : callable, optional
-        Told now and then how far the reading is; may raise, to stop.
+        Called from time to time with the progress of the reading; may raise, to stop.
     log : callable, optional
-        Told, a line at a time, what a person should know.
+        Called with each line of a message to the user.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def open_corpus(
     MissingInputError
         If an input is missing or cannot be read.
     CorpusError
-        If an input is not what it should be; says file, line, and what to do.
+        If an input is invalid; the message names file, line, and remedy.
     OutputError, WriteError
         If the store cannot be made, or the disk is full.
     """
@@ -180,7 +180,7 @@ class Meter:
     ----------
     inputs : sequence of str
     notify : callable or None
-        To be told.
+        Called with the progress.
     """
 
     def __init__(
@@ -216,16 +216,16 @@ def numbered(
     wanted: Wish | None = None,
     order: bool = False,
 ) -> Generator[tuple[Step, Documents | None], None, None]:
-    """Yield the steps of reading inputs, each with its documents over a lexicon, and tell how far it is.
+    """Yield the steps of reading inputs, each with its documents over a lexicon; report the progress.
 
     Parameters
     ----------
     inputs, options, threads, wanted, order
         As `pysgrld.corpus.steps.read` has them.
     lexicon : Lexicon
-        Refuses documents that are bad, and tells of those that are left out.
+        Refuses bad documents, and reports documents that are left out.
     notify : callable
-        Told how far the reading is; may raise, to stop.
+        Called with the progress of the reading; may raise, to stop.
     """
     meter = Meter(inputs, notify)
     steps = read(
@@ -256,7 +256,7 @@ class CorpusBuilder:
     def __init__(self, lexicon: Lexicon, work: WorkFolder) -> None:
         self.lexicon, self.work = lexicon, work
         self.log, self.options = lexicon.log, lexicon.options
-        # A stop list that is missing is told before anything is read.
+        # A missing stop list is reported before anything is read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
         self.done = 0, 0  # the step that comes next: input and number
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
@@ -293,7 +293,7 @@ class CorpusBuilder:
 
     def add(self, step: Step) -> None:
         """Write the documents of a step."""
-        new = (step.input, step.number) >= self.done  # a heading comes again when a reading goes on
+        new = (step.input, step.number) >= self.done  # a resumed reading repeats the heading
         if step.skipped:
             self.placed = False
         if step.skipped and self.metadata is not None and not self.metadata.joined:
@@ -319,7 +319,7 @@ class CorpusBuilder:
             self.collector.add(step.about, self.base)
 
     def note(self) -> None:
-        """Record how far the reading is, so that another process can go on from here."""
+        """Record the progress of the reading, so that another process can continue from here."""
         words = self.lexicon.dictionary.words(self.words_noted)
         self.words_noted += len(words)
         record = {
@@ -394,7 +394,7 @@ class CorpusBuilder:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            # those of a run are named for the documents that were trained on
+            # the fields of a run are named for its training documents
             asked_fields(self.options) if lexicon.match is None and not shard else {},
             read=self.base if whole and self.placed else None,
         )
@@ -402,7 +402,7 @@ class CorpusBuilder:
         self.work.commit(writer.folder)
 
     def _cut(self, words: list[str], tokens: Int64s, rules: Rules) -> str | None:
-        """Return what a person should know of how text became words."""
+        """Return a message about the segmentation of text into words, if any."""
         if self.options.cuts:
             library = SEGMENTERS[self.options.cuts].called
             return f"cut into words by {library}; left out: stop words ({rules.stop_words})"
@@ -528,7 +528,7 @@ def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str
 
 
 def say_left_out(lexicon: Lexicon, tokens: int) -> None:
-    """Log which documents and tokens were left out of a corpus of so many tokens."""
+    """Log the documents and tokens that were left out of a corpus of `tokens` tokens."""
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
         lexicon.log(f"{whole} cut into {plural(lexicon.pieces, 'piece')} (--chunk)")
@@ -558,14 +558,14 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
         where = "in the vocabulary"
         if (
             lexicon.match is not None
-        ):  # whose stop words are counted here, as all words without a number
+        ):  # its stop words are counted here, as all words without a number
             n_words = plural(len(lexicon.match), "word")
             where = f"among the {n_words} of the run (nor are its stop words and rare words)"
         lexicon.log(f"{lexicon.unknown:,} of {total} left out, not {where}")
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return the array with room for so many values, doubled so that growing is cheap."""
+    """Return the array with room for `size` values, doubled so that growing is cheap."""
     if len(array) >= size:
         return array
     grown = np.zeros(max(size, 2 * len(array)), np.int64)

@@ -1,4 +1,4 @@
-"""Phrases of a corpus: words that stand beside each other far more often than by chance."""
+"""Phrases of a corpus: words that are adjacent far more often than by chance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pysgrld.types import Int64s
 LEAST_NPMI, LEAST_COUNT = 0.5, 20
 #: Pairs that are held at a time: 128 MB.
 MOST_PAIRS = 1 << 22
-#: Counts may be too small by so much before a person is told.
+#: Least error of the counts for a warning to the user.
 EXACT_ENOUGH = 5
 
 
@@ -37,7 +37,7 @@ class Phrase(NamedTuple):
         Separated by blanks.
     occurrences : int
     npmi : float
-        ln(p(ab) / (p(a) p(b))) / -ln p(ab) of its two parts: 1 where they only come together, 0 by
+        ln(p(ab) / (p(a) p(b))) / -ln p(ab) of its two parts: 1 if they only occur together, 0 by
         chance.
     """
 
@@ -56,9 +56,9 @@ def find_phrases(
     notify: Callable[[ReadingProgress], None],
     log: Callable[[str], None],
 ) -> list[Phrase]:
-    """Find phrases of two words, and then of three: a pair that is a phrase, with a word beside it.
+    """Find phrases of two words, and then of three: a phrase of two words with an adjacent word.
 
-    Inputs are read twice. Words are neighbours within a sentence; stop words are nobody's.
+    Inputs are read twice. Neighbours are words of one sentence; stop words are no neighbours.
 
     Parameters
     ----------

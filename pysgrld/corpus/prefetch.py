@@ -1,7 +1,7 @@
-"""Work that runs ahead of whoever needs it: in order, in bounded queues, on threads.
+"""Work that runs ahead of its consumer: in order, in bounded queues, on threads.
 
-Only when a result is ready changes, never what it is: whatever the number of threads, results come
-in the order of their items, and an error comes after all results before it.
+Threads change only the time at which a result is ready, never its value: for any number of threads,
+results come in the order of their items, and an error comes after all results before it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pysgrld.run.machine import check_room_for_thread
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Seconds after which one who waits looks whether to go on waiting.
+#: Seconds between checks for a stop while waiting.
 PATIENCE = 0.1
 
 
@@ -64,7 +64,7 @@ def run_ahead(
             if close := getattr(items, "close", None):
                 close()
 
-    # A daemon, because it may wait for ever in a read of a pipe that nobody writes to.
+    # A daemon, because it may wait for ever in a read of a pipe without a writer.
     thread = threading.Thread(target=work, name="reading", daemon=True)
     try:
         check_room_for_thread()
@@ -129,7 +129,7 @@ def map_in_order(
 def submitted(
     pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
 ) -> Future[Result]:
-    """Submit a call, or make it here where this process may have no more threads."""
+    """Submit a call, or make it here if this process may start no more threads."""
     try:
         check_room_for_thread()
         return pool.submit(function, item)

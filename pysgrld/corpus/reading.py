@@ -11,12 +11,12 @@ from pysgrld.errors import UsageError
 from pysgrld.options import parse
 from pysgrld.options.spelling import BUILT_IN
 
-#: What is done to words of a vocabulary that is built, where nothing else is asked for.
+#: Default options for the words of a built vocabulary.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
 #: What stands for a choice that is made by what the inputs look like; the field that is the text of most.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
-#: The column that says in which folder of an input a file is, and how to have it.
+#: Name of the column with the folder of a file in its input, and the option that adds it.
 FOLDER = "folder"
 FOLDER_ADVICE = f"the folder of each file can be kept as a column: --meta-field {FOLDER}"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
@@ -30,19 +30,19 @@ def is_built_pattern(recorded: str | None) -> bool:
     return recorded is not None and recorded.startswith(BUILT_IN)
 
 
-#: Name in the record of counts of what their words are: named by a vocabulary, or numbers of columns.
+#: Key in the record of counts for the kind of their words: named by a vocabulary, or column numbers.
 OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
-#: Where words are from that are numbers of columns, for the record.
+#: Origin of words that are numbers of columns, for the record.
 NUMBERS = "numbers"
-#: How text became documents, beside the pattern of tokens, for the record.
+#: Options of splitting text into documents, in addition to the token pattern, for the record.
 OF_TEXT = ("document-is", "chunk", "encoding")
 #: Whether links are words, for the record; in corpora without this record they are.
 KEEP_LINKS = "keep-links"
 #: How tables became documents, for the record.
 OF_TABLES = ("text-field", "id-field", "header-line", "no-header", "quote", "sheet")
-#: What other documents of text are read by as those of a corpus were, by its record.
+#: Options in the record of a corpus by which further text is read in the same way.
 _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, *OF_TABLES)
-#: Types of the options by which a corpus was read, as its record and those of runs have them.
+#: Types of the reading options, as in the records of corpora and of runs.
 READING: dict[str, Any] = {
     **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
     **dict.fromkeys(("text-field", "id-field", "quote", "sheet", OF_WORDS), str | None),
@@ -63,19 +63,19 @@ class CorpusOptions:
     vocab : str, optional
         File with one word a line: the vocabulary of text, the names of the ids of counts.
     max_vocab : int, optional
-        Keep the most frequent words only (100,000 where a vocabulary is built).
+        Keep the most frequent words only (100,000 if a vocabulary is built).
     min_df, max_df : int or float, optional
         Documents that a word must, and may, occur in: an int counts them, a float in (0, 1] is
-        their share (2 and 0.5 where a vocabulary is built).
+        their share (2 and 0.5 if a vocabulary is built).
     stop_words : str, optional
         Lists, joined by commas: "english", or files with one word a line; or "none" ("english"
-        where a vocabulary is built).
+        if a vocabulary is built).
     numbers : {"years", "keep", "drop"}, optional
-        Which words of digits stay ("years" where a vocabulary is built).
+        Words of digits that stay ("years" if a vocabulary is built).
     token_pattern : str, optional
         Regular expression of a token (``\w\w+``).
     segment : str, optional
-        Language whose library cuts text into words; "none" is as none.
+        Language of the library that segments text into words; "none" is the same as None.
     keep_links : bool, optional
         Whether links, e-mail addresses, @names and RT are words like others; else they are left out.
     drop_repeated : bool, optional
@@ -88,7 +88,7 @@ class CorpusOptions:
         Fields of a JSON line, CSV record or Parquet row that are the text, joined by commas; "auto": the
         one called "text", or what else is plainly one.
     id_field, title_field : str, optional
-        Fields that are a document's id and title ("id" and "title", where they are there).
+        Fields with a document's id and title ("id" and "title", if present).
     meta_field : str, optional
         Fields that are kept as columns, joined by commas, each with ``:kind`` or without; or "all".
     metadata : str, optional
@@ -110,7 +110,7 @@ class CorpusOptions:
     document_is : {"auto", "line", "file"}
         What a document of plain text is; "auto": by what the inputs look like.
     chunk : int, optional
-        Cut documents of text into pieces of about so many words; 0 and None: leave them whole.
+        Split documents of text into pieces of about this many words; 0 and None: leave them whole.
     encoding : str
         What text, CSV and JSON lines are in, as Python calls it.
     on_bad_document : {"stop", "skip"}
@@ -120,8 +120,8 @@ class CorpusOptions:
     max_input : int, optional
         Most bytes that an input may have, decompressed.
     numbered : bool, optional
-        Whether words that are given beforehand are numbers of columns, by the record of their corpus
-        (`over`); None: it has no record of that.
+        True if the given words are numbers of columns, by the record of their corpus (`over`); None
+        without such a record.
     transpose : {"on", "off"}, optional
         Whether rows of counts are words, and columns documents.
     as_recorded : bool
@@ -214,7 +214,7 @@ class CorpusOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Take the options of reading out of values by the names that are typed; None is none."""
+        """Select the reading options from values by option name; None stays unset."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
             named["phrases"] = tuple(named["phrases"])
@@ -234,11 +234,11 @@ class CorpusOptions:
         Parameters
         ----------
         recorded : mapping
-            What the corpus says it was read by (`Corpus.reading`).
+            Recorded reading options of the corpus (`Corpus.reading`).
         given : mapping
             Options of reading, by the names that are typed.
         usual : container of str
-            Which of them are defaults that nobody has asked for.
+            Names of the options that are defaults and not set explicitly.
         """
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
@@ -255,7 +255,7 @@ class CorpusOptions:
             if value not in (None, "auto") and name not in usual
         }
         numbered = None
-        if OF_WORDS in recorded or "token-pattern" in recorded:  # which is of text alone
+        if OF_WORDS in recorded or "token-pattern" in recorded:  # only text has a token pattern
             numbered = recorded.get(OF_WORDS) == NUMBERED
         options = cls.of({**given, **recorded_values, **explicit}).for_known_words()
         recorded_field = "text-field" in recorded_values and "text-field" not in explicit
@@ -284,7 +284,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return the options with a field among the columns that are kept; as they are where None."""
+        """Return the options with a field among the columns that are kept; unchanged if it is None."""
         fields = self.meta_field.split(",") if self.meta_field else []
         everything = self.meta_field == parse.EVERYTHING or (self.metadata and not fields)
         if field is None or everything or field in [parse.column(name)[0] for name in fields]:
@@ -293,12 +293,12 @@ class CorpusOptions:
 
     @property
     def cuts(self) -> str | None:
-        """The language whose library cuts text into words; None: the tokeniser does."""
+        """Language of the library that segments text into words; None for the tokeniser."""
         return None if self.segment == "none" else self.segment
 
     @property
     def text_limit(self) -> int | None:
-        """Most bytes of texts that are kept, compressed; None: there is no limit."""
+        """Most bytes of texts that are kept, compressed; None without a limit."""
         if isinstance(self.keep_text, int):
             return self.keep_text
         return None if self.keep_text == "all" else AUTO_TEXT
@@ -329,13 +329,13 @@ class ReadingProgress(NamedTuple):
 
 
 class Listener(Protocol):
-    """Whoever tells a person what is going on; every method may do nothing."""
+    """Callbacks that report the reading of a corpus; every method may do nothing."""
 
     def note(self, line: str) -> None:
         """Show a line that a person should read."""
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Show how far the reading of a corpus is."""
+        """Report the progress of reading a corpus."""
 
 
 def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:

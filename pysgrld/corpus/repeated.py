@@ -16,7 +16,7 @@ from pysgrld.types import Documents, Int64s
 
 #: Bins of a document's hashes, and bins of a band.
 _BINS, _BAND = 32, 4
-#: Documents are alike if so great a share of their bins is equal, and they have so many words.
+#: Least share of equal bins, and least number of words, of similar documents.
 _ALIKE, _WORDS = 0.8, 8
 _NONE = np.uint32(2**32 - 1)
 _Hashes = npt.NDArray[np.uint64]
@@ -40,7 +40,7 @@ class Sketches:
         self._bins: list[npt.NDArray[np.uint32]] = []
 
     def add(self, block: Documents) -> None:
-        """Take the next documents, none of which is empty."""
+        """Add the next documents; all have words."""
         n = len(block)
         lengths = np.diff(block.indptr)
         rows = np.repeat(np.arange(n), lengths)
@@ -55,7 +55,7 @@ class Sketches:
         self._bins.append(bins)
 
     def groups(self) -> tuple[Int64s, Int64s]:
-        """Return for each document the first with the same words, and the first that is alike."""
+        """Return for each document the first with the same words, and the first similar document."""
         digests, bins = np.concatenate(self._digests), np.concatenate(self._bins)
         _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
         same = first[inverse]

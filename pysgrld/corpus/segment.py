@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 from pysgrld.errors import MissingInputError
 from pysgrld.options.spelling import visible, word_pattern
 
-#: What a word is of text that was cut: whatever stands between blanks.
+#: Pattern of a word in segmented text: everything between blanks.
 BETWEEN_BLANKS = re.compile(r"\S+")
-#: Parts of speech of Korean that say what a text is about: nouns, verbs, adjectives, other letters.
+#: Parts of speech of Korean that carry the subject of a text: nouns, verbs, adjectives, other letters.
 _KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
-#: Those of Japanese, by the first two or three of their names.
+#: The same for Japanese, by the first two or three parts of their names.
 _JAPANESE = (
     ("名詞", "普通名詞"),
     ("名詞", "固有名詞"),
@@ -58,7 +58,7 @@ class Segmenter(NamedTuple):
 
     @property
     def needed(self) -> str:
-        """Return what has to be installed to cut texts and to leave out their stop words."""
+        """Return the packages to install for segmentation and stop words."""
         return " ".join((*self.packages, *self.more))
 
     @property
@@ -170,8 +170,8 @@ def _made(name: str) -> Cut:
 def segmented(documents: list[bytes], name: str) -> list[bytes]:
     """Return documents with blanks between their words, and nothing but words.
 
-    A word has two characters or more, or is one that the library has looked at; what is no UTF-8, or has
-    a NUL, stays as it is and is told of later.
+    A word has two characters or more, or is one that the library has analysed. A text that is not UTF-8,
+    or has a NUL, stays unchanged and is reported later.
 
     Parameters
     ----------

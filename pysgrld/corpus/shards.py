@@ -1,7 +1,7 @@
 """A corpus built in shards, by processes that know nothing of each other, and merged into one.
 
-``NAME.shards`` beside ``NAME`` holds a plan, written by whoever comes first, and a stored corpus for each
-shard, which is there whole or not at all. The merged corpus is what one process would have written.
+``NAME.shards`` next to ``NAME`` contains a plan, written by the first process, and a stored corpus for
+each shard, which is complete or absent. The merged corpus is the corpus that one process would write.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def build_shard(
         Of the whole corpus, in the same order for every shard.
     options : CorpusOptions
     place : Path
-        Where the whole corpus shall lie.
+        Path of the whole corpus.
     shard : (int, int)
         Number of the shard, from 1, and how many there are.
     threads : int
@@ -79,7 +79,7 @@ def build_shard(
     UsageError
         If the shards could not be read alone, or there are fewer inputs than shards.
     MismatchError
-        If the shards that are there are of other inputs or options.
+        If existing shards have other inputs or options.
     SgmcError
         As `build`.
     """
@@ -89,7 +89,7 @@ def build_shard(
     folder = shards_of(place)
     looked = [look(path) for path in inputs]
     files = [record.get("files", [record]) for record in looked]
-    # what all nodes see alike of an input: names, sizes and times of modification
+    # properties of an input that are equal on all nodes: names, sizes and times of modification
     records = [
         {
             "name": record["name"],
@@ -97,7 +97,7 @@ def build_shard(
         }
         for record, shard_files in zip(looked, files, strict=True)
     ]
-    # the plan of all shards is written by whoever comes first, and compared by the others
+    # the first process writes the plan of all shards, and the others compare theirs with it
     plan = {"shards": n_shards, "inputs": records} | recipe(options)
     path, text = folder / _PLAN, json.dumps(plan, indent=1).encode() + b"\n"
     with writing(folder):
@@ -126,7 +126,7 @@ def build_shard(
         return Corpus.open(shard_folder)
     sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
     first, last = cuts(sizes, n_shards)[number - 1]
-    # by all of them: a shard may have too few to tell
+    # decided by all inputs: a shard may have too few of them
     options = resolve_document_is(inputs, options)
     return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
 
@@ -197,7 +197,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
     Parameters
     ----------
     place : Path
-        Where the corpus shall lie.
+        Path of the corpus.
     listener : Listener
 
     Raises
@@ -205,7 +205,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
     UsageError
         If a folder of shards is named.
     MissingInputError
-        If there are no shards, or some are missing; names them.
+        If shards are missing; the message names them.
     CorpusError
         If a shard is damaged, or of another vocabulary.
     OutputError, WriteError

@@ -21,7 +21,7 @@ _YEARS_BELOW = 10_000
 def put_in_slices(
     slicing: Slicing, documents: Documents, values: Sequence[Any], ids: Callable[[int], str]
 ) -> Documents:
-    """Return documents with the slice of each; those before the first or after the last are in these.
+    """Return documents with the slice of each; the first and the last slice are open-ended.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
 
 
 def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
-    """Return values as numbers, dates as microseconds since 1970; NaN for what is none."""
+    """Return values as numbers, dates as microseconds since 1970; NaN for any other value."""
 
     def number(value: Any) -> float:
         if value is None or isinstance(value, bool):
@@ -82,7 +82,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
     by : {"year", "month", "decade"} or int
         What a slice is, or how many there are, of about as many documents each.
     values : sequence
-        Of all documents; None where one has none.
+        Values of all documents; None for a missing value.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing
 
 
 def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) -> Slicing:
-    """Return so many slices of about as many documents each; those of one value stay together."""
+    """Return slices with about equally many documents; documents with equal values stay together."""
     _check_number(field, number, "asked for")
     values, counts = np.unique(ordered, return_counts=True)
     if len(values) < number:
@@ -166,7 +166,7 @@ def _of_equal_size(field: str, number: int, ordered: Doubles, *, dates: bool) ->
         return iso(int(value)) if dates else f"{value:g}"
 
     pairs = [(shown(a), shown(b)) for a, b in zip(begins, ends, strict=True)]
-    # days tell slices apart, unless two begin on the same one
+    # days distinguish slices, unless two begin on the same day
     called = [(a[:10], b[:10]) for a, b in pairs] if dates else pairs
     if len({a for a, _ in called}) < number:
         called = pairs

@@ -36,8 +36,8 @@ def matched_documents(
 ) -> Iterator[Documents]:
     """Read inputs over given words; unknown ones are dropped and counted.
 
-    Documents stay in order, and those without a known word stay as empty rows, as do bad ones that
-    are skipped.
+    Documents stay in order. Documents without a known word, and bad documents that are skipped, stay as
+    empty rows.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def matched_documents(
     Yields
     ------
     Documents
-        Some consecutive ones at a time; what was read of a pipe is not held back.
+        Consecutive documents in blocks; documents of a pipe are yielded without delay.
 
     Raises
     ------
@@ -139,12 +139,12 @@ class SinglePassCorpus:
         Files, or "-": nothing is read twice.
     options : CorpusOptions
     head : int
-        Documents that are stored, those without words and bad ones that are skipped included.
+        Documents to store, including documents without words and bad documents that are skipped.
     store : Path
-        Folder to be made of them.
+        Folder to create with them.
     threads : int
     notify, log : callable
-        As for `open_corpus`; the former is told of the head only.
+        As for `open_corpus`; `notify` is called for the head only.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class SinglePassCorpus:
         )
 
     def say_left_out(self, tokens: int) -> None:
-        """Log which documents and tokens were left out, beside so many tokens that were read."""
+        """Log the documents and tokens that were left out, of all tokens read."""
         say_left_out(self._lexicon, tokens)
 
     def close(self) -> None:

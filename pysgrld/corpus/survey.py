@@ -17,7 +17,7 @@ from pysgrld.types import Documents, Int64s
 
 #: Documents that are looked at, evenly spread, unless some are to be left out.
 SAMPLED = 1_000
-#: A text is worth a line if it comes in so great a share of the documents, and so often.
+#: Least share of the documents, and least number, of a repeated text that is reported.
 _SHARE, _FEWEST = 0.01, 5
 #: Words of a text that a line quotes.
 _QUOTED = 8
@@ -51,7 +51,7 @@ def survey(
     Returns
     -------
     (documents,) bool or None
-        Which documents stay; None: all.
+        True for the documents that stay; None for all.
     """
     drops = bool(options.drop_repeated or options.language)
     step = 1 if drops else max(1, -(-documents // SAMPLED))

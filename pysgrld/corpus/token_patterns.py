@@ -45,7 +45,7 @@ class TooSlowError(Exception):
 
 
 def is_text(document: bytes) -> bool:
-    """Return whether a document is looked through: it is UTF-8, and has no NUL."""
+    """Return True if a document is tokenised: it is UTF-8, and has no NUL."""
     try:
         return "\0" not in document.decode("utf-8")
     except UnicodeDecodeError:
@@ -65,7 +65,7 @@ class TokenPattern:
         self.pattern, self._local = pattern, threading.local()
 
     def matching(self) -> Matching:
-        """Return what finds the tokens of some documents, on the thread that calls."""
+        """Return a tokeniser for use on the calling thread."""
         process = getattr(self._local, "process", None)
         if process is None or process.owner != os.getpid() or process.ended:
             process = self._local.process = _Process(self.pattern)
@@ -108,7 +108,7 @@ class _Process:
         self._send(pattern)
 
     def findall(self, text: str, until: float) -> list[str] | None:
-        """Return the tokens of a text; None, and end the process, if it has none by a time."""
+        """Return the tokens of a text; after the time limit end the process, and return None."""
         self._send(text)
         data = self._receive(8, until)
         data = None if data is None else self._receive(int.from_bytes(data, "little"), until)
@@ -131,7 +131,7 @@ class _Process:
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
-        """Read so many bytes; None when the time is over."""
+        """Read a number of bytes; None after the time limit."""
         assert self._process.stdout is not None
         fd, parts = self._process.stdout.fileno(), list[bytes]()
         while size:

@@ -45,7 +45,7 @@ def genes_in(lines: Sequence[Line]) -> list[str]:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of which each is another one: those that come again have -1, -2, ... after them."""
+    """Return distinct names: repeated names get the suffixes -1, -2, ..."""
     names_in_use, again = set(names), Counter[str]()
     distinct_names: list[str] = []
     once: set[str] = set()
@@ -60,7 +60,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def _quoted(lines: Sequence[Line]) -> list[tuple[int, list[str]]]:
-    """Return the fields of lines in quotes, without a header of R; none if they do not agree."""
+    """Return the fields of lines in quotes, without a header of R; empty if their numbers differ."""
     single: list[tuple[int, list[str]]] = []
     for delimiter in " ,\t;":
         try:

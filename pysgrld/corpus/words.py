@@ -26,7 +26,7 @@ class ListedWord(NamedTuple):
     documents, tokens : int
         Documents that hold it, and its occurrences.
     rule : str or None
-        Which of `RULES` leaves it out; None: it is kept.
+        The one of `RULES` that leaves it out; None if it is kept.
     """
 
     word: str

@@ -1,5 +1,5 @@
-"""Who the documents of a corpus are: where each came from, its id, title and columns, and its text.
+"""Details of the documents of a corpus: the origin, id, title, columns and text of each.
 
-They lie beside the counts of a stored corpus, in ``documents.npz`` and ``texts.npz``; training never
-looks at them.
+They are stored next to the counts of a corpus, in ``documents.npz`` and ``texts.npz``; training never
+reads them.
 """

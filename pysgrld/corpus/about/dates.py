@@ -37,7 +37,7 @@ _NAMED = [
 
 
 class NumericDate(NamedTuple):
-    """Meanings of a date of numbers by the order of its parts; None: it is no date by that order."""
+    """Meanings of a date of numbers by the order of its parts; None if it is no date in that order."""
 
     year_first: int | None
     day_first: int | None
@@ -88,8 +88,8 @@ def date_by_format(text: bytes, form: str) -> int | None:
 def time_of(value: bytes | float) -> int | None:
     """Read a date in any notation that has one meaning, or a number that stands for a time.
 
-    Numbers are told apart by their size: 20010514 is a day; seconds, milliseconds and microseconds since
-    1970 begin in 1973; serial numbers of Excel are days from 1954 to 2119.
+    The size of a number decides: 20010514 is a day; seconds, milliseconds and microseconds since 1970
+    begin in 1973; serial numbers of Excel are days from 1954 to 2119.
     """
     text = value if isinstance(value, bytes) else repr(value).encode()
     try:

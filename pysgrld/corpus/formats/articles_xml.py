@@ -1,8 +1,8 @@
 """Articles in XML: what PubMed exports, and full texts in JATS (PubMed Central, publishers).
 
 Parsed by xml.etree while the file is read, so that memory is bounded by one article. Such files name a
-document type, which is not fetched; one that declares anything itself is not recognised, and refused. So
-the only entities are those that XML and HTML have by name.
+document type, which is not fetched; a file with declarations is not recognised, and refused. So the only
+entities are the named entities of XML and HTML.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _pubmed(work: Element) -> dict[str, Any]:
 
 
 def _jats(article: Element) -> dict[str, Any]:
-    """Return the fields of an article in JATS, whose elements may be in a namespace."""
+    """Return the fields of an article in JATS; its elements may be in a namespace."""
     for element in article.iter():
         if isinstance(element.tag, str) and element.tag.startswith("{"):
             element.tag = element.tag.rpartition("}")[2]

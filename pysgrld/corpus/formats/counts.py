@@ -41,28 +41,28 @@ def find_words(
     documents: int | None = None,
     line: int | None = None,
 ) -> tuple[tuple[str, ...] | None, str]:
-    """Return the words of a file of counts: those given, else those beside it, else None.
+    """Return the words of a file of counts: of ``--vocab``, else of the file next to it, else None.
 
     Parameters
     ----------
     source : Lines
     context : Context
     words, documents : int, optional
-        How many the file says it has.
+        Numbers of words and documents in the header of the file.
     line : int, optional
-        Where it says so.
+        Line of the header with these numbers.
 
     Returns
     -------
     vocabulary : tuple of str or None
-        None: words are called by their number, and a warning was given.
+        None if words are named by their number, after a warning.
     origin : str
-        Where it was found, for the record.
+        Origin of the vocabulary, for the record.
 
     Raises
     ------
     CorpusError
-        If there are not as many as the file says, or the vocabulary itself is bad.
+        If their number differs from the file's header, or the vocabulary itself is bad.
     """
     option = context.options.vocab
     path: str | Path | None = context.beside if option is None else option
@@ -93,14 +93,14 @@ def find_words(
 def words_of_counts(
     source: Lines, context: Context, words: int, documents: int, line: int | None = None
 ) -> tuple[tuple[str, ...] | None, str, tuple[str, ...] | None]:
-    """Return the words of a matrix, where they were found, and the ids of its documents.
+    """Return the words of a matrix, their origin, and the ids of its documents.
 
     See `find_words`. Single cells have their genes and barcodes in files of their own.
 
     Raises
     ------
     CorpusError
-        If there are not as many as the file says.
+        If their number differs from the file's header.
     """
     cells = context.single_cells
     if cells is None:
@@ -150,7 +150,7 @@ def quoted(field: bytes) -> str:
 
 
 def wrong_count(field: bytes, strict: bool) -> str:
-    """Return why a field of a file is no count, as a message.
+    """Return the error message of a field that is no count; empty if it is a count.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class Entries(NamedTuple):
     counts : (n,) int32
         At least 0.
     line : int or None
-        Where the first of them stands in its file, each of the others a line further.
+        Line of the first of them in its file; each of the others is one line further.
     """
 
     rows: Int64s
@@ -259,7 +259,7 @@ def canonical(
 
 
 def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
-    """Yield entries whose rows are documents of those whose rows are words; lines stay as they are."""
+    """Swap rows and columns, so that rows are documents; lines stay unchanged."""
     for part in parts:
         words = (part.rows - 1).astype(np.int32)
         yield Entries(part.words.astype(np.int64) + 1, words, part.counts, part.line)
@@ -274,9 +274,9 @@ class Grouping:
         The file, in messages.
     context : Context
     documents, words : int
-        How many there are, or are said to be.
+        Numbers of documents and words, by the header or counted.
     line : int, optional
-        Where the number of documents is said, if in a line.
+        Line with the number of documents, if any.
     sure : bool
         Whether that number is known to be right; else it is believed only within limits.
     add_up : bool
@@ -339,7 +339,7 @@ class Grouping:
                 yield from self._take(ready)
         if len(self.held.rows):
             yield from self._take(len(self.held.rows))
-        # The end of a file is where a wrong header shows, so only some documents may be missing there.
+        # A wrong header shows at the end of a file, so only some documents may be missing there.
         gap = self.documents - self.last
         most = self.present + 1000 if self.context.keep_empty else self.documents // 100
         if gap > most and not self.sure:
@@ -403,7 +403,7 @@ class Grouping:
 
 
 def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries]:
-    """Sort entries by document; those of one document come in any order.
+    """Sort entries by document; the entries of one document come in any order.
 
     Parameters
     ----------
@@ -419,7 +419,7 @@ def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries
     Raises
     ------
     OSError
-        If there is no room.
+        If the disk is full.
     """
     held: list[Array] = []
     size = 0
@@ -450,7 +450,7 @@ def in_order(parts: Iterable[Entries], scratch: Path | None) -> Iterator[Entries
 
 @dataclass
 class _Run:
-    """One sorted run: its next records, and where in the file the others begin and how many they are."""
+    """Sorted run: its next records, and the position and the number of its other records in the file."""
 
     ready: Array
     start: int = 0

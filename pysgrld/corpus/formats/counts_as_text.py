@@ -1,8 +1,8 @@
 """Counts that are written as text: UCI bag of words, Matrix Market, LDA-C and SVMlight (also libsvm).
 
-The first two have lines "document word count" below a header that says how many. A UCI file begins with
+The first two have lines "document word count" below a header with their number. A UCI file begins with
 three lines D, W, NNZ; documents come in order. A Matrix Market file has a banner, comments, and a line
-"documents words entries"; where documents do not come in order (a matrix that was written by columns),
+"documents words entries"; if documents do not come in order (a matrix that was written by columns),
 entries are sorted first.
 
 The others have a document a line, of pairs id:count. A line of LDA-C is "N id:count ...", N being the
@@ -80,7 +80,7 @@ def read_uci(source: Lines, context: Context) -> CountedDocuments:
 def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
     """Read the header, find the words, and leave the entries to be iterated.
 
-    Documents are rows. Where they come in order they are streamed; else the entries are sorted first, on
+    Documents are rows. If they come in order they are streamed; else the entries are sorted first, on
     disk if they are many.
     """
     lines = source.lines(refuse_line)
@@ -117,7 +117,7 @@ def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _banner(line: bytes, label: str) -> int:
-    """Check the first line of a Matrix Market file, and return how its numbers are written."""
+    """Check the first line of a Matrix Market file, and return the notation of its numbers."""
     words = line.lower().split()
     if len(words) != 5 or words[0] != _BANNER.lower() or words[1] != b"matrix":
         raise CorpusError(
@@ -185,14 +185,14 @@ def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
 
 
 class _Header(NamedTuple):
-    """The numbers that a file of entries gives above them, and where it does.
+    """Numbers in the header of a file of entries, and their lines.
 
     Attributes
     ----------
     documents, words, entries : int
         D, W and NNZ.
     lines : (int, int, int)
-        Where it says so.
+        Lines of these numbers.
     first : int
         Line of the first entry.
     """
@@ -244,7 +244,7 @@ def _header_of(
 def _entries(
     label: str, header: _Header, form: int, ordered: bool, blocks: Iterator[bytes]
 ) -> Iterator[Entries]:
-    """Parse all entries and hold the header to what it says of them.
+    """Parse all entries and check them against the header.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def _entries(
     Raises
     ------
     CorpusError
-        If a line is wrong, or there are more or fewer than the header says.
+        If a line is wrong, or the number of entries differs from the header.
     """
     line, seen, last = header.first, 0, int(ordered)
     blank = 0  # the first of the blank lines at the end
@@ -364,7 +364,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
 
 
 def _has_zero(block: bytes) -> bool:
-    """Return whether a word has the id 0 in some lines; comments are not looked at."""
+    """Return True if a word has the id 0 in some lines; comments are ignored."""
     if b"#" in block:
         block = re.sub(rb"#[^\n]*", b"", block)
     return block.startswith(b"0:") or any(zero in block for zero in _ZEROS)
@@ -389,7 +389,7 @@ def _documents(
     labelled : bool
         See `parse_pairs`.
     explain : callable (line, first, last) -> str
-        Says what is wrong with a line, `last` being the largest id.
+        Returns the error of a line; `last` is the largest id.
 
     Raises
     ------
@@ -427,7 +427,7 @@ def _documents(
 
 
 def _explain_ldac(line: bytes, first: int, last: int) -> str:
-    """Return what is wrong with a line of LDA-C."""
+    """Return the error of a line of LDA-C."""
     fields = line.split()
     if not fields:
         return "a blank line; a document without words is a line 0"
@@ -445,7 +445,7 @@ def _explain_ldac(line: bytes, first: int, last: int) -> str:
 
 
 def _explain_svmlight(line: bytes, first: int, last: int) -> str:
-    """Return what is wrong with a line of SVMlight."""
+    """Return the error of a line of SVMlight."""
     fields = line.partition(b"#")[0].split()
     if fields and b":" not in fields[0]:
         if not re.fullmatch(rb"[-+0-9.,eE]+", fields[0]):
@@ -467,7 +467,7 @@ def _explain_svmlight(line: bytes, first: int, last: int) -> str:
 
 
 def _wrong_id(field: bytes, first: int, last: int) -> str:
-    """Return why a field is no id of a word; empty if it is one."""
+    """Return the error of a field that is no word id; empty if it is one."""
     if not field.isdigit():
         return f"word {quoted(field)} is not a whole number of at least {first}"
     if len(field.lstrip(b"0")) > 18 or int(field) > last:

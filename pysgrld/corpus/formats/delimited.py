@@ -1,7 +1,7 @@
 """CSV and TSV: a header that names the fields, and one field of every record is the text.
 
 A record that cannot be understood, because a quote in it is never closed or something follows a
-closing quote, is bad; if such are skipped, reading goes on at the line after its first one. In a table
+closing quote, is bad; if bad records are skipped, reading resumes at the line after its first. In a table
 with tabs, a line with as many fields as the header is a record whatever its quotes: cells that are
 not quoted as a whole keep them.
 """
@@ -90,14 +90,14 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 class _RecordLines:
-    """An iterator over lines that keeps those of a record, so that they can come again.
+    """Iterator over lines that keeps the lines of a record, so that they can be read again.
 
     Attributes
     ----------
     number : int
         Of the next line.
     header : int
-        Line of the header; 0: there is none.
+        Line of the header; 0 without a header.
     fields : int or None
         Fields of the header, when it is known.
     broken : int
@@ -120,7 +120,7 @@ class _RecordLines:
         self.number -= len(again)
 
     def back_to_first(self) -> None:
-        """Put the first line of the record back too, where `back` has put back all others."""
+        """Put the first line of the record back too, if `back` has put back all others."""
         self.ready.appendleft(self.record[0])
         self.number -= 1
 
@@ -210,7 +210,7 @@ def _records(
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of the record at tabs; None if it has not the fields of the header."""
+    """Split the first line of the record at tabs; None if it lacks fields of the header."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None
@@ -240,7 +240,7 @@ def _swallows(record: list[str], delimiter: str) -> bool:
 def _names(
     lines: _RecordLines, context: Context, source: Lines, *, quoted: bool
 ) -> tuple[str, list[str]]:
-    """Pass over what is above the table, and return the delimiter and the names of the fields."""
+    """Skip the lines above the table, and return the delimiter and the names of the fields."""
     options, fields = context.options, context.wanted
     of_texts = fields.text is not None  # else of --metadata, another file than options are about
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
@@ -291,7 +291,7 @@ def _header(
 ) -> tuple[str, list[str]]:
     """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
     most: list[str] = []
-    best, wrong = separators[0], ""  # what is wrong with it by a delimiter that may be none of it
+    best, wrong = separators[0], ""  # `wrong`: error with a delimiter that the table may not use
     for delimiter in separators:
         record, number = next(_records(lines, delimiter, quoted=quoted), ([], 1))
         if isinstance(record, BadDocument):

@@ -1,7 +1,7 @@
 """Files of elements <DOC> ... </DOC>: collections of TREC, and what wikiextractor makes of a dump.
 
-They look like XML and are not: nothing is escaped for sure, and there is no root. So a document is what
-stands between the tags, read one by one.
+They look like XML and are not: characters may be unescaped, and a root is missing. So a document is the
+text between the tags, read one by one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _documents(context: Context, source: Lines) -> Iterator[Numbered]:
         If something stands between documents, or the last one does not end.
     """
     held, number, line, limit = b"", 0, 1, context.options.max_line
-    looked = 0  # so far there is no end in it
+    looked = 0  # characters without an end tag
     for block in source.blocks():
         held += block
         start = 0

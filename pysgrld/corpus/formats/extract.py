@@ -1,4 +1,4 @@
-"""The text of pages of the web, Word documents and PDF, each file of which is a document.
+"""The text of web pages, Word documents and PDF files, one document per file.
 
 selectolax parses pages, lxml (which python-docx brings) Word documents and pypdf PDF; the last two are
 extras. A parser is imported when a file of its format is read.
@@ -19,7 +19,7 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import MissingInputError, plural
 from pysgrld.options.spelling import is_mark
 
-#: Where a page says its encoding, as browsers look for it: in its first bytes.
+#: Declaration of a page's encoding, which browsers look for in its first bytes.
 _CHARSET = re.compile(
     rb"<(?:meta|\?xml)\b[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.I
 )
@@ -64,7 +64,7 @@ def html(data: bytes, options: CorpusOptions) -> tuple[bytes, str | None]:
     Raises
     ------
     BadDocument
-        If it is not in the encoding that it says, or nested beyond all that a person writes.
+        If it is not in the encoding that it declares, or nested too deeply.
     """
     check_tags(data)
     return shown(_decoded(data, options))
@@ -106,14 +106,16 @@ def shown(text: str) -> tuple[bytes, str | None]:
 
 
 def _decoded(data: bytes, options: CorpusOptions) -> str:
-    """Decode a page by --encoding, which has made it UTF-8, else by what it says, else as UTF-8."""
+    """Decode a page by --encoding (then it is UTF-8 already), else by its declaration, else as UTF-8."""
     encoding, says = UTF8, _CHARSET.search(data, 0, _LOOKED_AT)
     if options.encoding == UTF8 and says is not None:
         try:
             encoding = codecs.lookup(says[1].decode("ascii", "replace")).name
         except LookupError:
             encoding = UTF8
-    if encoding.startswith(("utf-16", "utf-32")):  # the line that says so could not be read then
+    if encoding.startswith(
+        ("utf-16", "utf-32")
+    ):  # an ASCII declaration contradicts these encodings
         encoding = UTF8
     try:
         return data.decode(_WIDER.get(encoding, encoding))
@@ -231,7 +233,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         import pypdf
     except ImportError:
         raise MissingInputError("reading PDF needs pypdf: pip install pypdf") from None
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells of every oddity of a file
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs every oddity of a file
     pages: list[str] = []
     size = 0
     try:
@@ -281,6 +283,6 @@ def _bound_streams(library: Any) -> None:
         return
     from pypdf import filters
 
-    for name in names:  # of a release before 7, as far as it has them
+    for name in names:  # a release before 7 lacks some of them
         if hasattr(filters, limit := f"{name.upper()}_MAX_OUTPUT_LENGTH"):
             setattr(filters, limit, _LARGEST_STREAM)

@@ -104,7 +104,7 @@ def _matrix(file: Any, label: str) -> _Matrix:
     Raises
     ------
     CorpusError
-        If there is none.
+        If the file has no matrix of counts.
     """
     if "matrix" in file and "barcodes" in file["matrix"]:
         group = file["matrix"]

@@ -1,4 +1,4 @@
-"""How lists of works, collections of documents and messages begin, whose files have any name."""
+"""First lines of lists of works, collections of documents and messages, for files with any name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DOC = re.compile(
 
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 MBOX = re.compile(rb"\s*From (?:[^\n]*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n>?%b:" % _NAME)
-#: A header of a message: lines "Name: value", which may go on, and a blank line or the end of the head.
+#: A header of a message: lines "Name: value", which may be folded, and a blank line or the end.
 MESSAGE = re.compile(rb"%b:[^\n]*\n(?:(?:%b:|[ \t])[^\n]*\n)*(?:\r?\n|\Z)" % (_NAME, _NAME))
 _HEADER = re.compile(
     rb"^(from|to|date|subject|message-id|received|return-path|delivered-to|mime-version|newsgroups|path"
@@ -53,12 +53,12 @@ _NAMES = 2
 
 
 def is_message(head: bytes, name: str) -> bool:
-    """Return whether lines "Name: value" are the header of a message: From, and another usual one."""
+    """Return True if lines "Name: value" are the header of a message: From, and another usual name."""
     match = MESSAGE.match(head)
     names = {n.lower() for n in _HEADER.findall(match[0])} if match else set()
     return b"from" in names and len(names) >= _NAMES
 
 
 def is_table(head: bytes, name: str) -> bool:
-    """Return whether the first lines are a header and records of a table."""
+    """Return True if the first lines are a header and records of a table."""
     return delimiter_of(head) is not None

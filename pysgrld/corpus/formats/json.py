@@ -1,8 +1,8 @@
 """JSON lines, an object a line, and a JSON array of objects or strings; a field of each is the text.
 
 The elements of an array are decoded one by one, so that memory holds one of them and a block of the file,
-whatever the size of the array. A fault between elements ends the reading: nobody knows where the next one
-begins.
+whatever the size of the array. A fault between elements ends the reading: the begin of the next element
+is then unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pysgrld.errors import CorpusError
 
 #: Elements of an array, and bytes of text, that are handed on together.
 TOGETHER, SIZE = 256, 2**20
-#: A fault so many characters before the end of what was read is no element that goes on after it.
+#: A fault at least this many characters before the end of the data is not an incomplete element.
 _CERTAIN = 32
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -122,7 +122,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        texts["text"] = long["full_text"]  # of which the other is the beginning
+        texts["text"] = long["full_text"]  # "text" is the beginning of it
     return joined(_utf8(text, field) for field, text in texts.items())
 
 
@@ -137,7 +137,7 @@ def nested(value: Any, path: Sequence[str]) -> Any:
 
 
 def _dotted(fields: WantedFields) -> list[str]:
-    """Return the fields that are kept whose names are paths."""
+    """Return the kept fields with paths as names."""
     return [name for name in (fields.id, fields.title, *fields.columns) if "." in name]
 
 
@@ -152,7 +152,7 @@ def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Return the text of a list of tokens or of pages, or of words with their places; None of others."""
+    """Return the text of a list of tokens, pages, or words with their places; None for other lists."""
     if isinstance(value, list):
         if not all(isinstance(token, str) for token in value):
             return None
@@ -187,7 +187,7 @@ class _Array:
     Attributes
     ----------
     ready : str
-        What was read, from the element that is due or before it; taken up to `at`.
+        The characters read, from the next element or before it; used up to `at`.
     ended : bool
         Whether the file was read to its end.
     taken : int
@@ -203,7 +203,7 @@ class _Array:
     def elements(self) -> Iterator[tuple[Any, int]]:
         """Yield the elements of the array, decoded, and how many characters each has."""
         self.character()
-        self.at += 1  # the bracket, by which the format was told
+        self.at += 1  # the bracket, by which the format was detected
         if self.character() != "]":
             while True:
                 yield self.element()
@@ -229,7 +229,7 @@ class _Array:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.ready, self.at)
-                if end < len(self.ready) or self.ended:  # else a number may go on
+                if end < len(self.ready) or self.ended:  # else a number may continue
                     length, self.at = end - self.at, end
                     self.taken += 1
                     return value, length
@@ -258,7 +258,7 @@ class _Array:
             self.more()
 
     def more(self, characters: int = 1) -> None:
-        """Read so many characters more, or all that there are."""
+        """Read the next block of characters, or the rest."""
         parts, size = [self.ready[self.at :]], 0
         while size < characters and not self.ended:
             block = next(self.blocks, b"")
@@ -271,6 +271,6 @@ class _Array:
         self.ready, self.at = "".join(parts), 0
 
     def fault(self, problem: str, element: int | None = None) -> CorpusError:
-        """Return the error for what is wrong at an element, by its number from 1; by default the next."""
+        """Return the error of an element, by its number from 1; by default the next element."""
         number = self.taken + 1 if element is None else element
         return CorpusError(f"element {number}: {problem}", self.label)

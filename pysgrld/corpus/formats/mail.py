@@ -1,7 +1,7 @@
 """Messages of mail and news: a file each (.eml, a maildir, 20 Newsgroups), or many in one mbox.
 
-Python's email package decodes them. The text is the body: what is written as plain text, else what a
-reader would see of the page. Attachments are left out.
+Python's email package decodes them. The text is the body: its plain text, else the visible text of its
+HTML page. Attachments are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def message(data: bytes, options: CorpusOptions) -> dict[str, Any]:
     Raises
     ------
     BadDocument
-        If its text is not in the encoding that it says.
+        If its text is not in the encoding that it declares.
     """
     parsed = email.message_from_bytes(data, policy=email.policy.compat32)
     record: dict[str, Any] = {"body": _body(parsed, options)}
@@ -88,7 +88,7 @@ def _messages(context: Context, source: Lines) -> Iterator[Numbered]:
 
 
 def _body(parsed: Message, options: CorpusOptions) -> str:
-    """Return the text of a message: of parts that say the same, the plain one."""
+    """Return the text of a message: the plain text, if the message has several equivalent parts."""
     plain: list[str] = []
     pages: list[str] = []
     for part in parsed.walk():
@@ -111,12 +111,12 @@ def _text(part: Message, options: CorpusOptions) -> str:
     Raises
     ------
     BadDocument
-        If it is not in the encoding that it says, nor UTF-8.
+        If it is neither in the encoding that it declares nor UTF-8.
     """
     data = part.get_payload(decode=True)
     assert isinstance(data, bytes)
     coded = str(part.get("content-transfer-encoding", "")).strip().lower() in _ENCODED
-    # --encoding has made UTF-8 of what is not coded
+    # --encoding has already converted parts without a transfer encoding to UTF-8
     says = part.get_content_charset() if coded or options.encoding == UTF8 else None
     for encoding in (says, UTF8):
         try:
@@ -140,7 +140,7 @@ def _header(value: Any) -> str | None:
 
 
 def _time(value: str | None) -> datetime | None:
-    """Return the time of a header; None if it is missing or none."""
+    """Return the time of a header; None if it is missing or invalid."""
     try:
         return None if value is None else parsedate_to_datetime(value)
     except (TypeError, ValueError, OverflowError):

@@ -18,7 +18,7 @@ from pysgrld.corpus.formats.protocol import Context, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, plural
 
-#: Wikitext of a batch, and what is given to expat at once, in bytes.
+#: Wikitext of a batch, and the block that expat parses at once, in bytes.
 BATCH = PIECE = 2**20
 #: The root element is looked for in pieces so small that entities declared in one cannot grow.
 PROLOG, PROLOG_PIECE = 2**16, 64
@@ -28,7 +28,7 @@ DEPTH = 32
 FIELD = 2**12
 
 _ROOT = "mediawiki"
-#: Elements whose text is wanted, by their depth.
+#: Elements with text to collect, by their depth.
 _FIELDS = {(4, "namespace"), (3, "title"), (3, "id"), (3, "ns"), (4, "model"), (4, "text")}
 
 #: Namespaces that no wiki has articles in, by the names that work in every wiki.
@@ -92,7 +92,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     Raises
     ------
     CorpusError
-        If it is no dump, or is cut off or damaged; says the line, and how many articles came before.
+        If it is no dump, or is truncated or damaged; names the line, and the number of articles before.
     """
     dump = _Dump(source, context)
     fed = 0
@@ -137,7 +137,7 @@ class _Dump:
         Articles of the batch under way, the lines at which their pages begin, and the numbers of these
         pages, from 1; ``size`` in bytes.
     pages, articles, redirects, others, empty : int
-        Pages so far, and what they were.
+        Pages so far, in total and by kind.
     """
 
     def __init__(self, source: Lines, context: Context) -> None:
@@ -152,7 +152,7 @@ class _Dump:
         self.keys = namespaces(self.named)
         self.clean = stripper(self.named).strip
         self.depth = 0
-        self.inside = ""  # the field whose text is being collected
+        self.inside = ""  # name of the current field, with text to collect
         self.parts: list[bytes] = []
         self.length = 0
         self._new_page()
@@ -189,7 +189,7 @@ class _Dump:
         return texts
 
     def error(self, message: str) -> CorpusError:
-        """Return the error for what is wrong at the place where the parser is."""
+        """Return an error at the parser's current position."""
         return CorpusError(message, self.label, self.parser.CurrentLineNumber)
 
     def _refuse_doctype(self, *_: object) -> None:
@@ -304,7 +304,7 @@ class _Dump:
 
 
 def _whole(value: bytes) -> int:
-    """Read the number of a namespace; -1 for what is no number."""
+    """Read the number of a namespace; -1 if it is not a number."""
     try:
         return int(value)
     except ValueError:
@@ -312,15 +312,15 @@ def _whole(value: bytes) -> int:
 
 
 def is_redirect(text: str, local: bool) -> bool:
-    """Return whether a page sends its readers to another one.
+    """Return True if a page redirects to another page.
 
     Parameters
     ----------
     text : str
-        Its beginning, 1,000 characters or more where it has them.
+        Its beginning, at least 1,000 characters if it has as many.
     local : bool
-        Whether words other than "#REDIRECT" count. Dumps since schema 0.4 mark redirects, so there
-        is no need to guess.
+        True if words other than "#REDIRECT" count. Dumps since schema 0.4 mark redirects, so they need
+        no guess.
     """
     if _REDIRECT.match(text):
         return True
@@ -334,7 +334,7 @@ def _plain(name: str) -> str:
 
 
 def namespaces(named: dict[int, str]) -> dict[str, int]:
-    """Return the keys of namespaces by name: those of the dump, and the English ones."""
+    """Return the keys of namespaces by name: the names in the dump, and the English names."""
     keys_by_name = {_plain(name): key for key, name in ENGLISH.items()}
     return keys_by_name | {_plain(name): key for key, name in named.items() if name}
 

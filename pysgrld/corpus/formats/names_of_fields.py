@@ -17,5 +17,5 @@ _SAME = {name: names for names in SAME for name in names}
 
 
 def other_names(name: str) -> tuple[str, ...]:
-    """Return all names of a field of a work, in any format; none of any other field."""
+    """Return all names of a field of a work, in any format; empty for any other field."""
     return _SAME.get(name) or _SAME.get(name.upper()) or _SAME.get(name.lower()) or ()

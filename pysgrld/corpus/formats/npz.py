@@ -46,7 +46,7 @@ PORTION = 2**18
 
 
 def read(source: Lines, context: Context) -> CountedDocuments:
-    """Check what the file says of itself, find the words, and leave the entries to be iterated."""
+    """Check the header, find the words, and leave the entries to be iterated."""
     with _opened(source) as archive:
         form, documents, words = _form(archive)
         size, limit = (
@@ -64,7 +64,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
     vocabulary, origin = find_words(source, context, words, documents)
     if form != sorted_by:
         entries = in_order(entries, context.scratch)
-    # only where rows are pointed to, their number cannot be a wrong one that fills the disk
+    # only with row pointers is the number of rows sure to be right; a wrong number could fill the disk
     sure = form == sorted_by or not context.keep_empty
     grouping = Grouping(source.label, context, documents, words, sure=sure, add_up=True)
     return CountedDocuments(vocabulary, origin, grouping.blocks(entries), numbered=True)
@@ -109,7 +109,7 @@ def _damaged(error: Exception) -> str:
 
 
 class _WrongError(Exception):
-    """The archive is not what it should be; the message says why."""
+    """Error of an invalid archive; the message is the cause."""
 
 
 class _Member:
@@ -151,7 +151,7 @@ class _Member:
 
 
 def _form(archive: zipfile.ZipFile) -> tuple[str, int, int]:
-    """Return how the matrix is stored, and its numbers of documents and words."""
+    """Return the storage format of the matrix, and its numbers of documents and words."""
     member = _Member(archive, "format", "SU")
     if member.shape != () or member.dtype.itemsize > 64:
         raise _WrongError(f"format.npy is not the name of a format; {_ADVICE}")

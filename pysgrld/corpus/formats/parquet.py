@@ -134,7 +134,7 @@ def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
 
 
 def is_text(kind: Any) -> bool:
-    """Return whether a type of Arrow is text."""
+    """Return True if a type of Arrow is text."""
     import pyarrow.types as types
 
     tests = (types.is_string, types.is_large_string, types.is_string_view)
@@ -209,7 +209,7 @@ def _texts(
     context: Context,
     read: Callable[[int], int],
 ) -> Iterator[Texts]:
-    """Yield the documents of batches of rows, and tell how many bytes were read for so many rows."""
+    """Yield the documents of batches of rows, and report the bytes read in proportion to the rows."""
     fields = context.wanted.text or ()
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()

@@ -14,8 +14,8 @@ from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.errors import CorpusError, MissingInputError
 
-#: Makes text in UTF-8, and a title or None, of all that is in a file; or a record, whose fields have
-#: names. Raises `BadDocument` if the file is none of them.
+#: Converts the content of a file to text in UTF-8 and a title or None, or to a record with named fields.
+#: Raises `BadDocument` if the file is not in the format.
 Extract = Callable[[bytes, CorpusOptions], tuple[bytes, str | None] | dict[str, Any]]
 
 #: Documents of a folder, and bytes of them, that are handed on together.
@@ -76,14 +76,14 @@ def read_folder(
     ----------
     folder : Path
     files : sequence of Path
-        Those to be read, below the folder.
+        Files to read, below the folder.
     context : Context
     opened : callable (Path) -> Lines
         Opens a file.
     read : callable (Lines) -> callable or iterator of Texts
-        Gives what makes one document of a file, or the documents that are in it.
+        Returns the converter of a file to one document, or the documents in it.
     on_digest : callable (str) -> None
-        Told the SHA-256 of each file.
+        Called with the SHA-256 of each file.
     """
     documents: list[bytes] = []
     labels: list[str] = []
@@ -121,7 +121,7 @@ def read_folder(
         if not callable(how):
             continue
         if wrong is not None:
-            if documents:  # what comes before it is told of first
+            if documents:  # earlier documents are yielded first
                 yield texts()
                 size = 0
             context.bad(wrong.reason, str(wrong), str(path), None)
@@ -190,7 +190,7 @@ def _named(record: dict[str, Any], name: str, label: str) -> str:
     Raises
     ------
     CorpusError
-        If there is no such field.
+        If the field is missing.
     """
     if name not in record:
         raise CorpusError(

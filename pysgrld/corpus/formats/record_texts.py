@@ -29,11 +29,11 @@ def texts_of(
     Parameters
     ----------
     records : iterable of (int, mapping or BadDocument)
-        Read one by one, after the first `SAMPLED`, which tell which field is the text.
+        Read one by one, after the first `SAMPLED`, from which the text field is detected.
     source : Lines
     context : Context
     noun : str
-        The name of a record in messages; empty: numbers are those of lines.
+        Noun of a record in messages; empty if the numbers are line numbers.
     known : sequence of str
         Fields that the format has whether or not the first records have them.
     header : int, optional
@@ -44,7 +44,7 @@ def texts_of(
     Raises
     ------
     CorpusError
-        If there is no record, or none has a field of the text.
+        If the file has no record, or no record has a field of the text.
     """
     records = iter(records)
     first = list(islice(records, SAMPLED))
@@ -83,7 +83,7 @@ def texts_of(
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record whose values are no lists: authors and keywords are joined."""
+    """Return a record without lists: authors and keywords are joined."""
     return {name: _joined(value) for name, value in record.items()}
 
 

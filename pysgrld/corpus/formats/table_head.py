@@ -1,4 +1,4 @@
-"""Tables told by their content: a first line that names fields, and records with as many of them."""
+"""Detection of tables by content: a first line of field names, and records with as many fields."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _USUAL = frozenset(
 
 
 def delimiter_of(head: bytes) -> str | None:
-    """Return what separates the fields of a table, by how it begins; None if it is no table.
+    """Return the delimiter of a table, by its first lines; None if it is no table.
 
     Tabs are in few texts, commas in all. So a table by tabs has a header of short names and a column of
-    longer texts, or names that are usual; one by commas or semicolons has usual names: two, or one that
-    is of a text.
+    longer texts, or usual names. A table by commas or semicolons has two usual names, or one usual name
+    of a text.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _is_table(text: str, delimiter: str) -> bool:
 
 
 def columns_without_names(head: bytes) -> int:
-    """Return how many fields the lines of a text have that tabs separate alike; 0 if they do not."""
+    """Return the number of fields that tabs separate in every line of a text; 0 if lines differ."""
     whole = head.splitlines()[: None if head.endswith(b"\n") else -1]
     lines = [line for line in whole[:_RECORDS] if line.strip()]
     numbers = {line.count(b"\t") for line in lines}

@@ -1,7 +1,7 @@
-"""Lists of works whose lines begin with tags: Web of Science, PubMed (MEDLINE), EndNote, RefWorks.
+"""Lists of works with a tag at the begin of each line: Web of Science, PubMed, EndNote, RefWorks.
 
-Works are read one by one, so that memory does not depend on how many there are. Lines that go on are put
-together; lists, such as authors and keywords, are joined by semicolons.
+Works are read one by one, so that memory does not depend on their number. Continuation lines are joined
+to their field; lists, such as authors and keywords, are joined by semicolons.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class _Tags(NamedTuple):
     first, last : str
         The tags that begin and end a work; `last` is empty if the next work ends it.
     lists : frozenset of str
-        Tags whose further lines are further values.
+        Tags with a further value in each further line.
     known : tuple of str
         Fields that works may have, which may be missing in the first of them.
     names : mapping of str to str
-        Names of fields that nobody knows by their tag.
+        Names of fields that users do not know by their tag.
     outside : frozenset of str
         Tags of the file, which belong to no work.
     """
@@ -129,7 +129,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
     Raises
     ------
     CorpusError
-        If there is none, or the last one does not end.
+        If the file has no works, or the last work does not end.
     """
     number, work, open_since, size = 0, _Work(tags), 0, 0
     limit = context.options.max_line
@@ -161,7 +161,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             if not work:
                 open_since = line_number
             work.add(tag, match[2] or "")
-        elif work:  # indented as a rule, but not where a program has broken lines again
+        elif work:  # indented as a rule, but not if a program has wrapped lines again
             work.go_on(line)
         else:
             raise CorpusError(
@@ -211,7 +211,7 @@ class _Work:
         self.values.setdefault(tag, []).append(value.strip())
 
     def go_on(self, text: str) -> None:
-        """Take a line that goes on."""
+        """Add a continuation line."""
         values = self.values[self.tag]
         if self.tag in self.tags.lists:
             values.append(text.strip())
