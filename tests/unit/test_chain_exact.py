@@ -18,7 +18,8 @@ from pysgrld.chain.exact import (
 )
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.reading.intervals import bounds, interval
-from pysgrld.train.begin import Stopped, begin_exactly
+from pysgrld.train.begin import begin_exactly
+from pysgrld.train.short_chains import Stopped
 
 COUNTS = np.random.default_rng(0).poisson(1.0, (40, 9)) + 1
 
