@@ -119,7 +119,9 @@ def test_a_list_of_stop_words_is_read_once_for_its_stamp_and_folded_alike(tmp_pa
     """Red with: a list that is read at each question; ASCII lines that are folded otherwise."""
     path, opened = tmp_path / "stop.txt", []
     lines = vocabulary.Lines
-    monkeypatch.setattr(vocabulary, "Lines", lambda *args: opened.append(args) or lines(*args))
+    monkeypatch.setattr(
+        vocabulary, "Lines", lambda *args, **limits: opened.append(args) or lines(*args, **limits)
+    )
     path.write_text(" The \nAND\n\nthe\n")
     first = vocabulary.stop_words(str(path))
     assert first.words == {"the", "and"}

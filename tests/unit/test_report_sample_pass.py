@@ -42,7 +42,10 @@ def chain(number, read, gone=(), no_mean=None):
 
     fitted = SimpleNamespace(no_mean=no_mean, exact=None, rows_of=lambda sample, at: sample["phi"])
     results = SimpleNamespace(
-        fitted=fitted, word_steps=lambda at: ([1, 2, 3], False), read_sample=read_sample
+        fitted=fitted,
+        word_steps=lambda at: ([1, 2, 3], False),
+        read_sample=read_sample,
+        topic_sample=read_sample,
     )
     return ChainOfTopics(results, np.arange(2))
 
