@@ -97,7 +97,7 @@ BAD = {
         ("length", -1.0, "length: must be finite and at least 0"),
         ("length", np.nan, "length: must be finite and at least 0"),
         ("trajectories", 0, _WALKS),
-        ("trajectories", 2**31 - 1, "sweeps: "),
+        ("trajectories", 2**31 - 1, "trajectories: "),
         ("kept", 5, _WALKS),
         ("kept", -1, _WALKS),
         ("leaps", 0, _WALKS),
