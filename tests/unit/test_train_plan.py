@@ -104,11 +104,10 @@ def test_another_seed_holds_out_other_documents(plan_of):
     assert trained[0].without.tolist() != trained[1].without.tolist()
 
 
-def test_without_held_out_documents_the_length_must_be_given(plan_of):
-    """Nothing would tell when to stop. Red with: a run without end."""
-    with pytest.raises(UsageError, match="give --epochs or --iterations"):
-        plan_of({"holdout": 0})
-    found, _ = plan_of({"holdout": 0, "iterations": 3})
+@pytest.mark.parametrize("budget", [{}, {"iterations": 3}])
+def test_without_held_out_documents_all_are_trained_on(plan_of, budget):
+    """tests/unit/test_train_on_all.py has how such a run ends."""
+    found, _ = plan_of({"holdout": 0, **budget})
     assert found.held_out is None
     assert len(found.train) == 20
 
