@@ -75,7 +75,7 @@ def test_components_have_documents_and_weights(mixture):
     assert sum(c["documents"] for c in components) == config["corpus"]["training_documents"]
     assert all(c["documents"] > 0 and c["words"][0]["low"] is None for c in components)
     weights = [c["weight"] for c in components]
-    assert weights == sorted(weights, reverse=True)
+    assert [c["id"] for c in components] == sorted(c["id"] for c in components)
     assert 0.9 < sum(weights) < 1.0
     last = json.loads((mixture.folder / "run" / "metrics.jsonl").read_text().splitlines()[-1])
     assert len(components) == last["components"]
@@ -101,7 +101,7 @@ def test_an_export_has_the_weights_beside_the_components(mixture, form):
         topics, weights = found["topics"], found["weights"]
     np.testing.assert_allclose(topics.sum(axis=1), 1.0, rtol=1e-4)
     assert weights.shape == (len(topics),)
-    shown = json.loads(mixture("topics", "run", "--json").stdout)["topics"]
+    shown = json.loads(mixture("topics", "run", "--words", "probable", "--json").stdout)["topics"]
     for component in shown:
         assert weights[component["id"]] == pytest.approx(component["weight"], rel=1e-6)
         first = component["words"][0]
