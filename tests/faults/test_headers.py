@@ -304,7 +304,7 @@ def test_mutated_manifests_and_headers(copied, training, trials, n):
         ("phi.g", np.zeros((47, 16), np.float32), r"\(47, 16\)"),
         ("phi.sums", None, "lacks array 'phi.sums'"),
         ("completion.z", np.int32(99), "'completion.z' of the checkpoint has 99 at"),
-        ("posterior.samples", np.int64(-1), "-1 samples"),
+        ("posterior.samples", np.int64(99), "99 samples"),
         ("posterior.history", np.zeros((3, 2)), "posterior.history"),
     ],
 )
