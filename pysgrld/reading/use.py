@@ -12,8 +12,9 @@ from pysgrld.reading.topics import Topic
 #: after training has converged, 42 topics weigh 0.05 to 0.13 of the average and have no theme. In
 #: six corpora with active topics only, the least weighs 0.2.
 HARDLY = 0.15
-#: With fewer topics than these, or more cells, a run is not read for a remark when it has ended.
-FEWEST, MOST_CELLS = 20, 1 << 26
+#: With fewer topics than these, or more cells, a run is not read for a remark when it has ended: the
+#: memory plan has no part for that.
+FEWEST, MOST_CELLS = 20, 1 << 22
 
 
 def is_hardly_used(weight: float | None, topics: int) -> bool:

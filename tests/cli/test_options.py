@@ -18,7 +18,10 @@ pytestmark = pytest.mark.cli
 FOLDER = Path(pysgrld.corpus.__file__).parent
 #: Modules that say something only where a corpus is built: in shards, with rows of metadata, or
 #: trained on in slices of time.
-OF_BUILDING = ("shards.py", "metadata.py", "slices.py")
+OF_BUILDING = (
+    *("shards.py", "metadata.py", "slices.py"),
+    *("languages.py", "survey.py", "values.py", "streams.py"),
+)
 #: Modules that say something only where a vocabulary is made.
 CHOOSING = ("lexicon.py", "open.py", "phrases.py", "reading.py", "stopwords.py", "vocabulary.py")
 
@@ -77,7 +80,8 @@ def test_documents_for_a_run_are_read_as_it_is_typed(trained, tmp_path):
 @pytest.mark.parametrize("name", READING)
 def test_how_documents_are_read_has_no_meaning_for_the_runs_own(name):
     typed = {"on-bad-document": "skip", "max-line": "1M", "max-input": "1M"}
-    value = (typed | {"document-is": "file", "chunk": "9"}).get(name, "utf-8")
+    typed |= {"document-is": "file", "chunk": "9", "header-line": "2", "quote": "none"}
+    value = typed.get(name, "utf-8")
     done = CliRunner().invoke(main, ["eval", f"--{name}", value], prog_name="sgmc")
     assert done.exit_code == 2
     assert f"--{name} says how --corpus FILE is read" in done.stderr

@@ -102,13 +102,11 @@ def test_eval_coherence(trained):
 
 
 def test_topics_as_json(trained):
-    found = parsed(trained("topics", "--top", "4", "--json"))
+    found = parsed(trained("topics", "--top", "4", "--words", "probable", "--json"))
     assert found["samples"] == 8
     topics = found["topics"]
-    assert sorted(t["id"] for t in topics) == list(range(8))
-    weights = [t["weight"] for t in topics]
-    assert weights == sorted(weights, reverse=True)
-    assert sum(weights) == pytest.approx(1)
+    assert [t["id"] for t in topics] == list(range(8))
+    assert sum(t["weight"] for t in topics) == pytest.approx(1)
     for topic in topics:
         probabilities = [w["probability"] for w in topic["words"]]
         assert len(probabilities) == 4
@@ -119,7 +117,7 @@ def test_topics_are_the_rows_of_the_export(trained, tmp_path):
     trained("export", "--to", "npy", "-o", tmp_path)
     phi = np.load(tmp_path / "topics.npy")
     words = (tmp_path / "vocab.txt").read_text().splitlines()
-    for topic in parsed(trained("topics", "--json"))["topics"]:
+    for topic in parsed(trained("topics", "--words", "probable", "--json"))["topics"]:
         order = np.argsort(-phi[topic["id"]], kind="stable")[:10]
         assert [w["word"] for w in topic["words"]] == [words[i] for i in order]
 
@@ -215,7 +213,7 @@ def test_a_run_on_a_built_corpus_finds_it_from_anywhere(sgmc, bible, tmp_path_fa
 
 def test_checkpoint_commands(trained):
     found = parsed(trained("checkpoint", "list", "--json"))["checkpoints"]
-    assert [c["step"] for c in found] == [60]
+    assert found[-1]["step"] == 60
     shown = parsed(trained("checkpoint", "show", "--json"))
     assert shown["arrays"]["phi.g"]["shape"][0] == 4347
     assert parsed(trained("checkpoint", "verify", "--json"))["checkpoints"][0]["verified"]

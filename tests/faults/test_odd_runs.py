@@ -156,6 +156,9 @@ def test_samples_of_another_model_are_named(
     run = spoilt(trained, tmp_path, kind)
     for place in (run / "samples").glob("step-*"):
         parts = {name: np.ascontiguousarray(a) for name, a in change(load_file(place)).items()}
+        for name, values in parts.items():
+            if name.startswith("phi") and values.size:  # the shape alone is wrong
+                values /= values.sum(axis=1, keepdims=True)
         place.unlink()
         save_file(parts, place)
     refused(tmp_path, command, f"array '{array}'")
