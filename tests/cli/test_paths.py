@@ -28,6 +28,7 @@ OTHERS = {
         "EXPERIMENT",
         "FORMAT",
         "FORMULA",
+        "ORDER",
         "HOW",
         "KIND",
         "LANGUAGE",

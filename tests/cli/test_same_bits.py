@@ -118,7 +118,7 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     sgmc.train("--exact-sweeps", "8", "--samples", "4")
     done = sgmc.train("--exact-sweeps", "20", "--samples", "4")
     assert "goes on from exact sweep 8 " in done.stderr
-    assert " of 10 exact draws" in done.stderr
+    assert "(10 posterior samples" in done.stderr
     assert len(list((sgmc.folder / "run" / "samples").iterdir())) == 4
     history = open_run(sgmc.folder / "run", 1).history()
     assert list(history)[-11:] == [60, *range(71, 81)]  # the last of training, then each exact draw

@@ -44,7 +44,11 @@ print("main", flush=True)
 def test_a_sub_interpreter_is_refused():
     """Red with: a wait for ever for the lock of the main interpreter."""
     done = subprocess.run(
-        [sys.executable, "-c", IN_BOTH], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-P", "-c", IN_BOTH],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     lines = done.stdout.splitlines()
     assert lines[0].startswith("ImportError: pysgrld cannot be imported in a sub-interpreter")
