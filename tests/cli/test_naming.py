@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,9 @@ def test_a_signal_that_stops_sgmc_ends_the_command(run, number):
     child = run.parent / "child"
     command = f"sleep 300 & echo $! > {child}.tmp; mv {child}.tmp {child}; wait"
     words = [SGMC, "topics", run, "--name-with", command]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+    # a shell's background job ignores SIGINT, and its children do
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as process:
         while not child.exists():
             time.sleep(0.05)
         process.send_signal(number)
