@@ -43,7 +43,7 @@ def covered(repeats: int, seed: int, *, widened: bool) -> float:
 @pytest.mark.statistical
 @pytest.mark.parametrize("repeats", [1, 4])
 def test_intervals_hold_the_truth_in_bursty_documents_too(repeats):
-    """Red with the posterior draws alone (bursty: .55), and with weights of 1 for all documents."""
+    """Red with the posterior draws alone, which hold .64 in bursty documents (24 seeds: .88, .87)."""
     shares = [covered(repeats, seed, widened=True) for seed in range(8)]
     assert 0.81 <= np.mean(shares) <= 0.985
 
