@@ -241,7 +241,9 @@ def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, num
 
     def child(moment):
         typed = [sys.executable, "-c", CHILD, str(path), str(moment), str(int(number))]
-        return subprocess.run(typed, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(
+            typed, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
+        )
 
     seen, moment = set(), 1
     while True:

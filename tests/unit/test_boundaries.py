@@ -434,7 +434,7 @@ def test_a_run_of_twenty_topics_is_read_for_a_remark_at_its_end(topics, read):
 
 def test_a_run_of_too_many_cells_is_not_read_for_a_remark():
     asked = []
-    words = range((1 << 26) // 64)
+    words = range(use.MOST_CELLS // 64)
     results = SimpleNamespace(
         fitted=SimpleNamespace(layers=(64,)), vocabulary=words, weights=lambda: asked.append(1)
     )

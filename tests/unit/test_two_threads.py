@@ -86,7 +86,7 @@ def test_no_module_has_a_scratch_memory_of_its_own():
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_python_may_end_while_a_daemon_thread_fits(n_jobs):
+def test_python_may_end_while_a_daemon_thread_fits(n_jobs, tmp_path):
     """Red with: abort (134) when Python unwinds a thread that asks for the lock in C++."""
     code = f"""
 import threading
@@ -105,6 +105,11 @@ begun.wait()
 """
     for _ in range(5):
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
         assert (done.returncode, done.stderr) == (0, "")
