@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,14 @@ NEIGHBOURS = 10
 _ATTRACTING, _PERPLEXITY = 30, 12.0
 #: Steps of gradient descent, and those at the beginning in which attraction is exaggerated.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
-#: Documents that are laid out by descent; the others are put between their nearest of these.
+#: Documents that are laid out first; the others begin between their nearest of these.
 LANDMARKS = 3_000
+#: Neighbours that attract each of all documents after that, and steps.
+_ATTRACTING_ALL, _STEPS_ALL = 10, 40
+#: Documents of a cell on average, and cells near a document in which its neighbours are looked for.
+_CELL, _CELLS = 60, 6
+#: Documents, evenly spaced, by whose neighbours a map is judged.
+_JUDGED = 1_000
 #: Documents up to which repulsion is exact, which is faster then.
 _EXACT = 400
 #: Documents whose similarities are computed at a time.
@@ -63,24 +70,28 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
         return None
     roots = np.sqrt(np.maximum(theta.astype(np.float32), 0.0))
     roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
-    count = min(NEIGHBOURS, n - 1)
-    landmarks = np.unique(np.linspace(0, n - 1, min(n, LANDMARKS)).astype(np.int64))
+    landmarks = _spaced(n, LANDMARKS)
     marked = roots[landmarks]
-    index, squares = nearest(marked, marked, min(_ATTRACTING, len(marked) - 1), landmarks=None)
-    points = _descend(_start(marked), *_attraction(index, squares))
+    near = nearest(marked, marked, min(_ATTRACTING, len(marked) - 1), np.arange(len(marked)))
+    points = _descend(_start(marked), *near, _STEPS, _EARLY)
     if n > len(landmarks):
-        points = _between(roots, marked, points, landmarks)
-        index, _ = nearest(roots, roots, count, landmarks=None)
-    near = nearest_points(points, count)
-    both = (index[:, :count, None] == near[:, None, :]).any(axis=2)
+        near, begin = _among_cells(roots, marked, points, min(_ATTRACTING_ALL, len(marked) - 1))
+        points = _descend(begin, *near, _STEPS_ALL, 0)
+    count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
+    true, _ = nearest(roots[judged], roots, count, judged)
+    shown = _nearest_points(points, judged, count)
+    kept = float((true[:, :, None] == shown[:, None, :]).any(axis=2).mean())
     points -= points.min(axis=0)
     spread = points.max(axis=0)
-    return DocumentLayout(points / np.where(spread > 0, spread, 1.0), float(both.mean()), count)
+    return DocumentLayout(points / np.where(spread > 0, spread, 1.0), kept, count)
 
 
-def nearest(
-    rows: Floats, others: Floats, count: int, landmarks: Int64s | None = None
-) -> tuple[Int64s, Doubles]:
+def _spaced(n: int, most: int) -> Int64s:
+    """Return all of n places, or evenly spaced ones, ascending."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def nearest(rows: Floats, others: Floats, count: int, own: Int64s) -> tuple[Int64s, Doubles]:
     """Return the nearest of some documents to each document, and squared Hellinger distances.
 
     Parameters
@@ -88,10 +99,10 @@ def nearest(
     rows : (n, K) float32
         Square roots of proportions, of norm 1.
     others : (m, K) float32
-        Those among which the nearest are looked for; no row is a neighbour of itself.
+        The documents among which the nearest are looked for.
     count : int
-    landmarks : (m,) int64, optional
-        Places of ``others`` among ``rows``; None: they are the same.
+    own : (n,) int64
+        Place of each row among ``others``: no document is its own neighbour.
 
     Returns
     -------
@@ -101,38 +112,67 @@ def nearest(
     """
     n = len(rows)
     index, squares = np.empty((n, count), np.int64), np.empty((n, count))
-    itself = np.arange(n) if landmarks is None else np.full(n, -1)
-    if landmarks is not None:
-        itself[landmarks] = np.arange(len(landmarks))
     for begin in range(0, n, _BLOCK):
         block = np.arange(begin, min(begin + _BLOCK, n))
         apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
-        own = np.flatnonzero(itself[block] >= 0)
-        apart[own, itself[block][own]] = np.inf
+        apart[np.arange(len(block)), own[block]] = np.inf
         index[block], squares[block] = _least(apart, count)
     return index, np.maximum(squares, 0.0)
 
 
-def _between(roots: Floats, marked: Floats, points: Doubles, landmarks: Int64s) -> Doubles:
-    """Put each document that is no landmark between its three nearest landmarks, (n, 2)."""
-    index, squares = nearest(roots, marked, 3, landmarks)
-    weight = 1.0 / (squares + 1e-3)
-    weight /= weight.sum(axis=1, keepdims=True)
-    placed: Doubles = (points[index] * weight[:, :, None]).sum(axis=1)
-    placed[landmarks] = points
-    return placed
+def _among_cells(
+    roots: Floats, marked: Floats, points: Doubles, count: int
+) -> tuple[tuple[Int64s, Doubles], Doubles]:
+    """Find neighbours of many documents, and points between their landmarks to begin from.
+
+    Documents are in the cell of their nearest centre; centres are evenly spaced landmarks. Neighbours
+    are looked for in the `_CELLS` cells nearest to any document of a cell.
+
+    Returns
+    -------
+    near : (n, count) int64, (n, count) float64
+        As `nearest` has them.
+    begin : (n, 2) float64
+        Between each document's three nearest landmarks.
+    """
+    n = len(roots)
+    centres = marked[_spaced(len(marked), max(2 * count, n // _CELL))]
+    cells = np.empty((n, min(_CELLS, len(centres))), np.int64)
+    begin = np.empty((n, 2))
+    for first in range(0, n, _BLOCK):
+        block = slice(first, first + _BLOCK)
+        own, apart = _least(np.round(1.0 - roots[block] @ marked.T, _DIGITS), 3)
+        weight = 1.0 / (np.maximum(apart, 0.0) + 1e-3)
+        weight /= weight.sum(axis=1, keepdims=True)
+        begin[block] = (points[own] * weight[:, :, None]).sum(axis=1)
+        cells[block], _ = _least(np.round(1.0 - roots[block] @ centres.T, _DIGITS), cells.shape[1])
+    # documents that share their landmarks begin apart: a fixed quasi-random shift
+    begin += (np.arange(1, n + 1)[:, None] * (0.7548776662466927, 0.5698402909980532)) % 1.0 - 0.5
+    order = np.argsort(cells[:, 0], kind="stable")
+    ends = np.searchsorted(cells[order, 0], np.arange(len(centres) + 1))
+    members = [np.sort(order[a:b]) for a, b in pairwise(ends)]
+    index, squares = np.empty((n, count), np.int64), np.empty((n, count))
+    for mine in members:
+        if not len(mine):
+            continue
+        some = np.concatenate([members[cell] for cell in np.unique(cells[mine])])
+        if len(some) <= count:
+            some = np.arange(n)
+        some.sort()
+        found, squares[mine] = nearest(roots[mine], roots[some], count, np.searchsorted(some, mine))
+        index[mine] = some[found]
+    return (index, squares), begin
 
 
-def nearest_points(points: Doubles, count: int) -> Int64s:
-    """Return the nearest points of each point, (n, count)."""
-    n = len(points)
-    index = np.empty((n, count), np.int64)
+def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
+    """Return the nearest points of some of all points, (m, count)."""
+    index = np.empty((len(judged), count), np.int64)
     norms = (points**2).sum(axis=1)
-    for begin in range(0, n, _BLOCK):
-        rows = np.arange(begin, min(begin + _BLOCK, n))
+    for begin in range(0, len(judged), _BLOCK):
+        rows = judged[begin : begin + _BLOCK]
         apart = norms[rows, None] + norms - 2.0 * (points[rows] @ points.T)
         apart[np.arange(len(rows)), rows] = np.inf
-        index[rows] = _least(apart, count)[0]
+        index[begin : begin + len(rows)] = _least(apart, count)[0]
     return index
 
 
@@ -161,9 +201,9 @@ def _start(roots: Floats) -> Doubles:
     return start
 
 
-def _attraction(index: Int64s, squares: Doubles) -> tuple[Int64s, Int64s, Doubles]:
-    """Return pairs of documents, in both directions, and the probabilities by which they attract."""
-    n, count = index.shape
+def _attraction(squares: Doubles) -> Doubles:
+    """Return the probabilities by which documents attract their neighbours, (n, count), half a pair's."""
+    n, count = squares.shape
     gap = squares - squares[:, :1]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)
     target = np.log(min(_PERPLEXITY, count / 2 + 0.5))
@@ -175,18 +215,21 @@ def _attraction(index: Int64s, squares: Doubles) -> tuple[Int64s, Int64s, Double
         low, high = np.where(many, beta, low), np.where(many, high, beta)
         # equal distances stay equal for any beta
         beta = np.minimum(np.where(np.isinf(high), beta * 2, (low + high) / 2), 1e7)
-    p /= p.sum(axis=1, keepdims=True)
-    first = np.repeat(np.arange(n), count)
-    second, weight = index.ravel(), p.ravel() / (2 * n)
-    return (
-        np.concatenate([first, second]),
-        np.concatenate([second, first]),
-        np.concatenate([weight, weight]),
-    )
+    p /= 2 * n * p.sum(axis=1, keepdims=True)
+    return p
 
 
-def _descend(y: Doubles, first: Int64s, second: Int64s, p: Doubles) -> Doubles:
+def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int) -> Doubles:
     """Move points by gradient descent with momentum and gains (t-SNE), (n, 2).
+
+    Parameters
+    ----------
+    y : (n, 2)
+        The points to begin from.
+    index, squares : (n, count)
+        Neighbours of each document, and their squared distances.
+    steps, early : int
+        Number of steps, and of those at the beginning that exaggerate attraction.
 
     References
     ----------
@@ -195,22 +238,27 @@ def _descend(y: Doubles, first: Int64s, second: Int64s, p: Doubles) -> Doubles:
     Belkina, Ciccolella, Anno, Halpert, Spidlen and Snyder-Cappione (2019), on the step size.
     """
     n = len(y)
-    rate = max(n / _EXAGGERATION, 20.0)
+    p, flat = _attraction(squares), index.ravel()
+    rate = max(n / (_EXAGGERATION if early else 4.0), 20.0)
     moved, gains, repulsion = (
         np.zeros_like(y),
         np.ones_like(y),
         _exact if n <= _EXACT else _Repulsion(),
     )
-    for step in range(_STEPS):
-        early = step < _EARLY
-        apart = y[first] - y[second]
-        pull = p / (1.0 + (apart**2).sum(axis=1))
+    for step in range(steps):
+        is_early = step < early
+        apart = [y[:, axis, None] - y[index, axis] for axis in (0, 1)]
+        pull = p / (1.0 + apart[0] ** 2 + apart[1] ** 2)
         attracted = np.stack(
-            [np.bincount(first, pull * apart[:, axis], n) for axis in (0, 1)], axis=1
+            [
+                force.sum(axis=1) - np.bincount(flat, force.ravel(), n)
+                for force in (pull * gap for gap in apart)
+            ],
+            axis=1,
         )
-        slope = 4.0 * ((_EXAGGERATION if early else 1.0) * attracted - repulsion(y))
+        slope = 4.0 * ((_EXAGGERATION if is_early else 1.0) * attracted - repulsion(y))
         gains = np.maximum(np.where(slope * moved < 0, gains + 0.2, gains * 0.8), 0.01)
-        moved = (0.5 if early else 0.8) * moved - rate * gains * slope
+        moved = (0.5 if is_early else 0.8) * moved - rate * gains * slope
         y = y + moved
         y -= y.mean(axis=0)
     return y

@@ -20,6 +20,8 @@ from pysgrld.types import Doubles, Floats, Int64s, Others, Positions
 
 #: Documents that are looked at, at most, and draws of each one's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
+#: Documents on the map, at most, and numbers of their proportions.
+MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
 #: Topics of a document that are kept with their intervals.
 TOPICS = 12
 #: Share of a document from which on it is counted as having a topic.
@@ -67,6 +69,12 @@ class DocumentVisitor(ABC):
 def looked_at(corpus: Corpus) -> Int64s:
     """Return the documents that are looked at: all, or 20,000 evenly spaced."""
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
+
+
+def on_map(corpus: Corpus, topics: int) -> Int64s:
+    """Return the documents on the map: those that are looked at, and evenly spaced others."""
+    most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
+    return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), most)
 
 
 def read_documents(

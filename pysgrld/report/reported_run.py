@@ -23,6 +23,7 @@ from pysgrld.report.document_pass import (
     DocumentVisitor,
     TopicShares,
     looked_at,
+    on_map,
     read_documents,
 )
 from pysgrld.report.page_file import Packed
@@ -129,8 +130,10 @@ class ReportedRun:
         That it was trained on.
     rows : (n,) int64
         Documents that are looked at, as positions in it.
+    map_rows : (n,) int64
+        Documents on the map, which include these.
     about : Known or None
-        What is known of these beside their words.
+        What is known of the documents on the map beside their words.
     named : dict of int to Label
         Names that topics were given, and by whom.
     labels : dict of int to str
@@ -205,7 +208,7 @@ class ReportedRun:
         with contextlib.suppress(MissingInputError):
             self.counts = self.results.word_counts()
         self.corpus = self.results.training_corpus()
-        self.rows: Int64s = np.empty(0, np.int64)
+        self.rows = self.map_rows = np.empty(0, np.int64)
         self.about: Known | None = None
         if self.corpus is None:
             self.missing.append(
@@ -214,10 +217,11 @@ class ReportedRun:
             )
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
+            self.map_rows = on_map(self.corpus, self.size)
             if added is not None:
                 if asked.by or asked.along or asked.cluster:
                     added = with_own_table(self.results, self.corpus, added)
-                documents = np.arange(self.corpus.documents) if asked.folder else self.rows
+                documents = np.arange(self.corpus.documents) if asked.folder else self.map_rows
                 self.about = with_added(self.results, self.corpus, documents, added)
         if self.counts is None:
             self.missing.append(

@@ -482,7 +482,7 @@ def _dots(rng, blocks, theta, xy, docs, levels: int, *, has_intervals: bool):
     points = np.clip(np.asarray(xy)[first] + rng.normal(0, 0.04, (len(theta), 2)), 0, 1)
     low = np.maximum(mean - 0.15, 0)
     blocks["dots"] = [
-        ("row", "u32", docs["row"]), ("x", "u16", share(points[:, 0], 65535)), ("y", "u16", share(points[:, 1], 65535)),
+        ("row", "u32", np.diff(docs["row"], prepend=0)), ("x", "u16", share(points[:, 0], 65535)), ("y", "u16", share(points[:, 1], 65535)),
         ("topic", "u16", first), ("mean", "u8", share(mean, 255)), ("low", "u8", share(low, 255)),
         ("high", "u8", share(mean + 0.1, 255)), ("name", "utf8", "\n".join(" ".join(t.split()) for t in docs["title"])),
     ]  # fmt: skip
@@ -492,7 +492,7 @@ def _dots(rng, blocks, theta, xy, docs, levels: int, *, has_intervals: bool):
         for k in range(theta.shape[1])
     ]  # fmt: skip
     dots = {
-        "documents": len(theta), "of": docs["of"], "sure": int((low > 0.5).sum()),
+        "documents": len(theta), "drawn": len(theta), "of": docs["of"], "sure": int((low > 0.5).sum()),
         "intervals": has_intervals, "map": {"kept": 0.48, "neighbours": 10},
     }  # fmt: skip
     return dots, spots

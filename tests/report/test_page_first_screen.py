@@ -17,6 +17,7 @@ DARK = """() => {
 
 
 def drawn(it):
+    it.page.wait_for_selector(".dot-stage[data-dots]")
     it.page.evaluate(
         "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
@@ -68,7 +69,7 @@ def test_topics_groups_and_titles_light_documents_up(opened):
 
 def test_a_dot_tells_of_its_document_and_opens_it(opened):
     it = opened("plain")
-    it.page.wait_for_selector(".dot-stage canvas")
+    it.page.wait_for_selector(".dot-stage[data-dots]")
     place = it.page.evaluate("""async () => {
         const dots = await dotsOfCorpus(), canvas = document.querySelector(".dot-stage canvas");
         const frame = canvas.getBoundingClientRect();

@@ -126,3 +126,21 @@ def test_the_first_screen_has_every_document_and_the_best_column(page):
         topic["trust"] is None or topic["trust"]["state"] == "once" for topic in page.main["topics"]
     )
     assert all(topic["overlap"] is None for topic in page.main["topics"])
+
+
+def test_documents_without_draws_are_on_the_map_too(page, monkeypatch):
+    """With the group, the topic and the shade of their like. Red with: a map of drawn documents alone."""
+    monkeypatch.setattr("pysgrld.report.document_pass.DOCUMENTS", 30)
+    few = report(page.folder, threads=1, documents=5)
+    dots = few.main["dots"]
+    assert (dots["documents"], dots["drawn"], dots["of"]) == (90, 30, 90)
+    section = next(s for s in few._sections if hasattr(s, "_dots"))
+    assert section._dots.own.sum() == 30
+    assert (section._dots.low <= section._dots.mean).all()
+    whole = next(s for s in page._sections if hasattr(s, "_dots"))._dots
+    assert (section._dots.topic == whole.topic).mean() > 0.95
+    assert np.abs(section._dots.low - whole.low)[~section._dots.own].mean() < 0.1
+    groups = next(s for s in few._sections if hasattr(s, "_levels_on_map"))
+    best = groups._columns[groups._best]
+    values = few._run.about.values(best.name, few._run.map_rows)
+    assert [best.levels[i] for i in groups._levels_on_map(best)] == values

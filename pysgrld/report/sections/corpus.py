@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from pysgrld.corpus import Corpus
 from pysgrld.report.document_layout import densest_points, lay_out_documents
+from pysgrld.report.document_pass import DocumentTopics, drawn_blocks
 from pysgrld.report.page_file import Packed, steps
 from pysgrld.report.reported_run import Definition, Section
+from pysgrld.report.sample_pass import Bools
 from pysgrld.report.texts_and_metadata import document_names
-from pysgrld.types import Doubles
+from pysgrld.types import Doubles, Floats, Int64s
 
 #: Share of a document above which one topic has most of it.
 HALF = 0.5
-#: Letters of a name of a document on the map, at most.
-_NAME = 80
+#: Letters of a name of a document on the map, at most: of few documents, of many, and of all together.
+_NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
+#: Documents whose names are read together.
+_TOGETHER = 4096
+#: Shares that are told apart, in each doubling of the length, for intervals of other documents.
+_ALIKE = 16
 #: Documents of a topic below which its name is not on the map.
 _LABELLED = 3
+
+
+class Dots(NamedTuple):
+    """Documents on the map: proportions, the greatest with its interval, and whether that was drawn.
+
+    Attributes
+    ----------
+    theta : (n, K) float16
+    topic : (n,) int64
+    mean, low, high : (n,) float32
+    own : (n,) bool
+        False if the interval is that of documents of like length and share.
+    """
+
+    theta: npt.NDArray[np.float16]
+    topic: Int64s
+    mean: Floats
+    low: Floats
+    high: Floats
+    own: Bools
 
 
 class CorpusAtAGlance(Section):
@@ -33,20 +61,20 @@ class CorpusAtAGlance(Section):
         found = run.document_topics
         if found is None or run.corpus is None or run.results.fitted.counts() is not None:
             return {"dots": None}
-        first, sure = found.top[:, 0], found.low[:, 0]
-        low = sure if run.draws > 1 else found.mean[:, 0]
-        is_sure = low > HALF
-        self._mostly = np.bincount(first[is_sure], minlength=run.size)
-        self._layout = lay_out_documents(found.theta)
+        is_sure = (found.low if run.draws > 1 else found.mean)[:, 0] > HALF
+        self._mostly = np.bincount(found.top[is_sure, 0], minlength=run.size)
+        self._dots = dots = self._mapped(run.corpus, found)
+        self._layout = lay_out_documents(dots.theta)
         if self._layout is not None:
-            weight = np.where(found.mean[:, 0] > HALF, found.mean[:, 0], 0.0).astype(np.float64)
-            places = densest_points(self._layout.points, first, weight, run.size)
-            few = np.bincount(first[weight > 0], minlength=run.size) < _LABELLED
+            weight = np.where(dots.mean > HALF, dots.mean, 0.0).astype(np.float64)
+            places = densest_points(self._layout.points, dots.topic, weight, run.size)
+            few = np.bincount(dots.topic[weight > 0], minlength=run.size) < _LABELLED
             places[few] = np.nan
             self._places = places
         return {
             "dots": {
-                "documents": len(run.rows),
+                "documents": len(run.map_rows),
+                "drawn": len(run.rows),
                 "of": run.corpus.documents,
                 "sure": int(is_sure.sum()),
                 "intervals": run.draws > 1,
@@ -55,6 +83,38 @@ class CorpusAtAGlance(Section):
                 else {"kept": round(self._layout.kept, 3), "neighbours": self._layout.neighbours},
             }
         }
+
+    def _mapped(self, corpus: Corpus, found: DocumentTopics) -> Dots:
+        """Return the first topic of each document on the map.
+
+        Documents that are not looked at have means under the mean topics. The low end of such a document
+        is its mean less the mean gap of documents of like length and share that are looked at.
+        """
+        run = self.run
+        low, high = found.mean[:, 0], found.mean[:, 0]
+        if run.draws > 1:
+            low, high = found.low[:, 0], found.high[:, 0]
+        n, own = len(run.map_rows), np.isin(run.map_rows, run.rows)
+        if own.all():
+            return Dots(found.theta, found.top[:, 0], found.mean[:, 0], low, high, own)
+        theta, lengths = np.empty((n, run.size), np.float16), np.empty(n, np.int64)
+        theta[own], lengths[own] = found.theta, found.lengths
+        others = np.flatnonzero(~own)
+        for block in drawn_blocks(run.results, corpus, run.map_rows[others], [], run.at):
+            theta[others[block.at]], lengths[others[block.at]] = block.theta[0], block.lengths
+        topic, mean = theta.argmax(axis=1), theta.max(axis=1).astype(np.float32)
+        topic[own], mean[own] = found.top[:, 0], found.mean[:, 0]
+        ends = []
+        alike = _ALIKE * np.log2(np.maximum(lengths, 1)).astype(np.int64)
+        alike += np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
+        known = np.bincount(alike[own], minlength=alike.max() + 1)
+        for end in (low, high):
+            gap = np.bincount(alike[own], end - found.mean[:, 0], len(known))
+            gap = gap / np.maximum(known, 1)
+            each = np.where(known[alike] > 0, mean + gap[alike], 0.0).astype(np.float32)
+            each[own] = end
+            ends.append(each)
+        return Dots(theta, topic, mean, ends[0], ends[1], own)
 
     def of_topic(self, k: int) -> dict[str, Any]:
         """Return where its name is on the map, and how many documents are surely most about it."""
@@ -66,20 +126,23 @@ class CorpusAtAGlance(Section):
 
     def blocks(self) -> dict[str, Packed]:
         """Return the place, the first topic and the name of each document."""
-        run, found = self.run, self.run.document_topics
-        if found is None or self._layout is None or run.about is None:
+        run = self.run
+        if self._layout is None or run.about is None:
             return {}
-        low, high = found.mean[:, 0], found.mean[:, 0]
-        if run.draws > 1:
-            low, high = found.low[:, 0], found.high[:, 0]
-        names = document_names(run.about, run.rows, run.noun, with_texts=run.asked.text)
-        text = "\n".join(" ".join(name.split())[:_NAME] for name in names)
-        packed = Packed().add("row", "u32", run.rows)
+        dots, names, n = self._dots, [], len(run.map_rows)
+        for begin in range(0, n, _TOGETHER):
+            rows = run.map_rows[begin : begin + _TOGETHER]
+            names += document_names(run.about, rows, run.noun, with_texts=run.asked.text)
+        letters = max(_SHORT_NAME, min(_NAME, _NAMES // n))
+        text = "\n".join(" ".join(name.split())[:letters] for name in names)
+        packed = Packed().add("row", "u32", np.diff(run.map_rows, prepend=0))
         for name, values in zip("xy", self._layout.points.T, strict=True):
             packed.add(name, "u16", steps(values, "u16"))
-        packed.add("topic", "u16", found.top[:, 0])
-        for name, values in (("mean", found.mean[:, 0]), ("low", low), ("high", high)):
+        packed.add("topic", "u16", dots.topic)
+        for name, values in (("mean", dots.mean), ("low", dots.low), ("high", dots.high)):
             packed.add(name, "u8", steps(values, "u8"))
+        if not dots.own.all():
+            packed.add("own", "u8", dots.own)
         return {"dots": packed.add("name", "utf8", text.encode("utf-8", "replace"))}
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,7 +150,7 @@ class CorpusAtAGlance(Section):
         if self._layout is None:
             return {}
         points = np.round(self._layout.points, 4).tolist()
-        return {"dots": main["dots"] | {"rows": self.run.rows.tolist(), "points": points}}
+        return {"dots": main["dots"] | {"rows": self.run.map_rows.tolist(), "points": points}}
 
     def definitions(self) -> list[Definition]:
         """Define the map of documents."""

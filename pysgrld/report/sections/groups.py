@@ -112,9 +112,18 @@ class GroupShares(Section):
                     packed.add(kind + part, "u16", steps(getattr(each, part)[:, :-1], "u16"))
                 packed.add(kind + "sign", "i8", each.sign[:, :-1].astype(np.int8))
         if self._best is not None:
-            of = self._columns[self._best].grouping.of
+            of = self._levels_on_map(self._columns[self._best])
             found["best"] = Packed().add("level", "u8", np.where(of < 0, 255, of))
         return found
+
+    def _levels_on_map(self, column: Groups) -> Int64s:
+        """Return the group of each document on the map; -1 of a value that no document looked at has."""
+        run, of = self.run, column.grouping.of
+        if run.about is None or len(run.map_rows) == len(of):
+            return of
+        levels = dict(zip(run.about.values(column.name, run.rows), of.tolist(), strict=True))
+        values = run.about.values(column.name, run.map_rows)
+        return np.array([levels.get(value, -1) for value in values], np.int64)
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the groups with their shares."""

@@ -2,64 +2,64 @@
 
 const DOTS = { margin: 20, reach: 14, most: 24 };
 
-/** The documents of the map: their places, topics and names; null where there is no map. */
+/** The documents of the map: their places, topics and names. */
 function dotsOfCorpus() {
   return once("dots", async () => {
     const [parts, groups] = await Promise.all([block("dots"), block("best")]);
-    if (!parts || !report.dots?.map) return null;
     const names = parts.get("name").split("\n");
     const place = new Map(report.docs?.row.map((row, i) => [row, i]) ?? []);
     const of = (name) => parts.get(name);
-    return { n: names.length, x: of("x"), y: of("y"), topic: of("topic"), mean: of("mean"), low: of("low"), high: of("high"), row: of("row"), names, place, level: groups?.get("level") ?? null };
+    return { n: names.length, x: of("x"), y: of("y"), topic: of("topic"), mean: of("mean"), low: of("low"), high: of("high"), own: of("own") ?? null, row: summed(of("row")), names, place, level: groups?.get("level") ?? null };
   });
 }
 
-/** A map of documents; `tell` hears of the dot that is pointed at, or of none (-1). */
-function dotMap(dots, { tell, open }) {
+/** Sums of differences. */
+const summed = (gaps) => { let at = 0; return Uint32Array.from(gaps, (gap) => (at += gap)); };
+
+// The map before its documents are unpacked.
+const NO_DOTS = { n: 0, topic: [], low: [], names: [] };
+
+/** A map of documents, which are drawn when they are unpacked; `tell` hears of the dot that is pointed at, or of none (-1). */
+function dotMap({ tell, open, say }) {
+  let dots = NO_DOTS;
   const canvas = h("canvas", { role: "img", "aria-label": `Map of ${NOUNS}: each dot is one, among those with similar ${TOPICS}. The list of ${TOPICS} has the same in words.` });
   const names = h("div.dot-names", UNREAD);
   const stage = h("div.dot-stage", canvas, names);
   const view = { scale: 1, x: 0, y: 0 }, lit = { topic: null, level: null, text: "" };
-  let width = 0, height = 0, spot = -1, waiting = false;
-  const lower = once("dot names", () => dots.names.map((name) => name.toLowerCase()));
+  let width = 0, height = 0, spot = -1, waiting = false, image = null;
+  const lower = () => once("dot names", () => dots.names.map((name) => name.toLowerCase()));
   const inner = (size) => size - 2 * DOTS.margin;
   const px = (i) => DOTS.margin + (dots.x[i] / 65535) * inner(width) * view.scale + view.x;
   const py = (i) => DOTS.margin + (dots.y[i] / 65535) * inner(height) * view.scale + view.y;
-  const isLit = (i) => (lit.topic === null || dots.topic[i] === lit.topic) && (lit.level === null || dots.level?.[i] === lit.level) && (lit.text === "" || lower[i].includes(lit.text));
+  const isLit = (i) => (lit.topic === null || dots.topic[i] === lit.topic) && (lit.level === null || dots.level?.[i] === lit.level) && (lit.text === "" || lower()[i].includes(lit.text));
   const isFiltered = () => lit.topic !== null || lit.level !== null || lit.text !== "";
+  // looks of dots: 0 dim, 1 pale, 2 opaque; these are drawn in this order
+  let looks = new Uint8Array(0);
+  const look = () => { for (let i = 0; i < dots.n; i++) looks[i] = !isLit(i) ? 0 : dots.low[i] > 127 ? 2 : 1; };
 
   function draw() {
     waiting = false;
-    const ratio = Math.min(3, devicePixelRatio || 1), brush = canvas.getContext("2d");
-    if (canvas.width !== width * ratio || canvas.height !== height * ratio) [canvas.width, canvas.height] = [width * ratio, height * ratio];
-    brush.setTransform(ratio, 0, 0, ratio, 0, 0);
-    brush.clearRect(0, 0, width, height);
-    const size = Math.max(1.3, Math.min(3, 160 / Math.sqrt(dots.n))) * Math.min(2, Math.sqrt(view.scale));
-    const filtered = isFiltered();
-    // dots of one look are one path: dim ones first, then pale ones, opaque ones last
-    const looks = new Map();
-    for (let i = 0; i < dots.n; i++) {
-      const topic = byId.get(dots.topic[i]), on = isLit(i);
-      const key = on ? (dots.low[i] > 127 ? 2 : 1) * 100000 + (topic ? topic.place : 99999) : 0;
-      if (!looks.has(key)) looks.set(key, []);
-      looks.get(key).push(i);
-    }
-    for (const key of [...looks.keys()].sort((a, b) => a - b)) {
-      const topic = key ? report.topics[key % 100000] : null;
-      brush.fillStyle = !key ? (isDark() ? "#ffffff14" : "#00000012") : topic ? dotColour(topic) : "#888888";
-      brush.globalAlpha = key >= 200000 ? 0.95 : key ? 0.4 : 1;
-      const r = key && filtered ? size * 1.25 : size;
-      brush.beginPath();
-      for (const i of looks.get(key)) {
-        const [x, y] = [px(i), py(i)];
-        if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
-        brush.moveTo(x + r, y);
-        brush.arc(x, y, r, 0, 7);
+    const ratio = Math.min(3, devicePixelRatio || 1), brush = canvas.getContext("2d", { alpha: false });
+    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+    if (image?.width !== wide || image.height !== high) image = brush.createImageData(wide, high);
+    const size = Math.max(1.1, Math.min(3, 160 / Math.sqrt(dots.n))) * Math.min(2, Math.sqrt(view.scale)), filtered = isFiltered();
+    const paper = partsOf(getComputedStyle(stage).backgroundColor), grey = isDark() ? [255, 255, 255] : [0, 0, 0];
+    const colours = report.topics.map((topic) => partsOf(dotColour(topic))), none = [136, 136, 136];
+    const pale = 0.4 * Math.min(1, Math.sqrt(30000 / dots.n)) ** 0.5;
+    new Uint32Array(image.data.buffer).fill((255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0]);
+    for (const kind of [0, 1, 2]) {
+      const alpha = [isDark() ? 0.08 : 0.07, pale, 0.95][kind], discs = discsOf((kind && filtered ? 1.25 : 1) * size * ratio);
+      for (let i = 0; i < dots.n; i++) {
+        if (looks[i] !== kind) continue;
+        const colour = kind === 0 ? grey : colours[byId.get(dots.topic[i])?.place ?? -1] ?? none;
+        stamp(image.data, wide, high, px(i) * ratio, py(i) * ratio, discs, colour, alpha);
       }
-      brush.fill();
     }
-    brush.globalAlpha = 1;
+    brush.setTransform(1, 0, 0, 1, 0, 0);
+    brush.putImageData(image, 0, 0);
     if (spot >= 0) {
+      brush.setTransform(ratio, 0, 0, ratio, 0, 0);
       brush.strokeStyle = isDark() ? "#fff" : "#000";
       brush.lineWidth = 2;
       brush.beginPath();
@@ -94,11 +94,11 @@ function dotMap(dots, { tell, open }) {
     let least = DOTS.reach ** 2, found = -1;
     for (let i = 0; i < dots.n; i++) {
       const square = (px(i) - x) ** 2 + (py(i) - y) ** 2;
-      if (square < least && isLit(i)) [least, found] = [square, i];
+      if (square < least && looks[i]) [least, found] = [square, i];
     }
     return found;
   };
-  const point = (i) => { if (i !== spot) { spot = i; tell(i); again(); } };
+  const point = (i) => { if (i !== spot) { spot = i; tell(dots, i, say); again(); } };
   const zoom = (factor, x = width / 2, y = height / 2) => {
     const scale = Math.min(24, Math.max(1, view.scale * factor)), by = scale / view.scale;
     Object.assign(view, scale === 1 ? { x: 0, y: 0 } : { x: x - DOTS.margin - (x - DOTS.margin - view.x) * by, y: y - DOTS.margin - (y - DOTS.margin - view.y) * by }, { scale });
@@ -117,7 +117,7 @@ function dotMap(dots, { tell, open }) {
     },
     pointerleave: () => point(-1),
     // the first touch of a dot tells of it, the second opens it
-    click: () => { if (grip && !grip.moved && !grip.touched && spot >= 0) open(spot); grip = null; },
+    click: () => { if (grip && !grip.moved && !grip.touched && spot >= 0) open(dots, spot); grip = null; },
     dblclick: (event) => event.preventDefault(),
   });
   canvas.addEventListener("wheel", (event) => {
@@ -132,9 +132,47 @@ function dotMap(dots, { tell, open }) {
     [width, height] = [now, high];
     draw();
   });
-  const light = (change) => { Object.assign(lit, change); again(); };
-  const shownNow = () => Array.from({ length: dots.n }, (_, i) => i).filter(isLit).length;
-  return { stage, light, zoom, shownNow, isFiltered };
+  dotsOfCorpus().then((all) => {
+    dots = all;
+    looks = new Uint8Array(dots.n);
+    look();
+    again();
+    stage.dataset.dots = dots.n;
+  });
+  const light = (change) => { Object.assign(lit, change); look(); again(); };
+  return { stage, light, zoom };
+}
+
+const partsOf = (colour) => (/^#/.test(colour) ? colour.match(/\w\w/g).map((x) => parseInt(x, 16)) : colour.match(/[\d.]+/g).map(Number)).slice(0, 3);
+
+/** Discs of a radius in pixels, for sixteen places within a pixel: how much of each pixel they cover. */
+function discsOf(radius) {
+  return once(`discs ${radius.toFixed(2)}`, () => {
+    const reach = Math.ceil(radius + 1), side = 2 * reach + 1;
+    const parts = Array.from({ length: 16 }, (_, at) => Float32Array.from({ length: side * side }, (_, i) => {
+      const [x, y] = [(i % side) - reach - ((at % 4) - 1.5) / 4, Math.floor(i / side) - reach - (Math.floor(at / 4) - 1.5) / 4];
+      return Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(x, y)));
+    }));
+    return { reach, side, parts };
+  });
+}
+
+/** Puts a disc of a colour over the opaque pixels of an image. */
+function stamp(data, wide, high, x, y, { reach, side, parts }, [red, green, blue], alpha) {
+  const [left, top] = [Math.floor(x), Math.floor(y)];
+  if (left < reach || top < reach || left >= wide - reach || top >= high - reach) return;
+  const disc = parts[4 * Math.floor(4 * (y - top)) + Math.floor(4 * (x - left))];
+  let at = 0;
+  for (let row = top - reach; row <= top + reach; row++) {
+    let pixel = 4 * (row * wide + left - reach);
+    for (let column = 0; column < side; column++, pixel += 4) {
+      const cover = disc[at++] * alpha;
+      if (cover === 0) continue;
+      data[pixel] += (red - data[pixel]) * cover;
+      data[pixel + 1] += (green - data[pixel + 1]) * cover;
+      data[pixel + 2] += (blue - data[pixel + 2]) * cover;
+    }
+  }
 }
 
 const dotColour = (topic) => once(`dot ${topic.hue} ${isDark()}`, () => plainColour(`oklch(${isDark() ? 0.77 : 0.6} 0.14 ${topic.hue})`));

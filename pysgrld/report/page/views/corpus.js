@@ -6,14 +6,13 @@ const LISTED = 40;
 const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back, with other figures"], alone: ["○", "did not come back"] };
 
 async function corpusPage() {
-  const dots = await dotsOfCorpus();
   const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
   const parts = best && (await block(`group-${report.best}`));
   const words = best ? null : report.along && report.along.title !== "along the corpus" && (await block("along"));
-  const say = readout(dots ? `Point at a dot${best && !best.ordered ? `, a ${TOPIC} or a square` : ` or a ${TOPIC}`}.` : "");
-  const map = dots && dotMap(dots, { tell: (i) => tellDot(dots, i, say), open: (i) => openDot(dots, i) });
+  const say = readout(report.dots?.map ? `Point at a dot${best && !best.ordered ? `, a ${TOPIC} or a square` : ` or a ${TOPIC}`}.` : "");
+  const map = report.dots?.map && dotMap({ tell: tellDot, open: openDot, say });
   const intro = h("div.glance", h("h1", headline()), h("p.lead", sentences()), report.layer && h("p.remark", `The ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`));
-  const list = subjects({ best, parts, along: words, map, dots, say });
+  const list = subjects({ best, parts, along: words, map, say });
   const stage = map && mapCard(map, say, best);
   const node = h(map ? "div.first" : "div.first.alone", intro, list, stage || (report.missing.length > 0 && missingLines()));
   return { title: report.title, node, seek: map && ((text) => map.light({ text })) };
@@ -36,7 +35,7 @@ function sentences() {
   const [share, low, high] = largest.weight ?? [];
   const first = [dots ? "They share " : "There are ", bold(plural(topics.length, report.topic)), isThere(share) && [`; the largest, `, bold(bdi(nameOf(largest))), ", has ", bold(percent(share, 1)),
     `${NARROW}of all ${mixture ? NOUNS : "words"}`, isThere(low) && ` (${between(low, high, 1)})`], ". "];
-  const sure = dots && [" ", bold(count(dots.sure)), ` of ${dots.documents < dots.of ? `${count(dots.documents)} evenly spaced ` : `the ${count(dots.documents)} `}${NOUNS} are ${dots.intervals ? "surely " : ""}more than half about one ${TOPIC}`,
+  const sure = dots && [" ", bold(count(dots.sure)), ` of ${dots.drawn < dots.of ? `${count(dots.drawn)} evenly spaced ` : `the ${count(dots.drawn)} `}${NOUNS} are ${dots.intervals ? "surely " : ""}more than half about one ${TOPIC}`,
     dots.map ? `; pale dots are ${dots.intervals ? "too short or too mixed to say" : "more mixed"}.` : "."];
   return [first, recurrence(), sure];
 }
@@ -60,14 +59,15 @@ function mapCard(map, say, best) {
   const tools = h("div.dot-tools", button("+", "larger", () => map.zoom(1.6)), button("−", "smaller", () => map.zoom(1 / 1.6)), button("all", `show all ${NOUNS}`, () => map.zoom(0)));
   const true10 = Math.round(dots.map.kept * dots.map.neighbours);
   const sample = dots.documents < dots.of ? ` The map shows ${count(dots.documents)} evenly spaced ${NOUNS} of ${count(dots.of)}.` : "";
+  const drawn = dots.drawn < dots.documents && dots.intervals ? ` Intervals of ${count(dots.drawn)} are drawn; a dot without one is as pale as those of like length and share.` : "";
   return h("section.card.dot-card", map.stage, tools, say,
-    h("p.remark", `A dot is a ${NOUN}, among those with similar ${TOPICS}: ${true10} of ${dots.map.neighbours} neighbours here are true neighbours. It is opaque if one ${TOPIC} ${dots.intervals ? "surely " : ""}has more than half of it.${sample}`));
+    h("p.remark", `A dot is a ${NOUN}, among those with similar ${TOPICS}: ${true10} of ${dots.map.neighbours} neighbours here are true neighbours. It is opaque if one ${TOPIC} ${dots.intervals ? "surely " : ""}has more than half of it.${sample}${drawn}`));
 }
 
 async function tellDot(dots, i, say) {
   if (i < 0) return;
   const topic = byId.get(dots.topic[i]), [mean, low, high] = [dots.mean[i], dots.low[i], dots.high[i]].map(ofShare8);
-  const share = topic && [" ", topicLink(topic), ` ${percent(mean)}${report.dots.intervals ? ` (${between(low, high, 0)})` : ""}. `];
+  const share = topic && [" ", topicLink(topic), ` ${percent(mean)}${report.dots.intervals && (dots.own?.[i] ?? 1) ? ` (${between(low, high, 0)})` : ""}. `];
   say.replaceChildren(...[bold(bdi(dots.names[i])), share, await firstWords(dots, i)].flat(2).filter(Boolean));
 }
 
@@ -88,7 +88,7 @@ function openDot(dots, i) {
 
 // ---- the topics
 
-function subjects({ best, parts, along, map, dots, say }) {
+function subjects({ best, parts, along, map, say }) {
   const matrix = best && !best.ordered && parts, axis = best?.ordered ? parts : along;
   const place = h("div");
   const all = report.order.length ? report.order.map((id) => byId.get(id)).filter(Boolean) : report.topics;
