@@ -161,10 +161,30 @@ class Condition(Enum):
     FINITE = "neither NaN nor infinite"
     NOT_NEGATIVE = "finite and at least 0"
     COUNT = "from 0 to 2^53"
+    INDEX = "from -1 to 2^31"
     SHARE = "from 0 to 1"
+    PRIOR = "positive in float32, also the quotient of the least and the greatest"
     LOGARITHM = "from -10^6 to 10^6"
     ROWS_SUM_TO_1 = "not negative, and the sum of each row is 1"
     ROWS_UNIT_NORM = "the Euclidean norm of each row is 1"
+
+
+def is_prior(values: Array) -> bool:
+    """Return True if the kernels take all values as parameters of one Dirichlet law.
+
+    Parameters
+    ----------
+    values : (K,) or (1, K)
+        K is at least 1.
+
+    Returns
+    -------
+    bool
+        False also if the least value vanishes next to the greatest one in float32.
+    """
+    least, most = float(values.min()), float(values.max())
+    tiny, huge = np.finfo(np.float32).tiny, np.finfo(np.float32).max
+    return bool(tiny <= least and most <= huge and least >= tiny * most)  # False for NaN
 
 
 class Invariant(NamedTuple):

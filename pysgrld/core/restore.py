@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.errors import CheckpointError
-from pysgrld.types import Array, Doubles, Floats, Int32s
+from pysgrld.types import Array, Doubles, Floats, Int32s, is_prior
 
 
 class Within(Mapping[str, Array]):
@@ -114,6 +114,18 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
         raise CheckpointError(
             f"array {name!r} of the checkpoint has {z[at]} at [{at}]: there are {topics} topics"
         )
+
+
+def check_prior(name: str, values: Floats | Doubles) -> None:
+    """Refuse values that the kernels do not take as parameters of a Dirichlet law.
+
+    Raises
+    ------
+    CheckpointError
+        Naming the array.
+    """
+    if not is_prior(values):
+        raise CheckpointError(f"array {name!r} of the checkpoint has values that are no prior")
 
 
 def check_positive(name: str, values: Floats | Doubles) -> None:

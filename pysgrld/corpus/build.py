@@ -186,7 +186,7 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
     meta = read_header(source)
     arrays = [PACKED] if is_there(source / PACKED) else [f"{name}.npy" for name in ARRAYS]
     counted = [WORD_COUNTS] if "totals" in meta else []
-    part_names = [name for name in meta.get("parts", {}) if name in BESIDE]
+    part_names = [name for name in meta.get("parts") or {} if name in BESIDE]
     folder.mkdir()
     for name in (*arrays, "vocab.txt", "meta.json", *counted, *part_names):
         file = vocabulary_of(source) if name == "vocab.txt" else source / name
@@ -220,7 +220,7 @@ def drop_text(path: Path) -> int:
     freed = 0
     try:
         meta = jsonio.unsealed(read_small(path / "meta.json", links=True), path / "meta.json")
-        listed = meta.get("parts", {}).pop(TEXTS, None)
+        listed = (meta.get("parts") or {}).pop(TEXTS, None)
         record = listed or meta.get("dropped", {}).get(TEXTS)
         if record is not None and os.path.lexists(path / TEXTS):
             mark = mark_of(path / TEXTS)

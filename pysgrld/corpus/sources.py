@@ -84,17 +84,16 @@ def files_of(folder: Path) -> list[Path]:
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
     """Return the recorded SHA-256 of each input file of a corpus."""
-    inputs = provenance.get("inputs")
-    records = [r for r in inputs if isinstance(r, dict)] if isinstance(inputs, list) else []
-    records += [file for record in records for file in record.get("files", ())]
-    return {record["sha256"] for record in records if "sha256" in record}
+    records = list(provenance.get("inputs") or ())
+    records += [file for record in records for file in record.get("files") or ()]
+    digests = (record.get("sha256") for record in records)
+    return {sha256 for sha256 in digests if isinstance(sha256, str)}
 
 
 def text_field_of(provenance: Mapping[str, Any]) -> str:
     """Return the detected text field of a corpus; the usual field if none was detected."""
-    inputs = provenance.get("inputs")
-    records = [r for r in inputs if isinstance(r, dict)] if isinstance(inputs, list) else []
-    return next((r["text-field"] for r in records if "text-field" in r), USUAL_TEXT_FIELD)
+    fields = (record.get("text-field") for record in provenance.get("inputs") or ())
+    return next(filter(None, fields), USUAL_TEXT_FIELD)
 
 
 def recipe(options: CorpusOptions) -> dict[str, Any]:

@@ -105,13 +105,13 @@ class Corpus:
         vectors: dict[str, Vector],
     ) -> None:
         self.path, self.vocabulary = path, vocabulary
-        self._vectors, self._written = vectors, meta.get("files")
+        self._vectors, self._written = vectors, meta.get("files") or {}
         self.documents, self.words = vectors["indptr"].size - 1, len(vocabulary)
         self.nnz = vectors["indices"].size
         self.tokens: int = meta["tokens"]
         self.fingerprint: str = meta["fingerprint"]
         self._provenance: dict[str, Any] = meta["provenance"]
-        self.parts: dict[str, Any] = meta.get("parts", {})
+        self.parts: dict[str, Any] = meta.get("parts") or {}
         self._totals_written = meta.get("totals")
         self._slices: Int32s | None = None
         self._copies = 1
@@ -148,8 +148,8 @@ class Corpus:
         words = vocabulary_of(path)
         with part_of(words.parent, words.name), open_regular(words, links=True) as (_, size):
             pass
-        written = meta["files"].get("vocab.txt") if isinstance(meta.get("files"), dict) else None
-        if isinstance(written, dict) and written.get("stamp", [size])[0] != size:
+        written = (meta.get("files") or {}).get("vocab.txt") or {}
+        if (written.get("stamp") or [size])[0] != size:
             raise damaged(path, "vocab.txt was changed since it was written")
         vectors = {}
         packed = is_there(path / PACKED)
@@ -188,16 +188,16 @@ class Corpus:
         record: dict[str, Any] = self._provenance
         while isinstance(record.get("of"), dict):  # of a sample, which may be of another one
             record = record["of"]
-        read_options: dict[str, Any] = record.get("reading", {})
+        read_options: dict[str, Any] = record.get("reading") or {}
         if "token-pattern" not in read_options:  # counts
-            chosen = record.get("vocabulary", {})
+            chosen = record.get("vocabulary") or {}
             if not read_options or "from" not in chosen:
                 return read_options
             numbered = chosen["from"] == NUMBERS
             return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
-        options = dict(record.get("options", {}))
+        options = record.get("options") or {}
         if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
-            options["text_field"] = text_field_of(record)
+            options = options | {"text_field": text_field_of(record)}
         fields = {name: options.get(name.replace("-", "_")) for name in OF_TABLES}
         return read_options | {name: field for name, field in fields.items() if field is not None}
 
@@ -233,7 +233,7 @@ class Corpus:
         CorpusError
             If a file was changed.
         """
-        written = self._written if isinstance(self._written, dict) else {}
+        written = self._written
         digests = []
         for name in PARTS[:-1]:
             vector, record = self._vectors.get(name.removesuffix(".npy")), written.get(name) or {}

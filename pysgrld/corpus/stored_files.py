@@ -20,7 +20,7 @@ from pysgrld.errors import CorpusError, SgmcError
 from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of
 from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
-from pysgrld.run.schema import misfit
+from pysgrld.run.schema import NATURAL, Each, misfit
 
 #: What a stored corpus calls itself, and the version of its layout.
 FORMAT, VERSION = "sgmc-corpus", 2
@@ -45,19 +45,23 @@ FILES = frozenset(
     {*(f"{name}.npy" for name in ARRAYS), PACKED, "vocab.txt", WORD_COUNTS, "meta.json", *BESIDE}
 )
 
+#: The types of the record of a file: of the stored corpus, or of its inputs.
+_FILE = {"sha256": str | None, "stamp": list[int] | None}
 #: The types of the parts of ``meta.json``.
 _HEADER = {
-    **dict.fromkeys(("documents", "words", "nnz", "tokens"), int),
+    **dict.fromkeys(("documents", "words", "nnz", "tokens"), NATURAL),
     "fingerprint": str,
     "provenance": dict[str, Any],
-    "parts": dict[str, Any] | None,
-    "files": dict[str, dict[str, Any]] | None,
+    "parts": Each(_FILE),
+    "files": Each(_FILE),
 }
 _PROVENANCE = {
     **dict.fromkeys(("documents_read", "empty", "unknown_tokens"), int | None),
     **dict.fromkeys(("options", "lists", "of"), dict[str, Any] | None),
     "skipped": dict[str, int] | None,
     "slices": list[int] | None,
+    "vocabulary": {"from": str | None},
+    "inputs": Each({**_FILE, "text-field": str | None, "files": int | list[dict[str, Any]] | None}),
     "reading": READING,
 }
 

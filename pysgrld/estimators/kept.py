@@ -375,9 +375,10 @@ class KeptModel(Framed):
             "corpus": {
                 "name": "matrix",
                 "fingerprint": None,
-                "training_documents": record.documents,
+                **dict.fromkeys(("documents", "training_documents"), record.documents),
+                **dict.fromkeys(("tokens", "training_tokens"), record.tokens),
+                **dict.fromkeys(("held_out", "held_out_dropped"), 0),
                 "words": record.words,
-                "training_tokens": record.tokens,
             },
         }
         meta = {

@@ -13,7 +13,7 @@ from pysgrld.chain.population import PopulationDraws
 from pysgrld.chain.posterior import SUMS, averages_in
 from pysgrld.core import core, padded
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic, by_word
-from pysgrld.core.restore import Form, placed
+from pysgrld.core.restore import Form, check_prior, placed
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Record
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
@@ -125,6 +125,8 @@ class BlockFitted(Fitted):
             with placed(self.record.place):
                 shape = (kp,) if b.is_vector else (b.shape[0], kp)
                 total = Form(np.float64, shape).take(sums, name, SUMS)
+                if b.is_vector:
+                    check_prior(SUMS + name, total[: b.shape[1]])
             if total.ndim == 1:
                 mean[name] = (total / samples).astype(np.float32)
             else:

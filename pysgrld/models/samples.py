@@ -18,23 +18,32 @@ from pysgrld.types import Array, Condition, Floats, Invariant
 
 _TOPICS = Invariant(Condition.ROWS_SUM_TO_1, row="topic")
 _NOT_NEGATIVE, _COUNT = Invariant(Condition.NOT_NEGATIVE), Invariant(Condition.COUNT)
-_SHARE = Invariant(Condition.SHARE)
+_SHARE, _INDEX = Invariant(Condition.SHARE), Invariant(Condition.INDEX)
+_FINITE, _PRIOR = Invariant(Condition.FINITE), Invariant(Condition.PRIOR)
 _PRIORS = ("r", ALPHA_BLOCK, ETA_BLOCK)
 #: Invariants of a kept sample: each row of ``phi``, ``phi2``, ... is a distribution; ``phi`` is required.
-SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS} | {f"{name}*": _NOT_NEGATIVE for name in _PRIORS}
-#: Invariants of a checkpoint of any model: numbers of samples, sweeps and steps, and what replicates and
-#: traces of the Gibbs refinement hold.
+#: ``w`` has the weights of a mixture's components.
+SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS, "[w]": _SHARE} | {f"{n}*": _PRIOR for n in _PRIORS}
+#: Invariants of a checkpoint of any model: numbers of samples, sweeps and steps, topics of tokens,
+#: scores, and what replicates and traces of the Gibbs refinement hold. Every array has an invariant.
 COMMON = {
     **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "plan", "spread.draws")},
     "*spread.words": _COUNT,
     "*spread.sums": _NOT_NEGATIVE,
     "*spread.replicates": _SHARE,
     "*trace.*": _SHARE,
-    "*completion.mean": _NOT_NEGATIVE,
+    "*completion.[mrt]*": _NOT_NEGATIVE,
+    "*z": _INDEX,
+    "*density.*": _FINITE,
+    "*posterior.*": _FINITE,
+    "*exact.last.*": _FINITE,
+    **dict.fromkeys(("*.last", "*.now", "*.x", "*.v", "*.y", "*.log_g", "*.log_sums"), _FINITE),
+    "concentration": _NOT_NEGATIVE,
 }
 #: Invariants of a checkpoint: unnormalised topics, their sums and priors are not negative.
 STATE = COMMON | dict.fromkeys(
-    ("g", "*.g", "*posterior.sum.*", "*.r", "*.c0", "*.gamma0", "*.m"), _NOT_NEGATIVE
+    ("g", "*.g", "*.sums", "*posterior.sum.*", "*.r", "*.c0", "*.gamma0", "*.m", "*.eta"),
+    _NOT_NEGATIVE,
 )
 
 #: Words that a top-word sample has of each topic.

@@ -235,7 +235,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
                 path,
                 options.model,
                 options.algo,
-                str(corpus.get("name", "")),
+                corpus["name"],
                 options.widths,
                 corpus["training_documents"],
                 str(status.get("state", "")),

@@ -530,8 +530,7 @@ class Results:
         """Return the positions in `training_corpus` of the documents of training."""
         if self.options.holdout_corpus or self.options.observed_corpus:
             return Others(corpus.documents, np.zeros(0, np.int64))
-        recorded = self.run.config["corpus"].get("held_out", self.options.holdout)
-        size = hold_out_size(recorded, corpus.documents)
+        size = hold_out_size(self.run.config["corpus"]["held_out"], corpus.documents)
         held = choose_documents(corpus.documents, size, Key(self.seed, 0, 0))
         return Others(corpus.documents, held)
 
@@ -552,7 +551,7 @@ class Results:
         folder = self.path / "holdout"
         if not is_folder(folder):
             other_corpus = self.options.holdout_corpus or self.options.observed_corpus
-            if other_corpus or self.run.config["corpus"].get("held_out"):
+            if other_corpus or self.run.config["corpus"]["held_out"]:
                 raise MissingInputError(
                     f"{folder}: is gone; 'sgmc train --resume {self.path}' writes it again"
                 )
@@ -566,7 +565,7 @@ class Results:
         if self.options.slicing is not None:
             parts = run_record.in_slices(self.run, parts, stored[0], self.options.copies)
         held_out = whole(parts[0], ids) if self.fitted.score.whole else pair(*parts)
-        return held_out._replace(dropped=self.run.config["corpus"].get("held_out_dropped", 0))
+        return held_out._replace(dropped=self.run.config["corpus"]["held_out_dropped"])
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words into a folder; unknown words are counted and left out."""

@@ -20,18 +20,24 @@ from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
-from pysgrld.run.schema import fits, misfit, shortened
+from pysgrld.run.schema import NATURAL, fits, misfit, shortened
 from pysgrld.types import Array, Documents
 
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
-#: Numbers of the corpus that reading needs from the record, each with its default.
-_NUMBERS = {
-    "training_documents": None,
-    "training_tokens": None,
-    "held_out": 0,
-    "held_out_dropped": 0,
+#: Parts of the record of a corpus, all of which a run has.
+_CORPUS = {
+    "name": str,
+    "fingerprint": str | None,
+    **dict.fromkeys(("documents", "training_documents", "tokens", "training_tokens"), NATURAL),
+    **dict.fromkeys(("words", "held_out", "held_out_dropped"), NATURAL),
+}
+#: Parts of the record of the run with the topics that this one began with.
+_PARENT = {
+    **dict.fromkeys(("run", "digest", "corpus"), str),
+    "only_new": bool,
+    "forget": int | None,
 }
 
 logger = logging.getLogger(__name__)
@@ -78,12 +84,16 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
         for field, hint in get_type_hints(type(record)).items():
             if field != "settings":
                 checked[f"option {option_name(field)}"] = getattr(record, field), hint
-    for number, unsaid in _NUMBERS.items():
-        checked[f"{number} of its corpus"] = corpus.get(number, unsaid), int
-    if problem := misfit(corpus.get("reading") or {}, READING):
-        raise CheckpointError(f"{place}: is damaged: of its corpus, {problem}; restore it")
+    parent = run.config.get("parent")
+    problem = (
+        misfit(corpus, _CORPUS, "corpus")
+        or misfit(corpus.get("reading") or {}, READING, "corpus.reading")
+        or (None if parent is None else misfit(parent, _PARENT, "parent"))
+    )
+    if problem:
+        raise CheckpointError(f"{place}: is damaged: {problem}; restore it")
     for part, (value, hint) in checked.items():
-        if not fits(value, hint) or (part.endswith(" of its corpus") and value < 0):
+        if not fits(value, hint):
             raise CheckpointError(f"{place}: is damaged: {part} is {shortened(value)}; restore it")
     for name, value in resolved.plain().items():
         if name in OPTIONS and not OPTIONS[name].takes(value):
@@ -224,7 +234,7 @@ def in_slices(
     CheckpointError
         If the stored slices do not match the documents or their number.
     """
-    slices = np.array(stored.provenance.get("slices", ()), np.int32)
+    slices = np.array(stored.provenance.get("slices") or (), np.int32)
     if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:
         raise CheckpointError(
             f"{run.path / 'holdout'}: has no slices of time of these documents; delete the folder, and "

@@ -170,7 +170,7 @@ def with_own_table(results: Results, corpus: Corpus, added: AddedFiles) -> Added
     except OSError:
         return added
     was = recorded[0]
-    if [found.st_size, found.st_mtime_ns] != [was.get("size"), was.get("stamp", [None])[0]]:
+    if [found.st_size, found.st_mtime_ns] != [was.get("size"), (was.get("stamp") or [None])[0]]:
         return added
     added.note(f"columns are those of {inputs[0]}, which the run was trained on")
     return added._replace(metadata=str(inputs[0]))

@@ -93,7 +93,11 @@ _RECORD = {
         "tokens": int | None,
     },
     "vocabulary": {"words": int | None, "sha256": str | None},
-    "command": {"corpus": str | None, "inputs": list[str] | None},
+    "command": {
+        "corpus": str | None,
+        "inputs": list[str] | None,
+        "estimator": dict[str, Any] | None,
+    },
     "defaults": list[str] | None,
     "free": list[str],
     "parent": dict[str, Any] | None,

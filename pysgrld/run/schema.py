@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 #: The types of values by key, or the keys of a record in a record. A key that may be missing may be None.
 Schema = Mapping[str, Any]
+#: The type of an integer of at least 0.
+NATURAL = Annotated[int, 0]
+
+
+class Each(NamedTuple):
+    """The type of a list or a table that may be missing, and whose values all have one schema."""
+
+    schema: Schema
 
 
 def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
@@ -37,6 +45,13 @@ def misfit(record: Any, schema: Schema, name: str = "") -> str | None:
         if isinstance(hint, Mapping):
             if problem := misfit(value if key in record else {}, hint, where):
                 return problem
+        elif isinstance(hint, Each):
+            if not isinstance(value, list | dict | None):
+                return f"{where} is {shortened(value)}"
+            items = value.items() if isinstance(value, dict) else enumerate(value or ())
+            for name_of_item, item in items:
+                if problem := misfit(item, hint.schema, f"{where}.{name_of_item}"):
+                    return problem
         elif not fits(value, hint):
             return f"{where} is {shortened(value)}"
     return None
@@ -76,6 +91,8 @@ def fits(value: Any, hint: Any) -> bool:
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
+    if origin is Annotated:
+        return fits(value, args[0]) and bool(value >= args[1])
     if origin in (Union, UnionType):
         return any(fits(value, arg) for arg in args)
     if origin is Literal:

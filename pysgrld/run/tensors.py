@@ -28,7 +28,7 @@ import numpy as np
 from pysgrld.errors import CheckpointError
 from pysgrld.run import jsonio
 from pysgrld.run.files import PIECE, Buffer, Written, open_regular, read_into
-from pysgrld.types import Array, Condition, Invariant
+from pysgrld.types import Array, Condition, Invariant, is_prior
 
 MAX_HEADER = 16 << 20
 MAX_TENSORS = 4096
@@ -433,7 +433,9 @@ _RANGES = {
     Condition.FINITE: (-1e100, 1e100),
     Condition.NOT_NEGATIVE: (0.0, 1e100),
     Condition.COUNT: (0.0, 2.0**53),
+    Condition.INDEX: (-1.0, 2.0**31),
     Condition.SHARE: (0.0, 1.0 + TOLERANCE),
+    Condition.PRIOR: (0.0, 1e100),
     Condition.LOGARITHM: (-1e6, 1e6),
     Condition.ROWS_SUM_TO_1: (0.0, 1.0 + TOLERANCE),
     Condition.ROWS_UNIT_NORM: (-1.0 - TOLERANCE, 1.0 + TOLERANCE),
@@ -476,6 +478,8 @@ def violation(
             values = np.sqrt(np.square(array, dtype=np.float64).sum(axis=1))
             wrong = "has the norm {:g} and not 1"
         else:
+            if condition is Condition.PRIOR and not (array.size and is_prior(array)):
+                return f"array {name!r} has values that are no prior"
             continue
         off = ~(np.abs(values - 1) < TOLERANCE)  # true of NaN, too
         if off.any():

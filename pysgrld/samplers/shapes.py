@@ -20,6 +20,7 @@ import numpy as np
 
 from pysgrld.core import core, padded
 from pysgrld.core.arithmetic import exp, normals
+from pysgrld.core.restore import check_prior
 from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
 from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
@@ -73,6 +74,10 @@ class Shapes(BlockState[Counts]):
             gamma0=gamma0,
             c0=c0,
         )
+
+    def check(self) -> None:
+        """Raise `CheckpointError` if the shapes of a checkpoint are not positive."""
+        check_prior(f"{self.block.name}.r", self.r[: self.block.shape[1]])
 
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return r itself, (Kp,) float32."""

@@ -198,13 +198,15 @@ class BlockState(ABC, Generic[S]):
         Raises
         ------
         CheckpointError
-            If one is missing, or of another type or shape.
+            If one is missing, or of another type or shape, or has values that no step gives.
         """
         kind: type[BlockState[Any]] = (cls.warm_up if warm else None) or cls
         arrays_of_state: dict[str, Array] = {}
         for name, form in cls.forms(block, warm=warm).items():
             arrays_of_state[name] = form.take(arrays, name, f"{block.name}.")
-        return kind(block, threads, None if kind is cls else cls, **arrays_of_state)
+        state = kind(block, threads, None if kind is cls else cls, **arrays_of_state)
+        state.check()
+        return state
 
     @classmethod
     def forms(cls, block: Block, *, warm: bool) -> dict[str, Form]:
@@ -352,9 +354,16 @@ class BlockState(ABC, Generic[S]):
         Raises
         ------
         CheckpointError
-            If one is missing, or of another type or shape.
+            If one is missing, or of another type or shape, or has values that no step gives.
         """
         put_back(self.arrays(), arrays, f"{self.block.name}.")
+        self.check()
+
+    def check(self) -> None:
+        """Raise `CheckpointError` if the arrays of a checkpoint have values that no step gives.
+
+        Only values that the declared ranges of the arrays cannot exclude are checked.
+        """
 
 
 def update_scale(m: Doubles, updates: Int64s, estimate: Doubles, weight: Schedule) -> Doubles:

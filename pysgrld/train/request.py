@@ -236,7 +236,7 @@ def going_on(
         break_lock,
         stored.path if stored else None,
         as_stored=parent is not None or not CorpusOptions.among(given),
-        parent=Parent(**parent) if parent else None,
+        parent=Parent(*(parent.get(name) for name in Parent._fields)) if parent else None,
     )
     return request, chain_number(chains[-1]) if chains else 0
 
@@ -248,7 +248,7 @@ def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> di
         for n, value in options.plain().items()
         if n in OPTIONS and n not in without and value is not None
     }
-    defaults = {*run.config.get("defaults", ())} - _BUDGET
+    defaults = {*(run.config.get("defaults") or ())} - _BUDGET
     typed = {
         n: tuple(v) if isinstance(v, list) else v
         for n, v in options_of_run.items()

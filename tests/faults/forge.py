@@ -128,6 +128,8 @@ def _child(folder: Path, words: list[str], messages: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for number, place in ((0, null), (1, null), (2, messages)):
             os.dup2(place, number)
+        # pytest has others, from which nothing comes here
+        sys.stdout, sys.stderr = (os.fdopen(n, "w", closefd=False) for n in (1, 2))
         # a run that asks for all memory of the machine is seen, and does not harm its neighbours
         resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
         from pysgrld.cli import main

@@ -89,10 +89,7 @@ def options(**changes):
         (options(topics="four"), "option topics is 'four'"),
         (options(eta=[0.1, "x"]), "option eta is (0.1, 'x')"),
         (options(alpha=None), "option alpha is None"),
-        (
-            lambda config: config["corpus"].pop("training_tokens"),
-            "training_tokens of its corpus is",
-        ),
+        (lambda config: config["corpus"].pop("training_tokens"), "corpus.training_tokens is"),
         (lambda config: config.update(command=3), "command is 3"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -52,8 +52,10 @@ def plant(path, phi, chain, steps=None, **given):
         "corpus": {
             "name": "toy",
             "fingerprint": "abc",
-            "training_documents": 100,
-            "training_tokens": 5000,
+            **dict.fromkeys(("documents", "training_documents"), 100),
+            **dict.fromkeys(("tokens", "training_tokens"), 5000),
+            **dict.fromkeys(("held_out", "held_out_dropped"), 0),
+            "words": V,
         },
     }
     run = RunDirectory.create(path, config, [f"w{i}" for i in range(V)])

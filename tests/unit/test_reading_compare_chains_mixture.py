@@ -65,7 +65,14 @@ def plant(path, chain, weights, components=None):
         "dp-swaps": "on",
         "lazy": "off",
     }
-    corpus = {"training_documents": DOCUMENTS, "training_tokens": 100, "fingerprint": "x"}
+    corpus = {
+        "name": "toy",
+        "fingerprint": "x",
+        **dict.fromkeys(("documents", "training_documents"), DOCUMENTS),
+        **dict.fromkeys(("tokens", "training_tokens"), 100),
+        **dict.fromkeys(("held_out", "held_out_dropped"), 0),
+        "words": WORDS,
+    }
     config = {"schema": 1, "options": options, "free": ["out"], "corpus": corpus, "defaults": []}
     words = [f"w{i}" for i in range(WORDS)]
     run = RunDirectory.create(path, config, words)

@@ -180,7 +180,7 @@ def test_the_training_documents_are_those_of_the_record_whatever_the_default_is_
         tmp_path / "run"
     )
     results = Results(tmp_path / "run", 1)
-    assert len(results.training_documents(SimpleNamespace(documents=40))) == 36
+    assert len(results.training_documents(SimpleNamespace(documents=40))) == 40
     results.run.config["corpus"]["held_out"] = 7
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 33
 

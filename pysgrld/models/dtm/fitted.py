@@ -29,8 +29,10 @@ class DynamicFitted(AdmixtureFitted):
     """
 
     sample_invariants: Mapping[str, Invariant] = {"phi": Invariant(Condition.NOT_NEGATIVE)}
-    state_invariants: Mapping[str, Invariant] = STATE | dict.fromkeys(
-        ("*.b", "*.log_sums"), Invariant(Condition.LOGARITHM)
+    state_invariants: Mapping[str, Invariant] = (
+        STATE
+        | dict.fromkeys(("*.b", "*.log_sums"), Invariant(Condition.LOGARITHM))
+        | {"*.curvature": Invariant(Condition.NOT_NEGATIVE)}
     )
     remedy = "--exact-sweeps 1000"
 

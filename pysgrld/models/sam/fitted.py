@@ -67,8 +67,10 @@ class SphericalFitted(BlockFitted):
     sample_invariants: Mapping[str, Invariant] = {
         "phi": Invariant(Condition.ROWS_UNIT_NORM, row="topic")
     }
-    state_invariants: Mapping[str, Invariant] = COMMON | dict.fromkeys(
-        ("idf", "phi.squares"), Invariant(Condition.NOT_NEGATIVE)
+    state_invariants: Mapping[str, Invariant] = (
+        COMMON
+        | dict.fromkeys(("idf", "phi.squares"), Invariant(Condition.NOT_NEGATIVE))
+        | dict.fromkeys(("centre", "theta", "theta.*", "at", "gained"), Invariant(Condition.FINITE))
     )
     signed = True
     remedy = "--algo gmc-bgibbs"

@@ -85,7 +85,7 @@ class HowSure(Section):
         run, results = self.run, self.run.results
         recorded = results.run.config["corpus"]
         documents, tokens = recorded["training_documents"], recorded["training_tokens"]
-        held = recorded.get("held_out", 0)
+        held = recorded["held_out"]
         if run.corpus is None:
             length, reach = f"{tokens / max(1, documents):,.0f}", "words on average"
         else:
