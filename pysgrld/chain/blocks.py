@@ -21,7 +21,7 @@ from pysgrld.options.option import Resolved
 from pysgrld.samplers import exact_for, sampler_of
 from pysgrld.samplers.rows import Rows
 from pysgrld.samplers.seeds import of_peer, with_seeds
-from pysgrld.samplers.state import BlockState, Counts, Pace, Potential
+from pysgrld.samplers.state import BlockState, Counts, Pace, Potential, TopicLaw
 from pysgrld.types import (
     QUIET,
     Array,
@@ -303,6 +303,10 @@ class BlockChain(Chain):
         return by_topic(
             drawn | {b.name: self.states[b.name].rows() for b in self.upper}, self.blocks
         )
+
+    def law(self) -> TopicLaw | None:
+        """Return the law that the topics of `sample` are drawn from, if that is of counts alone."""
+        return self.states[self.topics.name].law(self.key)
 
     def totals(self) -> dict[str, Doubles]:
         """Return zeros that `add_to` adds to; empty if states are no draws to be averaged."""

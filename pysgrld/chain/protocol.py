@@ -13,7 +13,7 @@ from pysgrld.corpus.minibatches import Ahead, Minibatches
 from pysgrld.errors import UsageError
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
-from pysgrld.samplers.state import Counts, Potential
+from pysgrld.samplers.state import Counts, Potential, TopicLaw
 from pysgrld.types import (
     WARM_UP,
     Array,
@@ -143,6 +143,10 @@ class Chain(ABC):
     @abstractmethod
     def sample(self) -> dict[str, Floats]:
         """Return the arrays of a kept sample: a row for each topic (see `pysgrld.core.draws`)."""
+
+    def law(self) -> TopicLaw | None:
+        """Return the law that the topics of `sample` are drawn from given counts alone, or None."""
+        return None
 
     def totals(self) -> dict[str, Doubles]:
         """Return zeros that `add_to` adds draws to, by name; empty if draws cannot be averaged."""

@@ -24,7 +24,7 @@ from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.table import model_of
 from pysgrld.models.word_order import WordOrder
 from pysgrld.options.option import Resolved
-from pysgrld.reading.run_record import check_shapes, model_and_options
+from pysgrld.reading.run_record import model_and_options, read_sample
 from pysgrld.run import RunDirectory
 from pysgrld.run.layout import read_word_counts, store_word_counts
 from pysgrld.train.begin import begin
@@ -84,11 +84,7 @@ class StoredSamples(Mapping[int, Sample]):
 
     def __getitem__(self, step: int) -> Sample:
         model = model_of(self.record.options.model)
-        sample = self.run.samples.read(step, model.fitted.sample_invariants)
-        shapes = model.fitted(self.record, 1).sample_shapes(sample)
-        check_shapes(sample, shapes, str(self.run.samples.path(step)))
-        self.run.samples.verify(step)
-        return sample
+        return read_sample(self.run, model.fitted(self.record, 1), step)
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.run.samples.steps())

@@ -16,8 +16,10 @@ from pysgrld.core.draws import WEIGHTS, Draw, by_topic, by_word
 from pysgrld.core.restore import Form, check_prior, placed
 from pysgrld.evaluate.matching import DISTRIBUTIONS, Likeness
 from pysgrld.models.fitted import Fitted, Record
+from pysgrld.models.samples import COUNTED, TOKENS, law_of
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers import sampler_of
+from pysgrld.samplers.gibbs import draw
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
@@ -86,6 +88,23 @@ class BlockFitted(Fitted):
             return sample
         name = self.blocks[0].name
         return {**sample, name: self.population.widen(step, sample[name])}
+
+    def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the matrices of a kept sample, with topics drawn again that are kept as counts.
+
+        Raises
+        ------
+        CheckpointError
+            If the sample does not fit the model.
+        """
+        if TOKENS not in sample:
+            return sample
+        block, options = self.blocks[0], self.record.options
+        if ETA_BLOCK in sample:
+            block = block._replace(prior=float(sample[ETA_BLOCK].flat[0]))
+        law = law_of(sample, block, options.seed, options.chain)
+        phi = by_topic({block.name: draw(law, block, self.threads)}, (block,))
+        return {name: part for name, part in sample.items() if name not in COUNTED} | phi
 
     @cached_property
     def current(self) -> Draw:

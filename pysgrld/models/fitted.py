@@ -182,6 +182,16 @@ class Fitted(ABC):
         del step
         return sample
 
+    def as_matrices(self, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the matrices of a kept sample, with topics drawn again that are kept as counts.
+
+        Raises
+        ------
+        CheckpointError
+            If the sample does not fit the model.
+        """
+        return sample
+
     @property
     def faithful(self) -> bool:
         """Whether draws are samples of the posterior: True for exact samplers only.

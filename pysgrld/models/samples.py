@@ -1,4 +1,8 @@
-"""Kept samples of topics: the invariants of their arrays, and top-word samples.
+"""Kept samples of topics: the invariants of their arrays, samples as counts, and top-word samples.
+
+A sample of topics that were drawn given the topics of all tokens is kept as the counts of these, a few
+bytes for each cell that has tokens, and the address of its random numbers. Drawing from this law
+(`law_of`) gives the same bits again.
 
 A top-word sample has only the most probable words of every topic, for runs that can store few full
 samples on disk. All rows of a draw are brought up to date for one, including lazy rows. The gamma
@@ -13,8 +17,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from pysgrld.core import padded
+from pysgrld.errors import CheckpointError
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
-from pysgrld.types import Array, Condition, Floats, Invariant
+from pysgrld.samplers.state import Counts, TopicLaw
+from pysgrld.types import Array, Block, Condition, Floats, Invariant, Key
 
 _TOPICS = Invariant(Condition.ROWS_SUM_TO_1, row="topic")
 _NOT_NEGATIVE, _COUNT = Invariant(Condition.NOT_NEGATIVE), Invariant(Condition.COUNT)
@@ -46,6 +53,19 @@ STATE = COMMON | dict.fromkeys(
     _NOT_NEGATIVE,
 )
 
+#: The topics over words in a sample.
+PHI = "phi"
+#: Arrays of a sample that is kept as counts, each a matrix of one row: the number of topics that have
+#: each word, these topics, word by word, and how many tokens of the word each has; and the step of the
+#: random key, its lower and its upper 32 bits.
+CELLS, TOPICS, TOKENS, STEP = "phi.cells", "phi.topics", "phi.tokens", "phi.step"
+#: Invariants of a sample that is kept as counts.
+COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
+    f"{name}*": _NOT_NEGATIVE for name in _PRIORS
+}
+
+_LOW = (1 << 32) - 1
+
 #: Words that a top-word sample has of each topic.
 WORDS = 256
 #: Invariants of its arrays: ``words`` are the ids, ``phi`` their probabilities, the most probable
@@ -54,6 +74,75 @@ TOP_WORDS = {"words": _COUNT, "phi": _SHARE}
 
 #: The next topic's words are looked for above this share of the last topic's least value.
 _ABOVE = 0.5
+
+
+def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None:
+    """Return the arrays of topics that were drawn from a law of counts, or None if these are not tokens.
+
+    Parameters
+    ----------
+    law : TopicLaw
+    topics, words : int
+        K and V.
+
+    Returns
+    -------
+    dict of (1, n) unsigned integers, or None
+        Of as few bytes as they need. None if seed words have counts that are not whole.
+    """
+    if law.counts.factor != 1.0:
+        return None
+    counts = law.counts.counts[:, :topics]
+    rows, columns = np.nonzero(counts)
+    cells = np.zeros(words, np.int64)
+    cells[law.counts.rows] = np.bincount(rows, minlength=len(counts))
+    arrays = {CELLS: cells, TOPICS: columns, TOKENS: counts[rows, columns]}
+    small = {n: a.astype(np.min_scalar_type(a.max(initial=0)))[None] for n, a in arrays.items()}
+    return small | {STEP: np.array([[law.key.step & _LOW, law.key.step >> 32]], np.uint32)}
+
+
+def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> TopicLaw:
+    """Return the law that the topics of a sample were drawn from which is kept as counts.
+
+    Parameters
+    ----------
+    sample : mapping
+        Arrays as `as_counts` returns them.
+    block : Block
+        The topics over words.
+    seed, chain : int
+        Of the run.
+
+    Returns
+    -------
+    TopicLaw
+
+    Raises
+    ------
+    CheckpointError
+        If the arrays do not belong together, or are not of this model.
+    """
+    v, k = block.shape
+    cells, topics, tokens, step = (sample[name] for name in (CELLS, TOPICS, TOKENS, STEP))
+    good = (
+        all(
+            a.ndim == 2 and len(a) == 1 and a.dtype.kind == "u"
+            for a in (cells, topics, tokens, step)
+        )
+        and cells.shape[1] == v
+        and step.shape[1] == 2
+        and topics.shape == tokens.shape == (1, int(cells.sum()))
+        and topics.max(initial=0) < k
+    )
+    if not good:
+        raise CheckpointError(
+            f"arrays '{CELLS}', '{TOPICS}', '{TOKENS}', '{STEP}' do not fit the model"
+        )
+    rows = np.flatnonzero(cells[0]).astype(np.int32)
+    counts = np.zeros((len(rows), padded(k)), np.int64)
+    counts[np.repeat(np.arange(len(rows)), cells[0, rows]), topics[0]] = tokens[0]
+    low, high = step[0].tolist()
+    return TopicLaw(Key(seed, chain, high << 32 | low), Counts(rows, counts, 1.0))
 
 
 def width(v: int) -> int:

@@ -384,7 +384,7 @@ class Results:
             }
         return scores_by_iteration
 
-    def read_sample(self, step: int) -> dict[str, Array]:
+    def read_sample(self, step: int) -> Mapping[str, Array]:
         """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).
 
         Raises
@@ -394,12 +394,7 @@ class Results:
         CheckpointError
             If it is damaged, was changed, or belongs to another model.
         """
-        sample = self.run.samples.read(step, self.model.fitted.sample_invariants)
-        run_record.check_shapes(
-            sample, self.fitted.sample_shapes(sample), str(self.run.samples.path(step))
-        )
-        self.run.samples.verify(step)
-        return sample
+        return run_record.read_sample(self.run, self.fitted, step)
 
     @cached_property
     def population(self) -> PopulationDraws | None:

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import numpy as np
 
 from pysgrld.chain.exact import plan_in
+from pysgrld.core.restore import placed
 from pysgrld.corpus.reading import READING
 from pysgrld.errors import CheckpointError, MissingInputError, SgmcError
+from pysgrld.models.fitted import Fitted
 from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
 from pysgrld.models.resolve import restored
+from pysgrld.models.samples import COUNTED
 from pysgrld.models.table import MODELS, model_of
 from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
@@ -138,6 +141,32 @@ class RunRecord:
     def place(self) -> str:
         """Name of the checkpoint in messages."""
         return str(self._checkpoint().path)
+
+
+def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:
+    """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).
+
+    Parameters
+    ----------
+    run : RunDirectory
+    fitted : Fitted
+        The run as its model reads it.
+    step : int
+        Iteration of the sample.
+
+    Raises
+    ------
+    MissingInputError
+        If the iteration has no sample.
+    CheckpointError
+        If it is damaged, was changed, or belongs to another model.
+    """
+    parts, place = run.samples.read(step, fitted.sample_invariants, COUNTED), run.samples.path(step)
+    with placed(str(place)):
+        sample = fitted.as_matrices(parts)
+    check_shapes(sample, fitted.sample_shapes(sample), str(place))
+    run.samples.verify(step)
+    return sample
 
 
 def check_shapes(

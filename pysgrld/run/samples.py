@@ -42,9 +42,6 @@ SUFFIX = ".safetensors"
 DROPPED = ".dropped-"
 TOP_WORDS = "top-words-"
 
-#: Types of arrays of samples that are not of single precision.
-_TYPES = {"words": np.dtype("<u4")}
-
 
 class Samples:
     """The folder ``samples/`` of a run.
@@ -97,7 +94,7 @@ class Samples:
         ----------
         step : int
         parts : mapping
-            Matrices by name; kept in single precision, ids of words as they are.
+            Matrices by name; kept in single precision, unsigned integers as they are.
         invariants : mapping
             Conditions on them, by shell pattern of their names.
         top_words : bool
@@ -113,7 +110,7 @@ class Samples:
             If one breaks an invariant; nothing was written.
         """
         parts = {
-            name: np.ascontiguousarray(part, dtype=_TYPES.get(name, np.float32))
+            name: np.ascontiguousarray(part, part.dtype if part.dtype.kind == "u" else np.float32)
             for name, part in parts.items()
         }
         for name, part in parts.items():
@@ -139,16 +136,16 @@ class Samples:
         self._known[path.name] = written
 
     def read(
-        self, step: int, invariants: Mapping[str, Invariant] = NONE, *, top_words: bool = False
+        self, step: int, *forms: Mapping[str, Invariant], top_words: bool = False
     ) -> dict[str, Array]:
-        """Map a sample into memory: matrices of float32, and ids of words, by name, read-only.
+        """Map a sample into memory: matrices of float32 or unsigned integers by name, read-only.
 
         Parameters
         ----------
         step : int
-        invariants : mapping
-            Conditions on them, by shell pattern of their names. Arrays that it names without a wildcard
-            must exist.
+        *forms : mapping
+            The forms that it may have: conditions on matrices, by shell pattern of their names. Matrices
+            that a form names without a wildcard exist in a sample of the form.
         top_words : bool
             True to read the top-word sample.
 
@@ -162,15 +159,16 @@ class Samples:
         path = self.path(step, top_words=top_words)
         try:
             parts = view(path)
-            names = required(invariants)
-            if not parts.keys() >= set(names) or any(
-                part.ndim != 2 or part.dtype != _TYPES.get(name, np.float32)
-                for name, part in parts.items()
+            fitting = [form for form in forms or (NONE,) if parts.keys() >= set(required(form))]
+            if not fitting or any(
+                part.ndim != 2 or (part.dtype != np.float32 and part.dtype.kind != "u")
+                for part in parts.values()
             ):
-                among = f", {' and '.join(names)} among them" if names else ""
-                raise DamagedError(f"{path}: not float32 matrices{among}")
+                names = " or ".join(" and ".join(required(form)) for form in forms)
+                among = f", {names} among them" if names else ""
+                raise DamagedError(f"{path}: not matrices of float32 or unsigned integers{among}")
             if path.name not in self._checked:
-                check_values(path, invariants)
+                check_values(path, fitting[0])
                 self._checked.add(path.name)
         except FileNotFoundError:
             raise MissingInputError(f"{path}: there is no sample of step {step}") from None

@@ -14,11 +14,11 @@ from typing import Self
 
 import numpy as np
 
-from pysgrld.core import core
+from pysgrld.core import core, padded
 from pysgrld.samplers.log_rows import FLOAT_ETA, LogRows, RowsOrLogs, shapes, transition
 from pysgrld.samplers.rows import Rows
-from pysgrld.samplers.state import Counts
-from pysgrld.types import Floats, Key
+from pysgrld.samplers.state import Counts, TopicLaw
+from pysgrld.types import Block, Floats, Key
 
 
 class LogConjugate(LogRows):
@@ -49,18 +49,45 @@ class Conjugate(RowsOrLogs):
         self.step_by(core.simplex_scir, key, statistics, h=math.inf)
 
 
+def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
+    """Draw all topics from their conditional law, Dirichlet(eta + n_k).
+
+    Parameters
+    ----------
+    law : TopicLaw
+    block : Block
+        With eta as its prior, at least `FLOAT_ETA`.
+    threads : int
+        The draw does not depend on it.
+
+    Returns
+    -------
+    (V, Kp) float32
+    """
+    v, across = block.shape[0], padded(block.shape[1])
+    g = core.zeros(v, across, "float32")
+    state = Conjugate(block, threads, g=g, sums=np.zeros(across))
+    state.step(law.key, law.counts, math.inf)
+    return state.rows()
+
+
 class Mean(Rows):
     """Expectation of the topics given the topics of all tokens."""
 
     _statistics: Counts | None = None  # from the last step
 
+    def law(self, key: Key) -> TopicLaw | None:
+        """Return the law of `drawn`, or None if that draws by logarithms."""
+        if self.block.prior < FLOAT_ETA or self._statistics is None:
+            return None
+        return TopicLaw(key, self._statistics)
+
     def drawn(self, key: Key) -> Floats:
         """Return a draw of phi from its conditional law Dirichlet(eta + n_k), shape (V, Kp)."""
-        if self.block.prior < FLOAT_ETA or self._statistics is None:
-            return self._drawn_by_logarithms(key)
-        draw = Conjugate(self.block, self.threads, g=self.g.copy(), sums=self.sums.copy())
-        draw.step(key, self._statistics, math.inf)
-        return draw.rows()
+        law = self.law(key)
+        return (
+            self._drawn_by_logarithms(key) if law is None else draw(law, self.block, self.threads)
+        )
 
     def _drawn_by_logarithms(self, key: Key) -> Floats:
         v, k = self.block.shape

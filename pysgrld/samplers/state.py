@@ -45,6 +45,21 @@ class Counts(NamedTuple):
     rate: float = 0.0
 
 
+class TopicLaw(NamedTuple):
+    """The law of topics given the topics of all tokens, and the address of one draw of it.
+
+    Attributes
+    ----------
+    key : Key
+        Address of the random numbers.
+    counts : Counts
+        Tokens of each word in each topic, in the whole corpus.
+    """
+
+    key: Key
+    counts: Counts
+
+
 class EnergyGradient(NamedTuple):
     """A potential energy and its gradient at some points.
 
@@ -318,6 +333,11 @@ class BlockState(ABC, Generic[S]):
         as rows draws the topics here.
         """
         return self.look(key)
+
+    def law(self, key: Key) -> TopicLaw | None:
+        """Return the law that `drawn` draws the topics from, or None if they are the state's own."""
+        del key
+        return None
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
         """Return the rows that draw the topics of tokens, (R, Kp), or None if these are `rows`."""

@@ -15,7 +15,7 @@ from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import OnePass
 from pysgrld.errors import GoneError, WriteError, plural
 from pysgrld.models.protocol import Model
-from pysgrld.models.samples import TOP_WORDS, top_word_sample
+from pysgrld.models.samples import COUNTED, PHI, TOKENS, TOP_WORDS, as_counts, top_word_sample
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.layout import METRICS, SAMPLES
 from pysgrld.run.machine import rss_bytes
@@ -160,11 +160,10 @@ class RunWriter:
             return None
         sample = chain.sample()
         if False in due:
-            self.backlog.write_sample(step, sample, self.model.fitted.sample_invariants)
+            parts, form = kept_form(chain, sample), self.model.fitted.sample_invariants
+            self.backlog.write_sample(step, parts, COUNTED if TOKENS in parts else form)
         if True in due:
-            self.backlog.write_sample(
-                step, top_word_sample(sample["phi"]), TOP_WORDS, top_words=True
-            )
+            self.backlog.write_sample(step, top_word_sample(sample[PHI]), TOP_WORDS, top_words=True)
         return sample
 
     def measure(self) -> None:
@@ -228,6 +227,15 @@ class RunWriter:
             return False
         self._failed = 0
         return True
+
+
+def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the sample of a chain in the form that is stored: topics as counts, if possible."""
+    law = chain.law()
+    counts = law and as_counts(law, *sample[PHI].shape)
+    if counts is None:
+        return sample
+    return {name: part for name, part in sample.items() if name != PHI} | counts
 
 
 def _number(value: float) -> float | None:

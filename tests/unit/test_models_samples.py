@@ -1,4 +1,4 @@
-"""Top-word samples: what they have of a full one, when they are kept, and that they repeat."""
+"""Samples that are kept as counts, and top-word samples."""
 
 import shutil
 
@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from faults_runs import opened, result, stopped_here, train_here, write_corpus
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models import samples as slim
 from pysgrld.models.options import check_usage
 from pysgrld.models.resolve import resolve
-from pysgrld.models.samples import looked_up, top_word_sample
+from pysgrld.models.samples import as_counts, law_of, looked_up, top_word_sample
 from pysgrld.options.option import Facts
+from pysgrld.reading.results import Results
+from pysgrld.types import Block
 
 
 @pytest.mark.parametrize("v", [5, 12, 400])
@@ -53,6 +55,74 @@ def test_a_slim_sample_is_a_part_of_the_full_one_of_its_iteration(lazy, tmp_path
         found = run.samples.read(step, top_words=True)
         for name in ("words", "phi"):
             np.testing.assert_array_equal(found[name], part[name])
+
+
+@pytest.mark.parametrize("changes", [{}, {"eta": "learn"}], ids=["eta fixed", "eta learned"])
+def test_topics_that_are_kept_as_counts_are_drawn_again_to_the_bit(changes, tmp_path, monkeypatch):
+    """Red with: another step of the random key; eta of the start; the counts of another word."""
+    found = []
+    for name in ("counts", "matrices"):
+        (tmp_path / name).mkdir()
+        write_corpus(tmp_path / name / "corpus.txt")
+        if name == "matrices":
+            monkeypatch.setattr("pysgrld.train.run_writer.as_counts", lambda *_: None)
+        train_here(
+            tmp_path / name, algo="cgs", minibatch=None, warm_up=None, sweeps=None, **changes
+        )
+        run = opened(tmp_path / name)
+        assert all(("phi" in run.samples.read(step)) == (name == "matrices") for step in (12, 40))
+        results = Results(tmp_path / name / "run", threads=1)
+        found.append([results.read_sample(step) for step in results.kept()])
+    assert len(found[0]) == 8
+    for again, matrices in zip(*found, strict=True):
+        assert again.keys() == matrices.keys()
+        for name, matrix in matrices.items():
+            np.testing.assert_array_equal(again[name], matrix)
+
+
+COUNTED = {
+    "phi.cells": [[2, 0, 1]],
+    "phi.topics": [[0, 3, 1]],
+    "phi.tokens": [[5, 1, 300]],
+    "phi.step": [[7, 1 << 24]],
+}
+BLOCK = Block("phi", "simplex", (3, 4), 0.1, 0, 0.0)
+
+
+def test_a_law_goes_into_arrays_of_few_bytes_and_back():
+    """Red with: a step of 32 bits; words without tokens left out."""
+    arrays = {name: np.array(a, np.uint32) for name, a in COUNTED.items()}
+    law = law_of(arrays, BLOCK, 4, 5)
+    assert law.key == (4, 5, (1 << 56) + 7)
+    assert law.counts.rows.tolist() == [0, 2]
+    assert law.counts.counts[:, :4].tolist() == [[5, 0, 0, 1], [0, 300, 0, 0]]
+    again = as_counts(law, 4, 3)
+    assert {name: a.tolist() for name, a in again.items()} == COUNTED
+    assert [again[f"phi.{name}"].itemsize for name in ("cells", "topics", "tokens")] == [1, 1, 2]
+    assert as_counts(law._replace(counts=law.counts._replace(factor=0.5)), 4, 3) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("phi.cells", [[2, 0, 2]]),
+        ("phi.cells", [[2, 1]]),
+        ("phi.topics", [[0, 4, 1]]),
+        ("phi.topics", [[0], [3], [1]]),
+        ("phi.tokens", [[5, 1]]),
+        ("phi.step", [[7]]),
+    ],
+)
+def test_counts_that_do_not_belong_together_are_refused(name, wrong):
+    arrays = {n: np.array(a, np.uint32) for n, a in (COUNTED | {name: wrong}).items()}
+    with pytest.raises(CheckpointError, match="do not fit the model"):
+        law_of(arrays, BLOCK, 4, 5)
+
+
+def test_counts_that_are_no_unsigned_integers_are_refused():
+    arrays = {n: np.array(a, np.uint32) for n, a in COUNTED.items()}
+    with pytest.raises(CheckpointError, match="do not fit the model"):
+        law_of(arrays | {"phi.tokens": np.ones((1, 3), np.float32)}, BLOCK, 4, 5)
 
 
 def test_slim_samples_come_again_the_same_after_a_stop(tmp_path):
