@@ -162,6 +162,7 @@ def command(
                     "documents": len(effects.design.used),
                     "missing": effects.design.missing,
                     "clusters": cluster,
+                    "likeness": effects.likeness and effects.likeness._asdict(),
                     "interval": 0.9,
                     "interval_of": "posterior" if spread.faithful else "draws",
                     "comparisons": [_record(each, order, names) for each in effects.compared],
@@ -185,8 +186,11 @@ def estimate(screen: Any, results: Any, asked: Any, metadata: str | None) -> Eff
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
         added = AddedFiles(None, metadata, folder, screen.note)
-        tell = stack.enter_context(screen.steps())
-        return effects_of(results, asked, added, tell)
+        with screen.steps() as tell:
+            effects = effects_of(results, asked, added, tell)
+    if effects.likeness is not None:
+        screen.warn(effects.likeness.warning)
+    return effects
 
 
 def _contrast(text: str) -> tuple[str, str, str]:

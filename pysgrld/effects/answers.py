@@ -9,6 +9,7 @@ import numpy as np
 
 from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
 from pysgrld.effects.design import Contrast, Design, columns_of
+from pysgrld.effects.likeness import Likeness, SampledShares
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.results import Results
 from pysgrld.report.answers import Between
@@ -103,12 +104,15 @@ class Effects:
     draws : int
         Number of draws of the topics; 1 if the topics are taken as known.
     compared : list of TopicsContrasted
+    likeness : Likeness or None
+        Likeness of documents for which intervals are too narrow.
     """
 
     def __init__(
         self, design: Design, fit: Fit, contrasts: Sequence[tuple[str, str, str]], topics: Int64s
     ) -> None:
         self.design, self._fit, self.topics = design, fit, topics
+        self.likeness: Likeness | None = None
         self.draws = fit.draws
         self.shares: Doubles = fit.of(design.matrix.mean(axis=0)).drawn.mean(axis=0)
         comparisons = design.comparisons(contrasts)
@@ -269,10 +273,18 @@ def estimated(
     units = None if request.cluster is None else numbered(columns[request.cluster], design.used)
     draws, n = len(sorting.back), len(design.used)
     regression = Regression(design.matrix, units, len(topics), weightings_of(draws))
+    sampled = SampledShares(n, len(topics))
     for begin, rows in _chunks(design.used, max(1_000, _CELLS // len(topics))):
-        regression.add(begin, sorting.shares(take(rows)))
+        shares = sorting.shares(take(rows))
+        regression.add(begin, shares)
+        sampled.add(begin, shares)
         tell("documents", begin + len(rows), n)
-    return Effects(design, Fit(regression, sorting.back), request.contrasts, topics)
+    fit = Fit(regression, sorting.back)
+    effects = Effects(design, fit, request.contrasts, topics)
+    if request.cluster is None:
+        comparisons = design.comparisons(request.contrasts)
+        effects.likeness = sampled.greatest(fit, comparisons, columns, design.used)
+    return effects
 
 
 def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:

@@ -167,6 +167,11 @@ class Regression:
         solution: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
         return solution
 
+    def parts(self, places: Int64s, contrast: Doubles) -> tuple[Doubles, Doubles]:
+        """Return rows of the orthogonal design, (m, P), and their parts of a contrast, (m,)."""
+        rows: Doubles = self._design[places]
+        return rows, rows @ self.turned(contrast)
+
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
         """Return the stretch of a combination of coefficients, (P,), and its degrees of freedom.
 
@@ -216,6 +221,22 @@ class Fit:
         self._centre, self._others = coefficients[0], coefficients[1:] - coefficients[0]
         self.draws = len(back)
         self._back = back if len(back) > 1 else np.repeat(back, 2, axis=0)
+
+    def influence(self, places: Int64s, shares: Floats, contrast: Doubles) -> Doubles:
+        """Return the influence of documents on a linear combination of coefficients, (m, K).
+
+        Parameters
+        ----------
+        places : (m,) int64
+            Rows of the design.
+        shares : (m, K) float32
+            Sorted shares of these documents.
+        contrast : (P,) float64
+        """
+        rows, parts = self._regression.parts(places, contrast)
+        residuals = (shares - rows @ self._centre) @ self._back.mean(axis=0)
+        influence: Doubles = parts[:, None] * residuals
+        return influence
 
     def of(self, contrast: Doubles) -> Sampled:
         """Return a linear combination of coefficients, (P,), of all topics, for documents like these."""

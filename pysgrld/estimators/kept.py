@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -311,6 +312,9 @@ class KeptModel(Framed):
             topics,
             lambda rows: documents.take(words[rows]),
         )
+        if effects.likeness is not None:
+            line = effects.likeness.warning.replace("--cluster ", "cluster=")
+            warnings.warn(line, UserWarning, stacklevel=2)
         names = dict(enumerate(self._names(len(mean))))
         frame = library("pandas", "effect").DataFrame
         effects_frame: pandas.DataFrame = frame(effects.rows(topics.tolist(), names))

@@ -1,0 +1,166 @@
+"""Likeness of documents of one source, for which intervals of effects are too narrow.
+
+The variance of an estimate over clusters of documents, divided by its variance if documents are
+independent, is the design effect (Kish 1965). It is measured on each document's influence on the
+estimate (Liang and Zeger 1986), so that likeness counts only if the columns of the formula vary
+between clusters, too (Moulton 1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.effects.composition import Fit
+from pysgrld.effects.design import Contrast
+from pysgrld.types import Doubles, Floats, Int64s
+
+#: Design effect above which a warning is due: intervals are too narrow by a fifth.
+DUE = 1.5
+#: Fewest clusters whose variance is an estimate.
+FEWEST = 10
+#: Values of a column that are clusters, in documents: almost as many values leave no pairs.
+_MOST_VALUES = 0.8
+#: Documents that are next to each other in the corpus, and count as one cluster.
+_NEIGHBOURS = 20
+#: Documents that likeness is measured on, and documents in a row of these.
+_DOCUMENTS, _ROW = 50_000, 1_000
+#: Comparisons of one column that are looked at.
+_COMPARISONS = 4
+
+
+class Likeness(NamedTuple):
+    """Likeness of documents with the same value of a column, or next to each other.
+
+    Attributes
+    ----------
+    column : str or None
+        The column; None for neighbours in the corpus.
+    design_effect : float
+        Variance over clusters divided by the variance over independent documents: mean over topics.
+    """
+
+    column: str | None
+    design_effect: float
+
+    @property
+    def warning(self) -> str:
+        """A line with the finding and the remedy."""
+        factor = f"too narrow by a factor of {self.design_effect**0.5:.1f}"
+        if self.column is None:
+            return (
+                f"documents next to each other in the corpus are alike: intervals are {factor} or "
+                "more; give their source as a column, and --cluster COLUMN"
+            )
+        return (
+            f"documents with the same {self.column} are alike: intervals for other documents are "
+            f"{factor}; give --cluster {self.column}"
+        )
+
+
+class SampledShares:
+    """Sorted shares of the documents that likeness is measured on: all, or rows of consecutive ones.
+
+    If documents are left out, the design effect of scattered clusters is a lower bound.
+
+    Parameters
+    ----------
+    documents, topics : int
+    """
+
+    def __init__(self, documents: int, topics: int) -> None:
+        number = -(-documents // _ROW)
+        if documents > _DOCUMENTS:
+            most = _DOCUMENTS // _ROW
+            chosen = np.arange(most) * number // most
+            places = (chosen[:, None] * _ROW + np.arange(_ROW)).ravel()
+            self.places: Int64s = places[places < documents]
+        else:
+            self.places = np.arange(documents)
+        self._shares: Floats = np.empty((len(self.places), topics), np.float32)
+
+    def add(self, begin: int, shares: Doubles) -> None:
+        """Keep the sampled documents of a chunk that begins with document ``begin``."""
+        first, end = np.searchsorted(self.places, (begin, begin + len(shares)))
+        self._shares[first:end] = shares[self.places[first:end] - begin]
+
+    def greatest(
+        self,
+        fit: Fit,
+        comparisons: Sequence[Contrast],
+        columns: Mapping[str, Sequence[Any]],
+        used: Int64s,
+    ) -> Likeness | None:
+        """Return the greatest likeness that is due to be reported, of columns before neighbours.
+
+        Parameters
+        ----------
+        fit : Fit
+        comparisons : sequence of Contrast
+        columns : mapping of str to sequence
+            Values of the columns of all documents.
+        used : (n,) int64
+            Documents of the regression.
+        """
+        rows = used[self.places]
+        influences = [
+            fit.influence(self.places, self._shares, each.second.mean - each.first.mean)
+            for each in _some(comparisons)
+        ]
+
+        def design_effect(clusters: Int64s) -> float:
+            return max((_ratio(influence, clusters) for influence in influences), default=0.0)
+
+        measured = [
+            Likeness(name, design_effect(clusters)) for name, clusters in _clusters(columns, rows)
+        ]
+        neighbours = np.unique(rows // _NEIGHBOURS, return_inverse=True)[1]
+        for likenesses in (measured, [Likeness(None, design_effect(neighbours))]):
+            best = max(likenesses, key=lambda each: each.design_effect, default=None)
+            if best is not None and best.design_effect > DUE:
+                return best
+        return None
+
+
+def _some(comparisons: Sequence[Contrast]) -> Iterator[Contrast]:
+    """Yield some comparisons of each column, evenly spaced."""
+    for column in dict.fromkeys(each.column for each in comparisons):
+        own = [each for each in comparisons if each.column == column]
+        yield from own[:: -(-len(own) // _COMPARISONS)]
+
+
+def _clusters(columns: Mapping[str, Sequence[Any]], rows: Int64s) -> Iterator[tuple[str, Int64s]]:
+    """Yield the columns whose values may be sources of documents, and the cluster of each row."""
+    for name in columns:
+        values = columns[name]
+        chosen = [None if values[row] != values[row] else values[row] for row in rows.tolist()]
+        if any(isinstance(value, float) and not value.is_integer() for value in chosen):
+            continue  # a measurement, not a source
+        numbers: dict[Any, int] = {}
+        clusters = np.array(
+            [
+                numbers.setdefault(object() if value is None else value, len(numbers))
+                for value in chosen
+            ],
+            np.int64,
+        )
+        if FEWEST <= len(numbers) <= _MOST_VALUES * len(rows):
+            yield name, clusters
+
+
+def _ratio(influence: Doubles, clusters: Int64s) -> float:
+    """Return the variance over clusters divided by that over documents, mean over topics."""
+    from scipy.sparse import csr_matrix
+
+    number = int(clusters.max(initial=-1)) + 1
+    if number < FEWEST:
+        return 0.0
+    members = csr_matrix(
+        (np.ones(len(clusters)), (clusters, np.arange(len(clusters)))), (number, len(clusters))
+    )
+    alone = (influence**2).sum(axis=0)
+    together = ((members @ influence) ** 2).sum(axis=0)
+    known = alone > 0
+    return float((together[known] / alone[known]).mean()) if known.any() else 0.0
