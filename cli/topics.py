@@ -160,7 +160,7 @@ def command(
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
     from pysgrld.reading.topics import topics_of
-    from pysgrld.reading.use import is_hardly_used, remark
+    from pysgrld.reading.use import use_of_topics
     from pysgrld.report.topic_words import labelled, seeds_followed
     from pysgrld.run.machine import threads as count
 
@@ -248,9 +248,10 @@ def command(
         if intervals and topics[0].words[0].low is None:
             screen.note("too few samples are kept to tell intervals")
         rows = None if values["all"] else screen_rows()
-        line = remark(results, topics)
-        if rows and line:
-            topics = [t for t in topics if not is_hardly_used(t.weight, len(topics))]
+        use = use_of_topics(results, [topic.weight for topic in topics], at)
+        line = use.remark
+        if rows:
+            topics = [topic for topic in topics if topic.id not in use.inactive]
         _show(results, topics, spread.title if intervals else None, at, followed, rows, top is None)
         if line and screen_rows():
             echo("\n" + fill(f"{line} (--all shows them)" if rows else line))

@@ -94,6 +94,7 @@ def run(tmp_path_factory):
 def test_topics_of_a_small_share_of_the_corpus_are_marked(run, monkeypatch, share, line):
     """Red with: no line where there are some; a mark where the share is large enough."""
     monkeypatch.setattr("pysgrld.reading.use.HARDLY", share)
+    monkeypatch.setattr("pysgrld.reading.use.LIGHT", 0.0)  # topics of chance are copies
     main = report(run, threads=1).main
     few = sum(topic["weight"][0] * 3 < share for topic in main["topics"])
     assert sum(topic["hardly"] for topic in main["topics"]) == few

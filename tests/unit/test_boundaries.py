@@ -415,9 +415,33 @@ def test_letters_other_than_latin_are_told_of_from_three_tenths_of_the_tokens(wo
     assert warned_of_letters([word, "system"], np.array([29, 71])) is None
 
 
-@pytest.mark.parametrize(("weight", "hardly"), [(0.0149, True), (0.015, False), (None, False)])
-def test_a_topic_is_hardly_used_below_fifteen_hundredths_of_the_average(weight, hardly):
-    assert use.is_hardly_used(weight, 10) == hardly
+def results_of(phi, **options):
+    """Return a run of topics (V, K), of which K was chosen."""
+    fitted = SimpleNamespace(
+        layers=(phi.shape[1],), noun="topic", signed=False, shown=lambda at: np.arange(phi.shape[1])
+    )
+    options = SimpleNamespace(**{"topics": phi.shape[1]} | options)
+    return SimpleNamespace(options=options, fitted=fitted, phi=lambda at: phi)
+
+
+@pytest.mark.parametrize(("weight", "inactive"), [(0.0149, {0}), (0.015, set()), (None, set())])
+def test_a_topic_is_inactive_below_fifteen_hundredths_of_the_average(weight, inactive):
+    used = use.use_of_topics(results_of(np.eye(10)), [weight, *[0.1] * 9])
+    assert used.inactive == inactive
+    assert used.remark == (
+        "1 topic of 10 is hardly used: -k 9, or sgmc search" if inactive else None
+    )
+    assert not use.use_of_topics(results_of(np.eye(10), topics=None), [0.01] * 10).inactive
+
+
+def test_light_copies_of_topics_are_inactive_but_for_one():
+    """As many flat topics as a corpus was made by, and twice as many. Red with: the weight alone."""
+    phi = np.eye(6)
+    phi[3:, 3:] = 1 / 3
+    weights = [0.28, 0.27, 0.25, 0.08, 0.065, 0.055]
+    assert use.use_of_topics(results_of(phi), weights).inactive == {4, 5}
+    assert not use.use_of_topics(results_of(phi), [1 / 6] * 6).inactive  # none is light
+    assert not use.use_of_topics(results_of(np.eye(6)), weights).inactive  # light, and no copies
 
 
 @pytest.mark.parametrize(("topics", "read"), [(20, True), (19, False)])

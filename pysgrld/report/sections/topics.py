@@ -10,7 +10,7 @@ import numpy as np
 from pysgrld.errors import plural
 from pysgrld.reading.results import WEIGHT_DOCUMENTS
 from pysgrld.reading.topics import topics_of
-from pysgrld.reading.use import is_hardly_used, line_of_use
+from pysgrld.reading.use import use_of_topics
 from pysgrld.report.document_pass import DOCUMENTS, DRAWS
 from pysgrld.report.page_file import Packed, finite, linear16, log16, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
@@ -44,9 +44,9 @@ class TopicRecords(Section):
             topics = topics_of(run.results, TOP, intervals=False, coherences=False, at=run.at)
             self._against = {topic.id: [word.word for word in topic.against] for topic in topics}
         weights = [None if run.weights is None else float(run.weights[k]) for k in run.shown]
-        self._hardly = line_of_use(run.results, weights)
+        self._use = use_of_topics(run.results, weights, run.at)
         return {
-            "hardly_used": self._hardly,
+            "hardly_used": self._use.remark,
             "layer": {"at": run.at + 1, "of": fitted.depth} if fitted.depth > 1 else None,
             "interval": {
                 "title": spread.title,
@@ -64,9 +64,8 @@ class TopicRecords(Section):
         ids = run.terms.words[k][run.terms.there[k]][:TEN].tolist()
         first = run.first_words[k, :TOP].tolist()
         ten = [round(float(p), 3) for p in run.terms.ten[k, : len(ids)]] if run.terms.draws else []
-        weight = share = None
+        weight = None
         if run.weights is not None:
-            share = float(run.weights[k])
             parts = (run.weights, run.low, run.high)
             weight = [None if part is None else round(float(part[k]), 6) for part in parts]
         return {
@@ -75,7 +74,7 @@ class TopicRecords(Section):
             "named": k in run.labels,
             "top": [run.results.vocabulary[w] for w in first],
             "weight": weight,
-            "hardly": self._hardly is not None and is_hardly_used(share, run.size),
+            "hardly": k in self._use.inactive,
             "npmi": None if self._npmi is None else finite(self._npmi[k], 4),
             "steady": round(sum(ten), 2) if run.terms.draws else None,
             "ten": ten,
