@@ -211,6 +211,9 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         for name, title, what in kind.further
         if name in scores.others
     ]
+    if scores.own_words is not None:
+        own = _with_error(kind, scores.own_words.perplexity)
+        lines.append(("with own words", own, "words that a document has are likely to come again"))
     if scores.pooled is not None:
         figure = _with_error(kind, scores.pooled)
         lines.append((all_of(scores.chains, "chains"), figure, "mean over the samples of all"))

@@ -16,6 +16,7 @@ from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CheckpointError, MissingInputError, UsageError
 from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair
+from pysgrld.evaluate.own_words import OwnWords, with_own_words
 from pysgrld.evaluate.score import pooled
 from pysgrld.reading.results import Results
 from pysgrld.types import Key
@@ -55,6 +56,9 @@ class Evaluation(NamedTuple):
         if a chain has no sample or other held-out documents.
     exact_sweeps : int
         Sweeps of the Gibbs refinement after training; 0 if samples come from training.
+    own_words : OwnWords or None
+        Score of the posterior average with the words that each document has already. None of documents
+        that are scored whole, of fewer than 20, or without a sample.
     """
 
     kind: Score
@@ -73,6 +77,7 @@ class Evaluation(NamedTuple):
     chains: int = 1
     pooled: Estimate | None = None
     exact_sweeps: int = 0
+    own_words: OwnWords | None = None
 
     def beside(self) -> dict[str, Estimate]:
         """Return the scores that the average is compared with, by name."""
@@ -92,6 +97,10 @@ class Evaluation(NamedTuple):
         if self.chains > 1:
             scores[kind.pooled] = self.pooled
         record: dict[str, Any] = dict(scores)
+        if self.own_words is not None:
+            scores[f"own_words_{kind.name}"] = self.own_words.perplexity
+            record[f"own_words_{kind.name}"] = self.own_words.perplexity
+            record["own_words_strength"] = self.own_words.strength
         for name, score in scores.items():
             record[f"{name}_se"] = None if score is None else score.error
         record["differences"] = {}
@@ -328,4 +337,7 @@ def _evaluated(
         numbers=results.fitted.numbers(),
         chains=len(scorers),
         pooled=pooled(scorers) if len(scorers) > 1 and same else None,
+        own_words=None
+        if kind.whole or not scorer.samples
+        else with_own_words(parts, scorer.log_averages()),
     )

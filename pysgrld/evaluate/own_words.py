@@ -1,0 +1,91 @@
+"""Perplexity with the words that a document has already.
+
+A word that a document has once is likely to come again (Doyle and Elkan 2009), more often than its
+topics explain. So the predicted probability p(w) of a word is mixed with the frequencies of the
+document's observed words: (s p(w) + n_w) / (s + N) for n_w of N tokens, the predictive distribution of a
+Dirichlet compound multinomial of strength s. If text is not bursty, s is large, and the score is the
+plain perplexity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.core.arithmetic import dot, exp, log
+from pysgrld.evaluate.held_out import HeldOut
+from pysgrld.evaluate.score import Estimate
+from pysgrld.types import Doubles
+
+#: Strengths that are tried, from 1 to a million; with the greatest, own words hardly count.
+_STRENGTHS = exp(np.arange(121) * 0.115)
+#: Fewest documents, of which each half learns a strength.
+FEWEST = 20
+
+
+class OwnWords(NamedTuple):
+    """Perplexity with the documents' own words, and the strength s of the topics in it.
+
+    Attributes
+    ----------
+    perplexity : Estimate
+    strength : float
+        Tokens that the topics' prediction is worth: geometric mean of both halves.
+    """
+
+    perplexity: Estimate
+    strength: float
+
+
+def with_own_words(held_out: HeldOut, logs: Doubles) -> OwnWords | None:
+    """Return the perplexity with own words, or None of fewer than 20 documents.
+
+    Every second document is scored with the strength that predicts the other documents best, so that
+    no document is scored with a strength that it has chosen.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+    logs : (nnz,) float64
+        Log probability of every held-out entry by topics alone.
+    """
+    observed, scored = held_out.observed, held_out.held_out
+    documents = len(scored)
+    if documents < FEWEST:
+        return None
+    entry_doc = np.repeat(np.arange(documents), np.diff(scored.indptr))
+    lengths = observed.lengths[entry_doc].astype(np.float64)
+    own = _counts_of(held_out, entry_doc)
+    p = exp(logs)
+    first = entry_doc % 2 == 0
+    best = {}
+    for half in (True, False):
+        some = first == half
+        scores = [
+            dot(scored.counts[some], log((s * p[some] + own[some]) / (s + lengths[some])))
+            for s in _STRENGTHS
+        ]
+        best[half] = float(_STRENGTHS[int(np.argmax(scores))])
+    strength = np.where(first, best[False], best[True])
+    mixed = log((strength * p + own) / (strength + lengths))
+    of_documents = scored.summed(mixed * scored.counts)
+    value = math.exp(-dot(scored.counts, mixed) / scored.tokens)
+    tokens = scored.lengths.astype(np.float64)
+    return OwnWords(
+        Estimate.perplexity(value, of_documents, tokens), (best[True] * best[False]) ** 0.5
+    )
+
+
+def _counts_of(held_out: HeldOut, entry_doc: np.ndarray) -> Doubles:
+    """Return how often each held-out entry's word is observed in its document, (nnz,)."""
+    observed, scored = held_out.observed, held_out.held_out
+    observed_doc = np.repeat(np.arange(len(observed)), np.diff(observed.indptr))
+    base = 1 + max(int(part.indices.max(initial=0)) for part in (observed, scored))
+    keys = observed_doc * base + observed.indices
+    order = np.argsort(keys, kind="stable")
+    wanted = entry_doc * base + scored.indices
+    near = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+    counts: Doubles = np.where(keys[near] == wanted, observed.counts[near], 0).astype(np.float64)
+    return counts
