@@ -129,6 +129,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         "SCIR is near the exact law where categories are sparse and SGRLD is not; where none is, they "
         "are alike.",
     ),
+    "scir-bias": Experiment(
+        "scir_bias:run",
+        "bias of SGRLD against its step on gamma targets, next to SCIR's zero",
+        f"{_SCIR}, proposition 1.1 and corollary 3.2",
+        "The bias of SGRLD is O(h), and relatively large where a component is sparse; SCIR has none "
+        "for any step.",
+    ),
     "scir-lda": Experiment(
         "lda_curves:scir_lda",
         "Wikipedia online: SCIR beside SGRLD, as published and with one prior",
@@ -154,6 +161,12 @@ EXPERIMENTS: dict[str, Experiment] = {
         "SGRLD, whatever the step; in categories with few counts by even more.",
         options=("seeds",),
     ),
+    "mld-noise": Experiment(
+        "mld_noise:run",
+        "noise of primal and dual gradients by minibatches, over the posterior of mld-tv",
+        f"{_SMLD}, lemma 2",
+        "The dual stochastic gradient has no more noise than the primal one.",
+    ),
     "smld-lda": Experiment(
         "lda_curves:smld_lda",
         "Wikipedia online: mirrored Langevin, exact and approximate, beside SGRLD",
@@ -169,6 +182,12 @@ EXPERIMENTS: dict[str, Experiment] = {
         f"{_SGGMC}, section 5.1, Figure 3",
         "Where the variance of the noise is known to the sampler, its draws are of the true law: no "
         "corruption is seen.",
+    ),
+    "sam-order": Experiment(
+        "sam_order:run",
+        "order of SGGMC's integrator on the circle: error of its law against the step",
+        f"{_SGGMC}, section 3.3",
+        "The geodesic integrator of SGGMC is of second order.",
     ),
     "sam-vmf-posterior": Experiment(
         "sam_vmf_posterior:run",

@@ -327,7 +327,10 @@ TOYS = {
         ["best.csv", "component5.csv", "scores.csv", "synthetic.png"],
         2 * (3 * 2 + 1),
     ),
+    "scir-bias": (["bias.csv", "bias.png"], 5 * 2),
     "mld-tv": (["steps.csv", "tv.csv", "tv.png"], 1 + 8),
+    "mld-noise": (["noise.csv", "noise.png"], 5),
+    "sam-order": (["order.csv", "order.png"], 2 * 2),
     "sam-circle": (["angles.csv", "circle.png", "rows.csv"], 7),
     "sam-vmf-posterior": (["densities.csv", "posterior.png", "rows.csv"], 1 + 6),
 }
@@ -359,7 +362,15 @@ def test_a_known_posterior_needs_no_corpus_and_gives_tables_and_a_picture(sgmc, 
     assert found[0] == found[1]
     (picture,) = (sgmc.folder / "1").glob("*.png")
     assert picture.read_bytes()[:8] == PNG
-    table = {"sgrld-fig1": "ess", "scir-synthetic": "best", "mld-tv": "steps"}.get(name, "rows")
+    tables = {
+        "sgrld-fig1": "ess",
+        "scir-synthetic": "best",
+        "scir-bias": "bias",
+        "mld-tv": "steps",
+        "mld-noise": "noise",
+        "sam-order": "order",
+    }
+    table = tables.get(name, "rows")
     assert len(rows_of(sgmc.folder / "1" / f"{table}.csv")) == lines
     shown = done.stdout.splitlines()
     assert shown[0] == EXPERIMENTS[name].source

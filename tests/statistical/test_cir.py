@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from oracles.judge import KS, Z, ks, ks_two, z_mean, z_variance
 from oracles.simplex import cir, cir_cdf, cir_moments
-from scipy import special
+from scipy import special, stats
 from statistical.chains import FORMS, refresh_scale
 
 from pysgrld.core import core
@@ -202,6 +202,32 @@ def test_steps_compose(step):
     for t, h in enumerate((0.5, 0.3, 0.2, 0.1)):
         four = step(four, 0.01, h, step=t)
     assert ks_two(np.maximum(one, 1e-37), np.maximum(four, 1e-37)) < KS
+
+
+@pytest.mark.parametrize("a", [0.7, 3.0])
+def test_twice_the_root_follows_the_langevin_diffusion_of_a_generalised_gamma(step, a):
+    """Baker et al. (2018), theorem 2.1: U = 2 sqrt(g) has the density u^(2a - 1) exp(-u^2 / 4).
+
+    Hence dU = ((2a - 1) / U - U / 2) dt + sqrt(2) dW: the drift and the variance of a step of .002
+    from three points, and the law after 20 steps of .4 from its own draws.
+
+    Red with: c/2 for c; shape a/2; a for 2a in the density.
+    """
+    n, h = 200_000, 0.002
+    points = np.array([1.6, 2.5, 4.0])
+    moved = 2 * np.sqrt(step(np.repeat(points**2 / 4, n), a, h).reshape(3, n))
+    for u, after in zip(points, moved, strict=True):
+        # second order in h: half of the generator applied to the drift
+        drift = (2 * a - 1) / u - u / 2
+        slope = -(2 * a - 1) / u**2 - 0.5
+        second = h * (drift * slope + 2 * (2 * a - 1) / u**3) / 2
+        assert abs(z_mean((after - u) / h, drift + second)) < Z
+        assert after.var() / h == pytest.approx(2.0, rel=0.02)
+    law = stats.gengamma(a, 2, scale=2)
+    x = step(np.random.default_rng(3).gamma(a, size=N), a, 0.4)
+    for t in range(1, 20):
+        x = step(x, a, 0.4, step=t)
+    assert ks(2 * np.sqrt(x), law.cdf) < KS
 
 
 def test_coordinates_lumped_together_move_as_one(step):

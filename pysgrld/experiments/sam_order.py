@@ -1,0 +1,182 @@
+"""Order of the integrator of SGGMC (Liu, Zhu and Song 2016, section 3.3), on the circle of section 5.1.
+
+An integrator of second order has a stationary law whose error falls as the square of the step. The
+error is computed, not sampled: in angle and velocity one step is a shift of the angle by half a step
+of the velocity, which is exact for Fourier coefficients, a normal transition of the velocity, and the
+same shift again. Its stationary law is the leading eigenvector. Next to it is the Euler step of the
+same dynamics, which is of first order: velocity v - h C v - h dU + sqrt(2 C h) z, then a shift by h.
+Gradients are exact: known noise leaves the law of a step as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.experiments.frame import (
+    ExperimentListener,
+    ExperimentSetting,
+    Report,
+    require_scipy,
+    write_csv,
+)
+from pysgrld.experiments.sam_circle import TARGET
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.types import Doubles
+
+FRICTION = 1.0
+STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
+#: Grid of the angle: the law's Fourier coefficients are below 1e-12 from 48 on.
+ANGLES = 96
+#: Range of velocities, of unit variance, and the spacing in standard deviations of a step's noise.
+FASTEST, SPACING = 7.5, 0.9
+LABELS = {"sggmc": "SGGMC", "euler": "Euler"}
+
+
+class StationaryLaw(NamedTuple):
+    """Stationary law of an integrator.
+
+    Attributes
+    ----------
+    angles : (ANGLES,) float64
+        Mass of each angle of the grid.
+    temperature : float
+        Mean squared velocity; 1 in the exact law.
+    """
+
+    angles: Doubles
+    temperature: float
+
+
+def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
+    """Compute the errors of both integrators; write ``order.csv`` and ``order.png``."""
+    require_scipy("sam-order")
+    steps = QUICK_STEPS if setting.quick else STEPS
+    errors: dict[str, list[tuple[float, float]]] = {name: [] for name in LABELS}
+    with listener.counting("steps", len(LABELS) * len(steps)) as tell:
+        for name, of_integrator in errors.items():
+            for h in steps:
+                law = stationary_law(name, h)
+                distance = 0.5 * float(np.abs(law.angles - exact_angles()).sum())
+                of_integrator.append((distance, abs(law.temperature - 1)))
+                tell(sum(map(len, errors.values())))
+    rows: list[tuple[Any, ...]] = [
+        (LABELS[name], f"{h:g}", *pair)
+        for name, of_integrator in errors.items()
+        for h, pair in zip(steps, of_integrator, strict=True)
+    ]
+    files = [write_csv(setting.out / "order.csv", HEAD, rows)]
+    if setting.pictures:
+        files.append(draw(setting.out / "order.png", errors, steps))
+    return Report(HEAD, rows, sentences(errors, steps), files)
+
+
+def grid() -> Doubles:
+    """Return the angles of the grid, (ANGLES,), in radians."""
+    return np.arange(ANGLES) * (2 * math.pi / ANGLES)
+
+
+def exact_angles() -> Doubles:
+    """Return the exact mass of each angle of the grid, (ANGLES,)."""
+    points = np.stack([np.cos(grid()), np.sin(grid())], axis=-1)
+    mass = np.exp(TARGET.log_density(points))
+    return np.asarray(mass / mass.sum())
+
+
+def slope_of_energy() -> Doubles:
+    """Return the derivative of the energy by the angle, (ANGLES,)."""
+    sines, cosines = np.sin(grid()), np.cos(grid())
+    gradient = TARGET.gradient(np.stack([cosines, sines], axis=-1))
+    return np.asarray(-sines * gradient[:, 0] + cosines * gradient[:, 1])
+
+
+def stationary_law(integrator: str, h: float) -> StationaryLaw:
+    """Return the stationary law of an integrator with step h.
+
+    Parameters
+    ----------
+    integrator : {"sggmc", "euler"}
+        ``sggmc``: the steps of `pysgrld.samplers.targets.sphere.FrictionChains`.
+    h : float
+        Step.
+    """
+    from scipy.sparse.linalg import LinearOperator, eigs
+
+    if integrator == "sggmc":  # great circle, friction, gradient and noise, friction, great circle
+        kept, damp = math.exp(-FRICTION * h), math.exp(-0.5 * FRICTION * h)
+        before, after = 0.5 * h, 0.5 * h
+    else:
+        kept, damp, before, after = 1 - FRICTION * h, 1.0, 0.0, h
+    deviation = damp * math.sqrt(2 * FRICTION * h)
+    spacing = SPACING * min(deviation, 0.5)
+    v = np.arange(-math.ceil(FASTEST / spacing), math.ceil(FASTEST / spacing) + 1) * spacing
+    moves = kept * v[None, None, :] - damp * h * slope_of_energy()[:, None, None]
+    moves = np.exp(-0.5 * ((v[None, :, None] - moves) / deviation) ** 2)  # (angles, to, from)
+    moves /= moves.sum(axis=1, keepdims=True)
+    frequency = np.fft.rfftfreq(ANGLES, 1 / ANGLES)[:, None]
+    shifts = [np.exp(-1j * frequency * v * part) for part in (before, after)]
+
+    def shifted(law: Doubles, shift: Any) -> Doubles:
+        return np.fft.irfft(np.fft.rfft(law, axis=0) * shift, ANGLES, axis=0)
+
+    def move(flat: Doubles) -> Doubles:
+        law = shifted(flat.reshape(ANGLES, len(v)), shifts[0])
+        law = np.matmul(moves, law[:, :, None])[:, :, 0]
+        return shifted(law, shifts[1]).ravel()
+
+    start = exact_angles()[:, None] * np.exp(-0.5 * v * v)
+    size = start.size
+    operator = LinearOperator((size, size), matvec=move, dtype=np.float64)
+    _, vectors = eigs(operator, k=1, v0=start.ravel(), tol=1e-10)
+    law = vectors[:, 0].real.reshape(ANGLES, len(v))
+    law = law / law.sum()
+    return StationaryLaw(law.sum(axis=1), float((law.sum(axis=0) * v * v).sum()))
+
+
+# ---- what came out
+
+HEAD = ("integrator", "h", "variation", "temperature-error")
+
+
+def slope(values: list[float], steps: tuple[float, ...]) -> float:
+    """Return d log error / d log h between the two shortest steps."""
+    (one, two), (h, h_next) = list(pairwise(values))[-1], list(pairwise(steps))[-1]
+    return math.log(one / two) / math.log(h / h_next)
+
+
+def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]) -> list[str]:
+    """Return a sentence on the slopes of each integrator."""
+    return [
+        f"{LABELS[name]}: slopes {slope([e[0] for e in pairs], steps):.2f} of the total variation of the "
+        f"angle and {slope([e[1] for e in pairs], steps):.2f} of the temperature's error."
+        for name, pairs in errors.items()
+    ]
+
+
+def draw(
+    path: Path, errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]
+) -> Path:
+    """Draw both errors against the step, with lines of slopes 1 and 2."""
+    figure = new_figure(10.5, 4.6)
+    titles = ("Total variation of the angle", "Error of the temperature")
+    for i, (axes, title) in enumerate(zip(figure.subplots(1, 2), titles, strict=True)):
+        for (name, pairs), colour in zip(errors.items(), (COLOURS[2], COLOURS[0]), strict=True):
+            axes.plot(
+                steps, [e[i] for e in pairs], "o-", color=colour, lw=2, ms=5, label=LABELS[name]
+            )
+        last = errors["sggmc"][-1][i], errors["euler"][-1][i]
+        for order, end, style in ((2, last[0], "--"), (1, last[1], ":")):
+            guide = [end * 0.6 * (h / steps[-1]) ** order for h in steps]
+            axes.plot(steps, guide, color="grey", lw=1.2, ls=style, label=f"slope {order}")
+        axes.set(xscale="log", yscale="log", xlabel="step size h", title=title)
+        axes.set_xticks(steps, [f"{h:g}" for h in steps])
+        axes.minorticks_off()
+        show_grid(axes)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    figure.suptitle("Stationary error of integrators on a circle (Liu, Zhu and Song 2016, 3.3)")
+    return write_png(path, figure, dpi=90)
