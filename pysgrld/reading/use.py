@@ -64,7 +64,7 @@ def use_of_topics(results: Results, weights: Sequence[float | None], layer: int 
     few = int(inactive.sum())
     if not few:
         return Use(frozenset(), None)
-    return Use(frozenset(ids[inactive].tolist()), _line(results.fitted.noun, few, len(shares)))
+    return Use(frozenset(ids[inactive].tolist()), advice(results.fitted.noun, few, len(shares)))
 
 
 def copies(phi: Array, weights: Array) -> Array:
@@ -110,8 +110,16 @@ def remark_at_the_end(results: Results) -> str | None:
     return use_of_topics(results, weights[results.fitted.shown(0)].tolist()).remark
 
 
-def _line(noun: str, few: int, topics: int) -> str:
-    """Return the remark on some inactive topics."""
+def advice(noun: str, few: int, topics: int) -> str:
+    """Return the remark on some inactive topics.
+
+    Parameters
+    ----------
+    noun : str
+        What the model calls a topic.
+    few, topics : int
+        Number of inactive topics, and of all.
+    """
     used = topics - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
     if better >= topics:  # rounded to the present number

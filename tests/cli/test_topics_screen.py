@@ -111,14 +111,7 @@ def test_the_end_of_training_says_it_too(trained, monkeypatch, capsys):
 def test_a_round_number_that_is_smaller_is_advised(used, better):
     """Red with: as many topics advised as there are, or more, where that is the nearest round number."""
 
-    class Run:
-        class fitted:
-            layers, noun = (used + 1,), "topic"
-
-        class options:
-            topics = used + 1
-
-    line = use.line_of_use(Run, [1 / used] * used + [0.0])
+    line = use.advice("topic", 1, used + 1)
     assert line.endswith(f"1 topic of {used + 1} is hardly used: -k {better}, or sgmc search")
 
 
