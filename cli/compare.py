@@ -68,11 +68,12 @@ def command(
     replace_labels: bool,
     **values: Any,
 ) -> None:
-    """Set the topics of two runs side by side: which are the same, split, merged, gone or new.
+    """Set the topics of two runs side by side: the same, split, merged, partial, gone or new.
 
     The runs may differ in anything: topics, corpus, vocabulary, sampler, model. Overlap is the
-    probability that topics have in common, over the words that both runs have (1: the same). Words
-    in brackets are not in the other run's vocabulary. See docs/compare.md.
+    probability that topics have in common, over the words that both runs have (1: the same). Corr. is
+    the correlation of their proportions in the same documents, from 0.7 on the same topic. Words in
+    brackets are not in the other run's vocabulary. See docs/compare.md.
     """
     from pysgrld.report.compare import STEPS, TOP, compare
     from pysgrld.run.layout import check_outputs
@@ -138,7 +139,7 @@ def _carried_lines(carried: Carried) -> list[str]:
         lines.append(f"names that were there stay: {had}; --replace-labels replaces them")
     if carried.lost:
         left = ", ".join(f"{k} {name!r}" for k, name in carried.lost.items())
-        lines.append(f"without one partner of 0.7 or more on the right: {left}")
+        lines.append(f"without one partner on the right that is the same: {left}")
     return lines
 
 
@@ -159,7 +160,9 @@ def _show(found: Comparison) -> None:
     echo(fill(lines[0], columns) + "\n")
     wide = max(6, *(len(topic.numbers) for topic in found.topics))
     wide = min(wide, 24)
-    echo(f"overlap  {'topics':<{wide}}   left   right  names, words of both and of one alone")
+    echo(
+        f"overlap  corr.  {'topics':<{wide}}   left   right  names, words of both and of one alone"
+    )
     for topic in found.topics:
         _show_topic(found, topic, wide, columns)
     echo()
@@ -170,7 +173,8 @@ def _show(found: Comparison) -> None:
 
 def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, columns: int) -> None:
     shares = "  ".join(percent(share) for share in (topic.share_left, topic.share_right))
-    head = f"{topic.overlap:>7.2f}  {topic.numbers:<{wide}}  {shares}  "
+    correlation = "-" if topic.correlation is None else f"{topic.correlation:.2f}"
+    head = f"{topic.overlap:>7.2f}  {correlation:>5}  {topic.numbers:<{wide}}  {shares}  "
     pad = " " * 9
     names = [
         " + ".join(side.names[k] for k in ids)

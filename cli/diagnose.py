@@ -125,11 +125,12 @@ def _replicate(
     name: str | None, runs: int, top: int | None, *, quiet: bool, json: bool, threads: int | None
 ) -> None:
     """Show how many fresh runs on resampled documents find each topic."""
+    from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.topics import topics_of
     from pysgrld.report.topic_words import labelled
     from pysgrld.run.machine import threads as count
-    from pysgrld.train.replication import SAME, replicate_topics
+    from pysgrld.train.replication import replicate_topics
 
     from .progress import Screen
 
@@ -155,7 +156,7 @@ def _replicate(
             {
                 "run": results.place,
                 "replicates": runs,
-                "least_correlation": SAME,
+                "least_correlation": CORRELATED,
                 "topics": labelled(results, 0, records),
             }
         )
@@ -180,8 +181,8 @@ def _replicate(
         "\n"
         + fill(
             "Found: runs that have the topic too, by a correlation of its proportions in the same "
-            f"documents of at least {SAME}. It estimates how often new texts like these have the topic. "
-            "Overlap: mean share of the ten top words."
+            f"documents of at least {CORRELATED}. It estimates how often new texts like these have the "
+            "topic. Overlap: mean share of the ten top words."
         )
     )
 

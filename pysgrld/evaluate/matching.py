@@ -12,6 +12,9 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Probability in common from which on topics of two chains are called the same.
 SAME = 0.7
+#: Correlation of proportions in the same documents from which on two topics are called the same. Topics
+#: with an overlap of 0.5 to 0.6 have a correlation of 0.76 on average.
+CORRELATED = 0.7
 
 
 def affinity(a: Floats, b: Floats) -> Doubles:
@@ -50,6 +53,19 @@ class Likeness(NamedTuple):
 
 #: Of topics that are distributions over words.
 DISTRIBUTIONS = Likeness(affinity, overlap)
+
+
+def correlations(first: Doubles, second: Doubles) -> Doubles:
+    """Return the correlations of the columns of two matrices, (K, L); 0 if a column is constant."""
+
+    def standard(values: Doubles) -> Doubles:
+        values = values - values.mean(axis=0)
+        norm = np.sqrt((values**2).sum(axis=0))
+        scaled: Doubles = values / np.where(norm > 0, norm, np.inf)
+        return scaled
+
+    products: Doubles = standard(first).T @ standard(second)
+    return products
 
 
 def assign(similarity: Doubles) -> Int64s:

@@ -18,6 +18,7 @@ import numpy as np
 from pysgrld.core.draws import Draw
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import MissingInputError, UsageError
+from pysgrld.evaluate.matching import CORRELATED, correlations
 from pysgrld.models.fitted import evenly_spaced
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.word_order import top_words
@@ -27,8 +28,6 @@ from pysgrld.train.begin import begin
 from pysgrld.train.short_chains import clusters_of_topics
 from pysgrld.types import Doubles, Int64s
 
-#: Correlation of the proportions from which on two topics count as the same.
-SAME = 0.7
 #: Documents that proportions are compared in, at most.
 DOCUMENTS = 500
 #: Iterations of a replicate, at most.
@@ -62,7 +61,7 @@ class Replication(NamedTuple):
     @property
     def times_found(self) -> Int64s:
         """Number of replicates that found each topic, (K,)."""
-        times: Int64s = (self.correlation >= SAME).sum(axis=0)
+        times: Int64s = (self.correlation >= CORRELATED).sum(axis=0)
         return times
 
 
@@ -112,7 +111,7 @@ def replicate_topics(
         own = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
         draw = _trained(own, Epochs.of(own, corpus, taken), facts, results.threads, iterations)
         others = results.proportions(documents, compared, draw=draw)
-        likeness = _correlations(proportions, others)
+        likeness = correlations(proportions, others)
         match = likeness.argmax(axis=1)
         correlation[number] = likeness.max(axis=1)
         other_words = top_words(results.phi(0, draw)[:, :topics], TOP)
@@ -144,16 +143,3 @@ def _trained(
     mean = posterior.mean()
     assert mean is not None
     return mean
-
-
-def _correlations(first: Doubles, second: Doubles) -> Doubles:
-    """Return the correlations of the columns of two matrices, (K, K'); 0 if one does not vary."""
-
-    def standard(values: Doubles) -> Doubles:
-        values = values - values.mean(axis=0)
-        norm = np.sqrt((values**2).sum(axis=0))
-        scaled: Doubles = values / np.where(norm > 0, norm, np.inf)
-        return scaled
-
-    correlations: Doubles = (standard(first)[:, :, None] * standard(second)[:, None, :]).sum(axis=0)
-    return correlations

@@ -21,11 +21,11 @@ def hostile(rows=104):
         both, shares = tuple(HOSTILE[1::2]), (0.1, None, 0.5, 0.0)
         if k == 0:
             return ComparedTopics(
-                "split", (0,), (0, 1), 0.9, (0.6, 0.3), None, *shares, both, own, own
+                "split", (0,), (0, 1), 0.9, (0.6, 0.3), 0.8, None, *shares, both, own, own
             )
         if k % 10 == 9:
-            return ComparedTopics("gone", (k,), (), 0.2, (), 3, *shares, (), own, ())
-        return ComparedTopics("one to one", (k,), (k,), 0.5, (), None, *shares, both, own, own)
+            return ComparedTopics("gone", (k,), (), 0.2, (), 0.1, 3, *shares, (), own, ())
+        return ComparedTopics("one to one", (k,), (k,), 0.5, (), 0.6, None, *shares, both, own, own)
 
     topics = tuple(row(k) for k in range(rows))
     return Comparison(side("<b>left"), side("right\u202e"), 40, topics, None, ("a note <i>",))

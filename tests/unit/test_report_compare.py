@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from pysgrld.report.compare.comparison import (
     Side,
     page_of,
 )
+from pysgrld.report.compare.documents import with_words_of
 from pysgrld.report.compare.partners import Likening, Topics, group
 from pysgrld.run.choose import called
+from pysgrld.types import Documents
 
 HOW = Likening(DISTRIBUTIONS, signed=False)
 
@@ -97,6 +100,38 @@ def test_partners_have_something_in_common():
     assert [g.nearest for g in found] == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("correlation", "kinds"),
+    [(0.71, ["one to one"]), (0.69, ["partial", "partial"]), (0.29, ["gone", "new"])],
+)
+def test_documents_decide_whether_topics_are_partial_or_gone(correlation, kinds):
+    """Words have 0.2 in common, too little for partners. Red with: overlaps alone; `ABSENT` 0.2."""
+    sides = [
+        Topics(rows, np.ones(1)) for rows in (FOUR[[0]], (0.2 * FOUR[0] + 0.8 * FOUR[1])[None])
+    ]
+    groups = group(*sides, HOW, correlation=np.array([[correlation]]))
+    assert [g.kind for g in groups] == kinds
+
+
+def test_topics_are_the_same_by_their_documents_if_these_are_known():
+    """Red with: the overlap alone."""
+    for correlation, same in ((None, True), (0.69, False), (0.7, True)):
+        assert row("one to one", (0,), (0,), 0.7, correlation=correlation).same == same
+    assert row("one to one", (0,), (0,), 0.4, correlation=0.7).same
+    assert not row("gone", (0,), (), 0.9, correlation=0.9, nearest=0).same
+
+
+def test_documents_are_read_over_the_words_of_the_other_run():
+    """Red with: indices of the words of their own run; words that the other lacks."""
+    documents = Documents(
+        np.array([0, 3, 4]), np.array([0, 1, 2, 1], np.int32), np.array([5, 6, 7, 8], np.int32)
+    )
+    owner, reader = (SimpleNamespace(vocabulary=tuple(words)) for words in ("abc", "cxa"))
+    read = with_words_of(documents, owner, reader)
+    assert (read.indices.tolist(), read.counts.tolist()) == ([2, 0], [5, 7])
+    assert read.lengths.tolist() == [12, 0]
+
+
 @pytest.mark.parametrize(("common", "kinds"), [(0.31, ["one to one"]), (0.29, ["gone", "new"])])
 def test_partners_have_three_tenths_in_common(common, kinds):
     found = grouped(FOUR[[0]], (common * FOUR[0] + (1 - common) * FOUR[1])[None])
@@ -156,6 +191,7 @@ def side(path, names, labels=None, **given):
 def row(kind, left, right, overlap, **given):
     usual = {
         "overlaps": (),
+        "correlation": None,
         "nearest": None,
         "share_left": 0.5,
         "share_right": 0.5,
@@ -272,7 +308,7 @@ def test_runs_of_one_split_are_scored_in_pairs(trained):
     n = len(influence)
     assert found.score.error == pytest.approx((n / (n - 1) * (influence**2).sum()) ** 0.5)
     assert found.score.documents == n == 9
-    assert told_of == [(done, 4) for done in (1, 2, 3, 4)]
+    assert told_of == [(done, 5) for done in (1, 2, 3, 4, 5)]
     assert (found.words, found.left.topics, found.right.topics) == (36, 2, 3)
     back = compare(trained / "b", trained / "a")
     assert [t.overlap for t in back.topics] == pytest.approx([t.overlap for t in found.topics])
@@ -293,6 +329,7 @@ def test_two_vocabularies_are_compared_over_the_words_of_both(trained):
     sea = next(t for t in found.topics if any(w.word == "ocean" for w in t.only_right))
     assert sea.kind == "one to one"
     assert sea.overlap > 0.9
+    assert sea.correlation > 0.9
     assert 0.1 < sea.outside_left < 0.25
     assert 0.1 < sea.outside_right < 0.25
     lacking = {w.word for w in sea.only_right if not w.known}

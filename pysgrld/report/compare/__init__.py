@@ -1,4 +1,4 @@
-"""Any two runs compared: which topics they share, and which were split, merged, are gone or new.
+"""Any two runs compared: which topics they share, and which were split, merged, are partial, gone or new.
 
 Names of topics can be carried from one of them to the other.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from pysgrld.corpus import Corpus
 from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
-from pysgrld.evaluate.matching import DISTRIBUTIONS, SAME
+from pysgrld.evaluate.matching import DISTRIBUTIONS
 from pysgrld.models.word_order import WordOrder, parse_order
 from pysgrld.options.paths import is_folder, resolve_path
 from pysgrld.reading.find_runs import open_run
@@ -23,14 +23,15 @@ from pysgrld.reading.labels import LABELS, write_labels
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
 from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, PairedScore, Side
+from pysgrld.report.compare.documents import SharedDocuments, shared_documents
 from pysgrld.report.compare.partners import Group, Likening, Topics, group
 from pysgrld.report.topic_words import names_of
 from pysgrld.run.machine import threads as allowed_threads
 
 #: Top words of a topic that are compared.
 TOP = 10
-#: Steps of a comparison: both runs read, topics matched, documents scored.
-STEPS = 4
+#: Steps of a comparison: both runs read, documents read with both, topics matched, documents scored.
+STEPS = 5
 #: Words that have no names: they are called by their number.
 _NUMBERED = re.compile(r"(?:word|w)?\d+")
 
@@ -45,10 +46,11 @@ def compare(
     threads: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Comparison:
-    """Compare the topics of any two runs: which they share, and which are split, merged, gone or new.
+    """Compare the topics of any two runs: shared, split, merged, partial, gone or new ones.
 
     The runs may differ in everything: number of topics, corpus, vocabulary, sampler, model. Topics are
-    compared over the words that both vocabularies have. As many topics on both sides are matched one to
+    compared over the words that both vocabularies have, and by their proportions in the same training
+    documents of both runs. As many topics on both sides are matched one to
     one, as `pysgrld.diagnose` does; otherwise each has a best partner on the other side.
 
     Parameters
@@ -92,7 +94,7 @@ def compare(
         chosen = parse_order(order) if isinstance(order, str) else order
         for run in runs:
             run.order_words(chosen)
-    layer_indices = [run.at(layer) for run, layer in zip(runs, layers, strict=True)]
+    layer_indices = runs[0].at(layers[0]), runs[1].at(layers[1])
     shared = sorted(set(runs[0].vocabulary) & set(runs[1].vocabulary))
     if not shared:
         raise MismatchError(
@@ -108,11 +110,14 @@ def compare(
         compared.append(_ComparedRun(run, layer, shared, how))
         tell(done, STEPS)
     first, second = compared
-    groups = group(first.topics, second.topics, how, _replaced(first, second))
+    shared_by = shared_documents(*runs, layer_indices)
     tell(3, STEPS)
-    rows = tuple(_row(found, first, second, top) for found in groups)
-    score = paired_score(*runs)
+    correlation = None if shared_by is None else shared_by.correlations
+    groups = group(first.topics, second.topics, how, _replaced(first, second), correlation)
+    rows = tuple(_row(found, first, second, top, shared_by) for found in groups)
     tell(4, STEPS)
+    score = paired_score(*runs)
+    tell(5, STEPS)
     notes = []
     for name, run in zip(("left", "right"), runs, strict=True):
         if not run.fitted.samples:
@@ -258,12 +263,21 @@ class _ComparedRun:
         )
 
 
-def _row(group: Group, left: _ComparedRun, right: _ComparedRun, top: int) -> ComparedTopics:
+def _row(
+    group: Group,
+    left: _ComparedRun,
+    right: _ComparedRun,
+    top: int,
+    documents: SharedDocuments | None,
+) -> ComparedTopics:
     """Describe topics that belong together: their shares, and the top words of both, or of one alone."""
     share_left, words_left, outside_left = left.together(group.left, top)
     share_right, words_right, outside_right = right.together(group.right, top)
     common_words = [word for word in words_left if word in words_right]
-    nearest = None
+    correlation = nearest = None
+    if documents is not None:
+        near = () if group.nearest is None else (group.nearest,)
+        correlation = documents.correlation(group.left or near, group.right or near)
     if group.nearest is not None:
         (nearest,) = (right if group.left else left).numbers([group.nearest])
     return ComparedTopics(
@@ -272,6 +286,7 @@ def _row(group: Group, left: _ComparedRun, right: _ComparedRun, top: int) -> Com
         right=right.numbers(group.right),
         overlap=group.overlap,
         overlaps=group.overlaps,
+        correlation=correlation,
         nearest=nearest,
         share_left=share_left,
         share_right=share_right,
@@ -340,7 +355,7 @@ class Carried(NamedTuple):
     kept : dict of int to str
         Names that the right run had already, and keeps.
     lost : dict of int to str
-        Names of topics of the left, by their number there, without a partner of 0.7 or more.
+        Names of topics of the left, by their number there, without a partner that is the same.
     """
 
     path: Path
@@ -352,7 +367,7 @@ class Carried(NamedTuple):
 def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
     """Write the names of the left run's topics into ``labels.json`` of the right run.
 
-    A name goes to the one partner of its topic if they have an overlap of 0.7 or more and less than
+    A name goes to the one partner of its topic if they are the same (`ComparedTopics.same`) and less than
     half of either is on words that the other vocabulary lacks. A name that a person gave on the right
     stays, unless ``replace``.
 
@@ -377,7 +392,7 @@ def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
         topic.left[0]: topic.right[0]
         for topic in comparison.topics
         if topic.kind == "one to one"
-        and topic.overlap >= SAME
+        and topic.same
         and max(topic.outside_left or 0.0, topic.outside_right or 0.0) < 0.5
     }
     labels_to_carry = {partners[k]: label for k, label in left.labels.items() if k in partners}

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import plural
-from pysgrld.evaluate.matching import SAME
+from pysgrld.evaluate.matching import CORRELATED, SAME
 from pysgrld.reading.labels import Label
-from pysgrld.report.compare.partners import Kind
+from pysgrld.report.compare.partners import ABSENT, Kind
 from pysgrld.report.page_file import STYLES, page
 from pysgrld.run.choose import called
 from pysgrld.run.machine import version
@@ -70,17 +70,20 @@ class ComparedTopics(NamedTuple):
 
     Attributes
     ----------
-    kind : {"one to one", "split", "merged", "gone", "new"}
+    kind : {"one to one", "split", "merged", "partial", "gone", "new"}
     left, right : tuple of int
-        Numbers of the topics; empty on the right for one that is gone, on the left for one that is new.
+        Numbers of the topics; one of them is empty for a topic without a partner.
     overlap : float
         Probability that both sides have in common over the words that both vocabularies have (1: the
         same); of directions the cosine. Of several topics: put together by their weights. Of a topic
         without a partner: its overlap with the `nearest`.
     overlaps : tuple of float
         Of a split or merged topic: what each part has in common with it alone, in their order.
+    correlation : float or None
+        Correlation of the proportions of both sides in the same documents, for a topic without a partner
+        those of the `nearest`; None if documents are not read by both.
     nearest : int or None
-        The most similar topic of the other run, of one that is gone or new.
+        The most similar topic of the other run, of a topic without a partner.
     share_left, share_right : float or None
         Share of the corpus of each run.
     outside_left, outside_right : float or None
@@ -96,6 +99,7 @@ class ComparedTopics(NamedTuple):
     right: tuple[int, ...]
     overlap: float
     overlaps: tuple[float, ...]
+    correlation: float | None
     nearest: int | None
     share_left: float | None
     share_right: float | None
@@ -104,6 +108,15 @@ class ComparedTopics(NamedTuple):
     both: tuple[str, ...]
     only_left: tuple[OwnWord, ...]
     only_right: tuple[OwnWord, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether both sides are the same: by their correlation, or by their overlap if it is unknown."""
+        if self.nearest is not None:
+            return False
+        if self.correlation is None:
+            return self.overlap >= SAME
+        return self.correlation >= CORRELATED
 
     @property
     def numbers(self) -> str:
@@ -190,14 +203,23 @@ class Comparison(NamedTuple):
     signed: bool = False
 
     @property
+    def is_correlated(self) -> bool:
+        """Whether both runs have read the same documents."""
+        return any(topic.correlation is not None for topic in self.topics)
+
+    @property
     def summary(self) -> str:
         """A sentence on what became of the topics."""
         pairs = [t for t in self.topics if t.kind == "one to one"]
-        same = sum(t.overlap >= SAME for t in pairs)
-        counted = {
-            k: sum(t.kind == k for t in self.topics) for k in ("split", "merged", "gone", "new")
-        }
-        parts = [f"{same} the same (an overlap of {SAME:g} or more)"]
+        same = sum(topic.same for topic in pairs)
+        kinds = ("split", "merged", "partial", "gone", "new")
+        counted = {k: sum(t.kind == k for t in self.topics) for k in kinds}
+        by = (
+            f"proportions in the same documents correlate by {CORRELATED:g} or more"
+            if self.is_correlated
+            else f"an overlap of {SAME:g} or more"
+        )
+        parts = [f"{same} the same ({by})"]
         parts += [f"{n} {kind}" for kind, n in {"alike": len(pairs) - same, **counted}.items() if n]
         sizes = [plural(side.topics, side.noun) for side in (self.left, self.right)]
         return f"Of {' and '.join(sizes)}: {', '.join(parts)}."
@@ -208,6 +230,7 @@ class Comparison(NamedTuple):
         record["topics"] = [
             topic._asdict()
             | {
+                "same": topic.same,
                 "only_left": [word._asdict() for word in topic.only_left],
                 "only_right": [word._asdict() for word in topic.only_right],
             }
@@ -246,7 +269,8 @@ def page_of(comparison: Comparison) -> bytes:
         "score": None if comparison.score is None else comparison.score.sentence,
         "notes": list(comparison.notes),
         "signed": comparison.signed,
-        "same": SAME,
+        "correlated": CORRELATED if comparison.is_correlated else None,
+        "absent": ABSENT,
         "topics": topics,
         "sgmc": version(),
     }

@@ -8,7 +8,7 @@ const ROWS = 100;
 const TOLD = 0.01;
 /** Kinds of rows: their sign, and what they are. */
 const KINDS = new Map(Object.entries({
-  "one to one": ["=", "one to one"], split: ["<", "split"], merged: [">", "merged"], gone: ["−", "gone"], new: ["+", "new"],
+  "one to one": ["=", "one to one"], split: ["<", "split"], merged: [">", "merged"], partial: ["~", "partial"], gone: ["−", "gone"], new: ["+", "new"],
 }));
 
 const named = (side, id) => side.names[id];
@@ -50,15 +50,16 @@ function half(row, side, which) {
 }
 
 function nearestOf(row, side) {
-  return h("p.remark", row.kind === "new" ? "was not there. " : "is not there. ", "Nearest: ", String(row.nearest), " ", bdi(named(side, row.nearest)), `, overlap ${fixed(row.overlap, 2)}`);
+  return h("p.remark", row.kind === "new" ? "was not there. " : row.kind === "gone" ? "is not there. " : "has no topic of its own here. ", "Nearest: ", String(row.nearest), " ", bdi(named(side, row.nearest)), `, overlap ${fixed(row.overlap, 2)}`);
 }
 
 function middle(row) {
   const [sign, kind] = KINDS.get(row.kind);
-  const good = row.nearest === null && row.overlap >= report.same;
+  const good = row.same;
   return h("div.part.mid",
     h("p.kind", h(`span.pill.${good ? "good" : row.nearest === null ? "plain" : "doubt"}`, h("span", UNREAD, `${sign} `), kind), bold(fixed(row.overlap, 2))),
     h("span.bar", { role: "img", "aria-label": `overlap ${fixed(row.overlap, 2)}` }, h(row.nearest === null ? "span.fill" : "span.fill.hollow", { "--to": `${Math.max(0, Math.min(1, row.overlap)) * 100}%` })),
+    row.correlation !== null && h("p.remark", `correlation ${fixed(row.correlation, 2)}`),
     row.both.length > 0 && h("p.shared-words", row.both.map((word) => [" ", bdi(word)])));
 }
 
@@ -98,6 +99,7 @@ const legend = h("section.card.prose",
   h("h2", "How to read it"),
   h("dl",
     h("dt", "Overlap"), h("dd", report.signed ? "The cosine of the two directions, over the words that both runs have; 1: the same." : "The probability that both sides have in common, over the words that both runs have: the sum of the smaller of the two. 1: the same; 0: no word in common."),
+    report.correlated && [h("dt", "Correlation"), h("dd", `Of the proportions of both sides in the same documents; from ${report.correlated} on, the topics are the same. A topic without a partner is partial if some topic of the other run correlates with it by ${report.absent} or more, else gone or new.`)],
     h("dt", "One to one, split, merged"), h("dd", `Each ${left.noun} has a best partner on the other side. Where several have the same one, they are put together by their shares, and each counts that adds 0.05 or more to the overlap.`),
     h("dt", "Gone, new"), h("dd", "Nobody's partner; the nearest is named."),
     h("dt", "Words"), h("dd", "Top words of both sides in the middle, of one side alone beside its name; in brackets those that the other run's vocabulary lacks.")));
