@@ -106,7 +106,8 @@ def group(
     apart : collection of (int, int)
         Rows on the left and on the right that are not partners, whatever they have in common.
     correlation : (K, L) float64, optional
-        Correlations of proportions in the same documents; without them no topic is partial.
+        Correlations of proportions in the same documents; without them no topic is partial, nor is one
+        of ``apart``.
     """
     every = how.likeness.similarity(left.phi, right.phi)
     similarity = every.copy()
@@ -140,9 +141,12 @@ def group(
     in_right = {j for found in groups for j in found.right}
     closest = every if correlation is None else correlation
 
+    replaced = {i for i, _ in apart}, {j for _, j in apart}
+
     def kind(absent: Literal["gone", "new"], i: int, j: int) -> Kind:
-        known = correlation is not None and correlation[i, j] >= ABSENT
-        return "partial" if known else absent
+        if correlation is None or (i in replaced[0] if absent == "gone" else j in replaced[1]):
+            return absent
+        return "partial" if correlation[i, j] >= ABSENT else absent
 
     groups += [
         Group(kind("gone", i, near), (i,), (), overlap, nearest=near)
