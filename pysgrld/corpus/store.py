@@ -164,7 +164,7 @@ class Corpus:
                     raise bad from None
             if name == "indptr" and vectors[name].size == 0:
                 raise bad
-        corpus = cls(path, meta, read_vocabulary(words, exact=True), vectors)
+        corpus = cls(path, meta, _words_of(words), vectors)
         shapes = {
             "documents": (meta["documents"], corpus.documents),
             "words": (meta["words"], corpus.words),
@@ -434,6 +434,23 @@ def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documen
             raise changed(indptr.path)
         yield Documents(ends - first, indices.read(first, last), counts.read(first, last))
         start += taken
+
+
+def _words_of(path: Path) -> tuple[str, ...]:
+    """Read the vocabulary of a stored corpus; corpora of equal words share the last one that was read.
+
+    A run has the words of its corpus in its held-out documents, too, and they may be millions.
+    """
+    sha256 = digest(path)
+    if sha256 not in _last_words:
+        words = read_vocabulary(path, exact=True)
+        _last_words.clear()
+        _last_words[sha256] = words
+    return _last_words[sha256]
+
+
+#: The vocabulary that was read last, by the SHA-256 of its file.
+_last_words: dict[str, tuple[str, ...]] = {}
 
 
 def count(blocks: Iterable[Documents], words: int) -> Totals:

@@ -67,6 +67,11 @@ class MatrixRecord(NamedTuple):
     arrays: Mapping[str, Array]
     place: str = "this model"
 
+    def is_copied(self, name: str) -> bool:
+        """Return False: the arrays are those of the chain."""
+        del name
+        return False
+
 
 @dataclass(frozen=True)
 class StoredSamples(Mapping[int, Sample]):

@@ -51,9 +51,8 @@ class BlockFitted(Fitted):
 
     # ---- draws
 
-    @cached_property
-    def states(self) -> dict[str, BlockState[Counts]]:
-        """The blocks under their samplers, by name, as of the newest checkpoint."""
+    def _states(self) -> dict[str, BlockState[Counts]]:
+        """Read the blocks under their samplers, by name, as of the newest checkpoint."""
         options, record = self.record.options, self.record
         with placed(record.place):
             states = {
@@ -117,11 +116,14 @@ class BlockFitted(Fitted):
             return by_word(matrices, self.blocks)
         options = self.record.options
         key, draw = Key(options.seed, options.chain, self.record.step), {}
-        for name, state in self.states.items():
-            draw[name] = state.look(key)
+        states = self._states()
+        for name in list(states):
+            state = states.pop(name)
             weights = state.weights()
             if weights is not None:
                 draw[WEIGHTS] = weights
+            is_copied = self.record.is_copied(f"{name}.g")
+            draw[name] = state.last_look(key) if is_copied else state.look(key)
         return draw
 
     @cached_property
@@ -212,6 +214,6 @@ class BlockFitted(Fitted):
         """
         if self.depth > 1 or self.faithful:
             return ()
-        state, record = self.states[self.blocks[0].name], self.record
+        state, record = self._states()[self.blocks[0].name], self.record
         factors = state.contraction(shares * record.tokens, self.step_size(record.step))
         return () if factors is None else tuple(factors.tolist())

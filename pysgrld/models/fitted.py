@@ -77,6 +77,9 @@ class Record(Protocol):
     def place(self) -> str:
         """Name of the checkpoint in messages."""
 
+    def is_copied(self, name: str) -> bool:
+        """Return True if each access to an array of the checkpoint returns a copy of it."""
+
 
 class Node(NamedTuple):
     """A topic, and the topics of the layer below that it mostly uses.

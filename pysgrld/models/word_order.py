@@ -18,8 +18,8 @@ QUANTILE = 1.645
 TOKENS_OF_DOCUMENT = 30.0
 #: The weight of exclusivity in FREX, and the lambda of relevance without a number.
 FREX, RELEVANCE = 0.5, 0.6
-#: Topics that are scored together.
-_TOGETHER = 16
+#: Topics that are copied together, at most and at least, and the numbers of their copy in between.
+_TOGETHER, _FEW, _CELLS = 16, 4, 2_000_000
 _TINY = 1e-12
 
 
@@ -124,7 +124,7 @@ class WordScorer:
         self.order, self._phi, self._k = order, phi, k
         self._total = np.zeros(len(phi))
         if order.name != "probable":
-            for part in _columns(phi, k):  # by topic: the same sum in both layouts of the matrix
+            for part in in_parts(phi, k):  # by topic: the same sum in both layouts of the matrix
                 self._total += part.sum(axis=0)
         self._total = np.maximum(self._total, 1e-300)
         self._error = QUANTILE / (2.0 * np.sqrt(max(1.0, tokens / k)))
@@ -159,7 +159,7 @@ class WordScorer:
         """Return the ids of the first n words of each topic, or of all V if fewer, (K, n)."""
         if self.order.name == "probable":
             return top_words(self._phi[:, : self._k], n)
-        parts = _columns(self._phi, self._k)
+        parts = in_parts(self._phi, self._k)
         return np.stack([self.first(p, n) for part in parts for p in part])
 
 
@@ -174,18 +174,36 @@ def top_words(phi: Floats, n: int) -> Int64s:
     """
     n = min(n, len(phi))
     found = np.empty((phi.shape[1], n), np.int64)
-    for first in range(0, phi.shape[1], _TOGETHER):  # no copy of all topics
-        some = -np.ascontiguousarray(phi[:, first : first + _TOGETHER].T)
+    for topics in _parts(phi, phi.shape[1]):  # no copy of all topics
+        some = np.ascontiguousarray(phi[:, topics].T)
+        np.negative(some, out=some)
         words = np.argpartition(some, n - 1, axis=1)[:, :n]
         order = np.lexsort((words, np.take_along_axis(some, words, axis=1)), axis=1)
-        found[first : first + _TOGETHER] = np.take_along_axis(words, order, axis=1)
+        found[topics] = np.take_along_axis(words, order, axis=1)
     return found
 
 
-def _columns(phi: Floats, k: int) -> Iterator[Doubles]:
-    """Yield some topics after the others, each (n, V) float64, contiguous."""
-    for first in range(0, k, _TOGETHER):
-        yield np.ascontiguousarray(phi[:, first : min(first + _TOGETHER, k)].T, np.float64)
+def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
+    """Yield copies of a few topics at a time, (n, V) float64, contiguous.
+
+    Parameters
+    ----------
+    phi : (V, K or more)
+    k : int
+        Topics K; further columns are padding.
+
+    Yields
+    ------
+    (n, V) float64
+        The fewer topics, the more words there are.
+    """
+    for topics in _parts(phi, k):
+        yield np.ascontiguousarray(phi[:, topics].T, np.float64)
+
+
+def _parts(phi: Floats, k: int) -> Iterator[slice]:
+    width = max(_FEW, min(_TOGETHER, _CELLS // max(1, len(phi))))
+    return (slice(first, min(first + width, k)) for first in range(0, k, width))
 
 
 def _quantiles(values: Doubles) -> Doubles:

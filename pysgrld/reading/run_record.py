@@ -24,6 +24,7 @@ from pysgrld.options.option import Resolved, option_name
 from pysgrld.run import Checkpoint, RunDirectory
 from pysgrld.run.layout import CONFIG
 from pysgrld.run.schema import NATURAL, fits, misfit, shortened
+from pysgrld.run.tensors import StoredArrays
 from pysgrld.types import Array, Documents
 
 if TYPE_CHECKING:
@@ -141,6 +142,11 @@ class RunRecord:
     def place(self) -> str:
         """Name of the checkpoint in messages."""
         return str(self._checkpoint().path)
+
+    def is_copied(self, name: str) -> bool:
+        """Return True if each access to an array of the checkpoint returns a copy of it."""
+        arrays = self._checkpoint().arrays
+        return isinstance(arrays, StoredArrays) and arrays.is_large(name)
 
 
 def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:

@@ -133,11 +133,15 @@ def drawn_blocks(
     """Yield draws of some documents at a time, in memory that is bounded, or as much as topics take.
 
     Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
-    documents are read under one draw of the topics, by default their mean, in small blocks.
+    documents are read under one draw of the topics, by default their mean, in small blocks: the rows of
+    their words are copied.
     """
     k = results.fitted.layers[layer]
-    cells = max(_CELLS, k * len(results.vocabulary)) if steps else _CELLS
-    size = max(16, cells // (k * max(1, len(steps))))
+    if steps:
+        size = max(_CELLS, k * len(results.vocabulary)) // (k * len(steps))
+    else:
+        size = _CELLS // (k * max(1, corpus.nnz // max(1, corpus.documents)))
+    size = max(16, size)
     for begin in range(0, len(rows), size):
         block_rows = slice(begin, min(begin + size, len(rows)))
         documents, ids = corpus.take(rows[block_rows]), rows[block_rows]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.models.word_order import PROBABLE
+from pysgrld.models.word_order import PROBABLE, in_parts
 from pysgrld.reading.intervals import ENOUGH
 from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.sample_pass import TEN, Bools, KeptSample, SampleVisitor, followed, read_samples
@@ -23,8 +23,8 @@ SEEDS = 100
 NAME_WORDS, BETWEEN = 3, " · "
 #: Topics of a word, and the least share of its uses that one has.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
-#: Topics with columns that are copied together, and words that are processed together.
-_COLUMNS, _ROWS = 64, 8192
+#: Words that are processed together.
+_ROWS = 8192
 
 
 class Terms(NamedTuple):
@@ -201,8 +201,8 @@ def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
 
 def columns(phi: Floats, k: int) -> Iterator[Doubles]:
     """Yield the topics of a matrix (V, K or more), one after the other, each (V,) float64."""
-    for begin in range(0, k, _COLUMNS):
-        yield from np.ascontiguousarray(phi[:, begin : min(begin + _COLUMNS, k)].T, np.float64)
+    for part in in_parts(phi, k):
+        yield from part
 
 
 def best(values: Doubles, n: int) -> Int64s:

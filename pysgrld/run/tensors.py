@@ -266,6 +266,10 @@ class StoredArrays(Mapping[str, Array]):
     def __len__(self) -> int:
         return len(self._tensors)
 
+    def is_large(self, name: str) -> bool:
+        """Return True if an array is read at each access."""
+        return name in self._tensors and name not in self._small
+
     def __getitem__(self, name: str) -> Array:
         """Read an array.
 

@@ -97,6 +97,12 @@ class LazyRows(Rows):
         k = self.block.shape[1]
         return core.simplex_phi(g=g, sums=sums, topics=k, rows=None, threads=self.threads)
 
+    def last_look(self, key: Key) -> Floats:
+        """Return phi as of now, in the memory of the rows."""
+        words, self.sums = np.arange(len(self.g), dtype=np.int32), self.sums.copy()
+        self.step_some(**self._missed(key, words, core.Purpose.look_pass), packed=True)
+        return super().last_look(key)
+
     def current(self, key: Key, words: Int32s | None = None) -> tuple[Floats, Doubles]:
         """Copy the rows of these words, (R, Kp), and the sums, up to date; all rows if None.
 

@@ -326,6 +326,10 @@ class BlockState(ABC, Generic[S]):
         del key
         return self.rows(words)
 
+    def last_look(self, key: Key) -> Floats:
+        """Return `look` of all rows, perhaps in the memory of ``g``: the state must not be used again."""
+        return self.look(key)
+
     def drawn(self, key: Key) -> Floats:
         """Return a draw of all rows as of now; changes nothing.
 

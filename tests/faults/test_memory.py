@@ -148,6 +148,28 @@ def test_a_plan_that_is_too_large_is_refused_before_training(what, folder, trial
     trials()
 
 
+def peak_of(folder, *words):
+    """Run ``sgmc`` in a process of its own; return its peak of memory in MB, and its messages."""
+    code = (
+        "import logging, re, sys\n"
+        "logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
+        "from pysgrld.cli import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "status = open('/proc/self/status').read()\n"  # ru_maxrss holds the peak of the test as well
+        "print('peak', int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 1024, file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    return float(re.search(r"peak ([\d.]+)", done.stderr)[1]), done.stderr
+
+
 @pytest.mark.row(57)
 @pytest.mark.parametrize(
     "options", [("-k", "2500", "--starts", "1"), ("-k", "400", "--starts", "8")], ids=str
@@ -160,28 +182,26 @@ def test_memory_is_no_more_than_planned(options, folder, trials):
     """
     entries = [(d, 1 + w, 1) for d in range(1, 61) for w in range(d, d + 2000, 7)]
     corpus = docword(folder, 60, 2100, entries)
-    code = (
-        "import logging, re, sys\n"
-        "logging.basicConfig(level=logging.INFO, format='%(message)s')\n"
-        "from pysgrld.cli import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit as end: assert end.code == 0, end.code\n"
-        "status = open('/proc/self/status').read()\n"  # ru_maxrss holds the peak of the test as well
-        "print('peak', int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) / 1024, file=sys.stderr)\n"
-    )
     command = ["train", corpus, *options, "--out", "run", "--threads", "1", "--iterations", "8"]
     command += ["--warm-up", "2", "--burn-in", "2", "--sample-every", "2", "--exact-sweeps", "0"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command, "--sweeps", "2", "-v"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
-    planned = float(re.search(r"needs about ([\d,]+) MB", done.stderr)[1].replace(",", ""))
-    peak = float(re.search(r"peak ([\d.]+)", done.stderr)[1])
+    peak, messages = peak_of(folder, *command, "--sweeps", "2", "-v")
+    planned = float(re.search(r"needs about ([\d,]+) MB", messages)[1].replace(",", ""))
     assert peak < 1.08 * planned
+    trials()
+
+
+@pytest.mark.nightly
+@pytest.mark.row(57)
+def test_a_report_needs_no_more_memory_than_training(folder, trials):
+    """300,000 words. Red with: `look` on a copy of the rows, 64 topics at a time, a vocabulary for each
+    corpus.
+    """
+    entries = [(d, 1 + w, 1) for d in range(1, 301) for w in range(d, 300_000, 5000)]
+    corpus = docword(folder, 300, 300_000, entries)
+    command = ["train", corpus, "-k", "50", "--out", "run", "--threads", "1", "--iterations", "4"]
+    training, _ = peak_of(folder, *command, "--starts", "1", "--exact-sweeps", "0", "-q")
+    report, _ = peak_of(folder, "report", "run", "-o", "page.html", "-q")
+    assert report < 1.1 * training
     trials()
 
 

@@ -59,7 +59,7 @@ def corpus_of(drawn):
         n = len(rows)
         return Documents(np.arange(n + 1), np.zeros(n, np.int32), lengths[rows].astype(np.int32))
 
-    return SimpleNamespace(take=take, documents=N)
+    return SimpleNamespace(take=take, documents=N, nnz=N)
 
 
 def look(results, drawn):
