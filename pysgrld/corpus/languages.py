@@ -1,21 +1,30 @@
-"""The language of each document, by the stop words and the scripts of its words."""
+"""The language of each document, by the stop words and the scripts of its words, or by a library."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.stopwords import COMPARED, NAMED, named
+from pysgrld.errors import MissingInputError
+from pysgrld.options.parse import LANGUAGES, LISTED
 from pysgrld.types import Documents, Int64s
 
+#: The library that is asked about documents that fit no list and no script.
+_LIBRARY = "py3langid"
 #: A document is in a language if so great a share of its tokens, and so many, are its stop words, and so
 #: many times those of any other.
 _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
 #: Languages by the scripts of their letters, as Unicode names them.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
+#: The library is asked about documents of so many words, by their first ones; its best language is taken
+#: if it is so many nats likelier than the second.
+_LEAST, _FIRST, _NATS = 10, 60, 5.0
 #: Documents of other languages that are worth a line, by share and number.
 _WORTH, _FEW = 0.03, 3
 #: Stop words are looked for among the words of so great a share of the documents.
@@ -65,9 +74,27 @@ class LanguageGuesser:
                 name = _OF_SCRIPT.get(script, script.lower())
                 if name in ("digit", ""):
                     continue
-                if name not in self.languages:
-                    self.languages.append(name)
-                self._scripts[i] = self.languages.index(name)
+                self._scripts[i] = self.number(name)
+
+    def number(self, language: str) -> int:
+        """Return the number of a language, which may be new."""
+        if language not in self.languages:
+            self.languages.append(language)
+        return self.languages.index(language)
+
+    def _ask_library(self, block: Documents, languages: npt.NDArray[np.int32]) -> None:
+        """Ask the library for the language of documents that fit none, if they are worth it."""
+        lengths = np.diff(block.indptr)
+        rows = np.flatnonzero((languages == UNKNOWN) & (lengths >= _LEAST)).tolist()
+        if len(rows) < max(_FEW, _WORTH * len(block)) or not has_library():
+            return
+        rank = import_module(_LIBRARY).rank
+        for row in rows:
+            begin = int(block.indptr[row])
+            ids = block.indices[begin : begin + min(_FIRST, int(lengths[row]))].tolist()
+            (code, best), (_, second), *_ = rank(" ".join(self._words[i] for i in ids))
+            if best - second >= _NATS and code in LANGUAGES:
+                languages[row] = self.number(LANGUAGES[code])
 
     def guess(self, block: Documents) -> npt.NDArray[np.int32]:
         """Return the number of the language of each document, `UNKNOWN` if too little speaks for one."""
@@ -95,7 +122,26 @@ class LanguageGuesser:
                     languages[(share > 0.5 * tokens) & ~sure] = number
                 else:
                     languages[share > 0.5 * tokens] = number
+        self._ask_library(block, languages)
         return languages
+
+
+def has_library() -> bool:
+    """Return True if py3langid is installed, which tells further languages."""
+    return find_spec(_LIBRARY) is not None
+
+
+def require_guesser(language: str) -> None:
+    """Refuse a language that only the library detects, if it is not installed.
+
+    Raises
+    ------
+    MissingInputError
+    """
+    if language not in [*LANGUAGES.values()][:LISTED] and not has_library():
+        raise MissingInputError(
+            f"--language {language} needs py3langid, which detects it: pip install {_LIBRARY}"
+        )
 
 
 def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:

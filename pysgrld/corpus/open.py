@@ -30,8 +30,8 @@ from pysgrld.corpus.steps import Step, Wish, read
 from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_letters, warned_of_script
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
-from pysgrld.corpus.survey import survey
-from pysgrld.corpus.vocabulary import Rules, choose, resolved, stop_words
+from pysgrld.corpus.survey import Survey, survey
+from pysgrld.corpus.vocabulary import RULES, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
 from pysgrld.errors import CorpusError, Interrupted, UsageError, plural
 from pysgrld.options.paths import is_folder, is_stream, is_there, refusal_of
@@ -43,6 +43,8 @@ EMPTY = "no known word"
 UNWANTED = "repeated, or in another language"
 #: Most documents, and least tokens of each, of a corpus of books, which should be read in pieces.
 FEW, LONG = 20, 2000
+#: Share of the tokens that are numbers, from which leaving them out is a warning.
+MOSTLY = 0.5
 #: Seconds of reading between two notes of how far it is.
 NOTE_EVERY = 30.0
 
@@ -401,14 +403,17 @@ class CorpusBuilder:
         writer.finish_corpus(words, provenance, parts)
         self.work.commit(writer.folder)
 
-    def _cut(self, words: list[str], tokens: Int64s, rules: Rules) -> str | None:
-        """Return a message about the segmentation of text into words, if any."""
+    def _cut(self, words: list[str], tokens: Int64s, rules: Rules, *, several: bool) -> str | None:
+        """Return a message about the segmentation of text into words, if any.
+
+        If documents are in several languages, that was reported, and the lists of stop words for it.
+        """
         if self.options.cuts:
             library = SEGMENTERS[self.options.cuts].called
             return f"cut into words by {library}; left out: stop words ({rules.stop_words})"
         if self.options.token_pattern is None and (warning := warned_of_script(words, tokens)):
             return warning
-        if rules.stop_words != "english":
+        if rules.stop_words != "english" or several:
             return None
         return (
             warned_of_language(words, tokens)
@@ -423,9 +428,9 @@ class CorpusBuilder:
         """Write the documents a second time, over the words that stay."""
         lexicon = self.lexicon
         counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
-        staying: Stays | None = None  # documents that stay whatever their words
+        surveyed = Survey(None)
         if lexicon.kind == "text":
-            staying = survey(
+            surveyed = survey(
                 self.writer.blocks(),
                 self.writer.documents,
                 words,
@@ -434,6 +439,7 @@ class CorpusBuilder:
                 rules.stop_words,
                 self.log,
             )
+        staying = surveyed.stays  # documents that stay whatever their words
         if staying is not None:
             counts = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
             for block in _some(self.writer.blocks(), staying):
@@ -442,7 +448,9 @@ class CorpusBuilder:
             lexicon.documents -= left_out
             if left_out:
                 lexicon.skipped[UNWANTED] += left_out
-        if built and (warning := self._cut(words, counts[1], rules)):
+        if built and (
+            warning := self._cut(words, counts[1], rules, several=surveyed.several_languages)
+        ):
             self.log(warning)
         choice = choose(
             words,
@@ -456,8 +464,10 @@ class CorpusBuilder:
         )
         kept_ids = choice.kept
         if numbers := choice.removed["numbers"]:
+            left_out = counts[1][choice.by == RULES.index("numbers")].sum()
+            mostly = "warning: " if left_out > MOSTLY * counts[1].sum() else ""
             self.log(
-                f"{plural(numbers, 'number')} left out of the words"
+                f"{mostly}{plural(numbers, 'number')} left out of the words"
                 + (", but for years" if rules.numbers == "years" else "")
                 + " (--numbers keep keeps them; sgmc corpus words lists what is left out)"
             )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.languages import UNKNOWN, LanguageGuesser, told
+from pysgrld.corpus.languages import UNKNOWN, LanguageGuesser, require_guesser, told
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.repeated import Sketches
 from pysgrld.errors import plural
@@ -23,6 +24,21 @@ _SHARE, _FEWEST = 0.01, 5
 _QUOTED = 8
 
 
+class Survey(NamedTuple):
+    """Result of a survey of documents.
+
+    Attributes
+    ----------
+    stays : (documents,) bool or None
+        True for the documents that stay; None for all.
+    several_languages : bool
+        Whether several languages were reported.
+    """
+
+    stays: npt.NDArray[np.bool_] | None
+    several_languages: bool = False
+
+
 def survey(
     blocks: Iterable[Documents],
     documents: int,
@@ -31,7 +47,7 @@ def survey(
     options: CorpusOptions,
     stop_words: str,
     log: Callable[[str], None],
-) -> npt.NDArray[np.bool_] | None:
+) -> Survey:
     """Report repeated texts and several languages, and leave out documents if a person wants that.
 
     Parameters
@@ -50,11 +66,18 @@ def survey(
 
     Returns
     -------
-    (documents,) bool or None
-        True for the documents that stay; None for all.
+    Survey
+
+    Raises
+    ------
+    MissingInputError
+        If documents of a language are wanted that only a library detects, and it is not installed.
     """
     drops = bool(options.drop_repeated or options.language)
     step = 1 if drops else max(1, -(-documents // SAMPLED))
+    line = None
+    if options.language:
+        require_guesser(language(options.language))
     guesser, sketches = LanguageGuesser(words, frequencies, documents), Sketches()
     guesses: list[npt.NDArray[np.int32]] = []
     beginnings: dict[int, str] = {}
@@ -72,12 +95,12 @@ def survey(
                 beginnings[i] = " ".join(words[w] for w in block.indices[begin:end].tolist())
         seen += len(block)
     if not seen:
-        return None
+        return Survey(None)
     languages = np.concatenate(guesses)
     same, near = sketches.groups()
     stays = np.ones(seen, np.bool_)
     if options.language:
-        expected = guesser.languages.index(language(options.language))
+        expected = guesser.number(language(options.language))
         stays &= (languages == expected) | (languages == UNKNOWN)
         log(
             f"{plural(int((~stays).sum()), 'document')} of other languages left out (--language), "
@@ -95,7 +118,7 @@ def survey(
     elif not drops:
         scope = f"{seen:,} documents" + (", evenly spread over all," if step > 1 else "")
         _report(same, near, beginnings, scope, log)
-    return stays if drops else None
+    return Survey(stays if drops else None, line is not None)
 
 
 def _report(

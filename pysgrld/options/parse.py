@@ -276,12 +276,24 @@ def schedule(value: str) -> tuple[float, float, float]:
     return a, b, c
 
 
-#: Languages of documents by their codes.
+#: Languages of documents by their codes, the ones with a list of stop words first.
 LANGUAGES = {
     **{"da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french"},
     **{"de": "german", "id": "indonesian", "it": "italian", "no": "norwegian", "pt": "portuguese"},
     **{"ru": "russian", "es": "spanish", "sv": "swedish"},
+    **{"af": "afrikaans", "sq": "albanian", "ar": "arabic", "hy": "armenian", "eu": "basque"},
+    **{"be": "belarusian", "bn": "bengali", "bs": "bosnian", "bg": "bulgarian", "ca": "catalan"},
+    **{"zh": "chinese", "hr": "croatian", "cs": "czech", "et": "estonian", "tl": "tagalog"},
+    **{"gl": "galician", "ka": "georgian", "el": "greek", "he": "hebrew", "hi": "hindi"},
+    **{"hu": "hungarian", "is": "icelandic", "ga": "irish", "ja": "japanese", "kk": "kazakh"},
+    **{"ko": "korean", "la": "latin", "lv": "latvian", "lt": "lithuanian", "mk": "macedonian"},
+    **{"ms": "malay", "mr": "marathi", "ne": "nepali", "fa": "persian", "pl": "polish"},
+    **{"ro": "romanian", "sr": "serbian", "sk": "slovak", "sl": "slovenian", "sw": "swahili"},
+    **{"ta": "tamil", "te": "telugu", "th": "thai", "tr": "turkish", "uk": "ukrainian"},
+    **{"ur": "urdu", "vi": "vietnamese", "cy": "welsh"},
 }
+#: Languages that are detected without a library.
+LISTED = 13
 
 
 def language(value: str) -> str:
@@ -305,7 +317,9 @@ def language(value: str) -> str:
     text = value.strip().lower()
     name = LANGUAGES.get(text, text)
     if name not in LANGUAGES.values():
-        raise UsageError(f"'{value}' is no language: give one of {', '.join(LANGUAGES.values())}")
+        raise UsageError(
+            f"'{value}' is no language that is detected: give one of {', '.join(LANGUAGES)}"
+        )
     return name
 
 

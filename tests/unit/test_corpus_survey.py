@@ -82,7 +82,9 @@ def test_documents_of_one_language_are_kept(name, tmp_path):
 
 
 def test_a_language_without_a_list_is_refused():
-    with pytest.raises(UsageError, match="'xx' is no language: give one of danish, dutch"):
+    with pytest.raises(
+        UsageError, match="'xx' is no language that is detected: give one of da, nl"
+    ):
         parse.language("xx")
     assert parse.language("ES") == "spanish"
 
