@@ -228,6 +228,8 @@ READING = (
     "no-header",
     "quote",
     "sheet",
+    "missing",
+    "date-format",
     "on-bad-document",
     "vocab",
     "max-line",

@@ -381,7 +381,7 @@ cdef _int32s(const vector[int32_t]& values):
 
 
 #: Signs that `signs_in` looks for, as bits.
-AMPERSAND, AT, LINK, GARBLED, SHORT = 1, 2, 4, 8, 16
+AMPERSAND, AT, LINK, GARBLED, SHORT, TAG = 1, 2, 4, 8, 16, 32
 
 
 def signs_in(list texts not None, Py_ssize_t longest, bytes initials not None):
@@ -399,8 +399,8 @@ def signs_in(list texts not None, Py_ssize_t longest, bytes initials not None):
     -------
     list of (int, int)
         The place of each text that has a sign, and its signs as bits: `AMPERSAND`, `AT`, `LINK`,
-        `GARBLED`, `SHORT`. An ampersand counts if a semicolon follows, as in an entity; a link has
-        ``://`` or ``www.``; garbled text has UTF-8 that was taken for Latin-1, as in Ã©.
+        `GARBLED`, `SHORT`, `TAG`. An ampersand counts if a semicolon follows, as in an entity; a link
+        has ``://`` or ``www.``; tags of HTML have ``</`` or ``<br``; garbled text has UTF-8 that was taken for Latin-1, as in Ã©.
     """
     cdef list places = []
     cdef Py_ssize_t i
@@ -427,6 +427,8 @@ cdef int _signs(bytes text, Py_ssize_t longest, bytes initials):
                 signs |= 16
     if _has_entity(start, end):
         signs |= 1
+    if _has(start, end, b"</", 2) or _has(start, end, b"<br", 3):
+        signs |= 32
     if memchr(start, b"@", end - start) != NULL:
         signs |= 2
     # a NUL stands behind the end, so that no comparison goes beyond it

@@ -13,6 +13,7 @@ from pysgrld.corpus.formats import (
     IN_FOLDERS,
     IN_FOLDERS_OF_TABLES,
     PREFIXES,
+    SHARED,
     SUFFIXES,
     TEXT,
     recognise,
@@ -62,6 +63,8 @@ def corpus_name(inputs: Sequence[str]) -> str:
 def input_names(inputs: Sequence[str]) -> dict[str, str]:
     """Return a name for each input: the fewest last parts of its path that make it unique.
 
+    Files without a suffix keep their folder if they are in several, as newsgroups and maildirs are.
+
     >>> input_names(["/2024/posts.csv", "/2025/posts.csv", "notes.txt"])
     {'/2024/posts.csv': '2024/posts.csv', '/2025/posts.csv': '2025/posts.csv', 'notes.txt': 'notes.txt'}
     """
@@ -71,7 +74,10 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
         else (resolve_path(path) if is_folder(path) else Path(path).absolute()).parts
         for path in inputs
     }
+    bare = [p for p in parts if p != "-" and not _suffix(Path(p).name) and not is_folder(p)]
     lengths = dict.fromkeys(parts, 1)
+    if len({parts[path][:-1] for path in bare}) > 1:
+        lengths |= dict.fromkeys(bare, 2)
     while True:
         names = {path: parts[path][-length:] for path, length in lengths.items()}
         # paths of one file have one name
@@ -209,8 +215,13 @@ def texts_of_folder(folder: Path) -> Folder:
         files += bare
     else:
         suffixes[""] += len(bare)
+    # JSON and XML next to tables describe them
+    plain = [table for table in tables if _suffix(table.name) not in SHARED]
     if files:
         suffixes.update(map(_suffix, (table.name for table in tables)))
+    elif plain:
+        suffixes.update(_suffix(table.name) for table in tables if table not in plain)
+        tables = plain
     listed_others = _listed(+suffixes)
     if not files and not tables:
         has = f" (it has {listed_others})" if listed_others else ""

@@ -1,4 +1,4 @@
-"""Parts of web texts that are no words: entities, links, addresses, @names, and placeholders of texts."""
+"""Parts of web texts that are no words: entities, tags, links, @names, and placeholders of texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from string import ascii_letters, digits
 
-from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, signs_in
+from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
 #: Counts texts whose UTF-8 was taken for Latin-1.
@@ -26,6 +26,17 @@ _INITIALS = "".join({text[0] + text[0].upper() for text in PLACEHOLDERS}).encode
 
 _ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
+#: Tags of HTML, of JATS in Crossref and others: those within words, and all others.
+_INLINE_TAG = re.compile(
+    rb"</?(?:jats:)?(?:b|i|u|s|em|strong|sub|sup|span|font|italic|bold|mark|small|a)(?:\s[^<>]*)?/?>",
+    re.I,
+)
+_TAG = re.compile(
+    rb"</?(?:jats:)?(?:p|br|div|ul|ol|li|h[1-6]|blockquote|code|pre|img|table|t[rdh]|tbody|thead|hr|sec|title"
+    rb"|section|article|figure|figcaption|iframe|script|style|dl|d[td]|label|list|list-item|abstract)"
+    rb"(?:\s[^<>]*)?/?>",
+    re.I,
+)
 _WWW = re.compile(rb"www\.")
 #: An at sign with the name, or with the domain of an address, that follows it.
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
@@ -40,6 +51,7 @@ CALLED = {
     "address": ("e-mail address", "e-mail addresses"),
     "name": ("@name", "@names"),
     "RT": ("RT", "RT"),
+    "tag": ("tag of HTML", "tags of HTML"),
 }
 
 
@@ -48,8 +60,8 @@ def plain_texts(
 ) -> list[bytes]:
     """Return the texts whose words are counted.
 
-    Entities become characters; links, e-mail addresses, @names and the RT of a retweet are left out;
-    a text that stands for no text is empty.
+    Entities become characters; tags of HTML, links, e-mail addresses, @names and the RT of a retweet are
+    left out; a text that stands for no text is empty.
 
     Parameters
     ----------
@@ -73,7 +85,12 @@ def plain_texts(
         if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
             # &amp;lt; of text that was encoded twice
             text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
-            signs |= AT | LINK  # which entities may stand for
+            signs |= AT | LINK | TAG  # which entities may stand for
+        if signs & TAG and not keep_links and b"<" in text:
+            text, n_tags = _INLINE_TAG.subn(b"", text)
+            text, n_blocks = _TAG.subn(b" ", text)
+            if n_tags + n_blocks:
+                left_out["tag"] += n_tags + n_blocks
         if signs & (AT | LINK) and not keep_links and (spans := _spans(text)):
             pieces, last = [], 0
             for begin, end, kind in spans:

@@ -39,13 +39,17 @@ OF_TEXT = ("document-is", "chunk", "encoding")
 #: Whether links are words, for the record; in corpora without this record they are.
 KEEP_LINKS = "keep-links"
 #: How tables became documents, for the record.
-OF_TABLES = ("text-field", "id-field", "header-line", "no-header", "quote", "sheet")
+OF_TABLES = (
+    *("text-field", "id-field", "header-line", "no-header", "quote", "sheet"),
+    *("missing", "date-format"),
+)
 #: Options in the record of a corpus by which further text is read in the same way.
 _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, *OF_TABLES)
 #: Types of the reading options, as in the records of corpora and of runs.
 READING: dict[str, Any] = {
     **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
     **dict.fromkeys(("text-field", "id-field", "quote", "sheet", OF_WORDS), str | None),
+    **dict.fromkeys(("missing", "date-format"), str | None),
     **dict.fromkeys(("min-df", "max-df", "holdout"), int | float | None),
     **dict.fromkeys(("max-vocab", "chunk", "header-line"), int | None),
     **dict.fromkeys((KEEP_LINKS, "no-header"), bool | None),
@@ -97,6 +101,8 @@ class CorpusOptions:
         Texts that stand for a missing value of a column, joined by commas, in addition to the usual ones.
     date_format : str, optional
         Of dates in columns, as ``strptime`` takes it.
+    time_field : str, optional
+        Field with the number or date of a document, without which it is bad.
     header_line : int, optional
         Line of a table that has the names of its columns.
     no_header : bool, optional
@@ -152,6 +158,7 @@ class CorpusOptions:
     metadata: str | None = None
     missing: str | None = None
     date_format: str | None = None
+    time_field: str | None = None
     header_line: int | None = None
     no_header: bool | None = None
     quote: str = "auto"
@@ -284,12 +291,14 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return the options with a field among the columns that are kept; unchanged if it is None."""
+        """Return the options with a field of time among the kept columns; unchanged if it is None."""
+        if field is None:
+            return self
         fields = self.meta_field.split(",") if self.meta_field else []
         everything = self.meta_field == parse.EVERYTHING or (self.metadata and not fields)
-        if field is None or everything or field in [parse.column(name)[0] for name in fields]:
-            return self
-        return replace(self, meta_field=",".join([*fields, field]))
+        if not everything and field not in [parse.column(name)[0] for name in fields]:
+            fields.append(field)
+        return replace(self, meta_field=",".join(fields) or None, time_field=field)
 
     @property
     def cuts(self) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.about.dates import time_of
+from pysgrld.corpus.about.dates import date_by_format, time_of
 from pysgrld.corpus.about.scalars import iso, real
 from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.options.time import MOST_SLICES
@@ -19,24 +19,39 @@ _YEARS_BELOW = 10_000
 
 
 def put_in_slices(
-    slicing: Slicing, documents: Documents, values: Sequence[Any], ids: Callable[[int], str]
+    slicing: Slicing,
+    documents: Documents,
+    values: Sequence[Any],
+    ids: Callable[[int], str],
+    date_format: str | None = None,
 ) -> Documents:
     """Return documents with the slice of each; the first and the last slice are open-ended.
+
+    An empty document without a value, as bad ones are, is in the first slice.
 
     Parameters
     ----------
     slicing : Slicing
     documents : Documents
     values : sequence
-        Of their column: numbers, dates in ISO 8601, or None.
+        Of their column: numbers, dates, or None.
     ids : callable
         What a document is called, by its place among these.
+    date_format : str, optional
+        Of the dates, as ``strptime`` takes it.
 
     Raises
     ------
     CorpusError
         If a document has no value, or one that is no number or date.
     """
+    texts = [value.encode() if isinstance(value, str) else None for value in values]
+    if date_format is not None and isinstance(slicing.begins[0], str):
+        moments = [None if text is None else date_by_format(text, date_format) for text in texts]
+        values = [v if m is None else iso(m) for v, m in zip(values, moments, strict=True)]
+    empty = np.diff(documents.indptr) == 0
+    first = slicing.begins[0]
+    values = [first if v is None and e else v for v, e in zip(values, empty, strict=True)]
     document_slices = slices_of(slicing, values, ids)
     return replace(documents, slices=document_slices, copies=len(slicing.names))
 
@@ -51,7 +66,8 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
         value_text = "no value" if values[first] is None else repr(str(values[first])[:40])
         raise CorpusError(
             f"{plural(len(bad), 'document')} without a {kind} in {slicing.field!r}, and so without a "
-            f"slice; the first is {ids(first)}, with {value_text}: give them one, or leave them out"
+            f"slice; the first is {ids(first)}, with {value_text}: give them one, or leave them out of "
+            "the inputs (--on-bad-document skip leaves out records without one)"
         )
     begins = numbers_of(slicing.begins, dates=dates)
     places = np.searchsorted(begins, numbers, "right") - 1

@@ -23,6 +23,7 @@ from pysgrld.corpus.chunks import chunked
 from pysgrld.corpus.formats import (
     FILE_OF_TEXT,
     IN_FOLDERS,
+    TABLE,
     TEXT,
     Context,
     CountedDocuments,
@@ -503,6 +504,8 @@ class _Input:
             if not source.head and not by_file:
                 raise CorpusError("an empty file; there is nothing to read", source.label)
             format = recognise(source.head, source.name)
+            if format is TEXT and (options.no_header or options.header_line is not None):
+                format = TABLE
             if format is TEXT and by_file:
                 format = FILE_OF_TEXT
                 self.context.noticed.by_file.append(source.label)

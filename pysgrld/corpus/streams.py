@@ -102,7 +102,8 @@ def named_documents(
         options = replace(options, meta_field=",".join(fields))
     options = options.keeping(slicing and slicing.field)
     blocks = _matched(inputs, options, words, threads, notify, log, wanted)
-    sliced = None if slicing is None else (slicing.field, partial(put_in_slices, slicing))
+    put = partial(put_in_slices, slicing, date_format=options.date_format) if slicing else None
+    sliced = None if slicing is None or put is None else (slicing.field, put)
     return NamedDocuments(blocks, fields, sliced)
 
 

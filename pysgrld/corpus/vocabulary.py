@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.lines import Lines
+from pysgrld.corpus.lines import Lines, plain_name
 from pysgrld.corpus.reading import (
     BUILT_MAX_DF,
     BUILT_MAX_VOCAB,
@@ -36,6 +36,8 @@ from pysgrld.types import Int64s
 _LONGEST = 2**20
 #: Bytes of a list of words, at most.
 _LARGEST = 2**31
+#: What names of lists of genes of 10x end with.
+_OF_GENES = ("features.tsv", "genes.tsv")
 
 
 def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]:
@@ -56,6 +58,8 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
         If a line is blank, a word comes twice, or a line is not UTF-8; the message names the line.
     """
     lines: dict[str, int] = {}
+    if not exact and plain_name(path).lower().endswith(_OF_GENES):
+        return read_genes(path)
     every: Iterable[tuple[int, str]] = _lines_of(path, "a vocabulary", 2**31 if exact else _LONGEST)
     if not exact:
         every = words_in(list(every), path)

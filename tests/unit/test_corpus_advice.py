@@ -52,17 +52,30 @@ def test_few_long_documents_are_advised_to_be_read_in_pieces(tmp_path):
         build(tmp_path, *paths, min_df=2, max_df=0.5, stop_words="english")
 
 
-def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
+@pytest.mark.parametrize("field", ["file", "FILE"])
+def test_rows_of_metadata_may_call_files_without_their_suffix(field, tmp_path):
+    """Red with: an exact comparison of names, by which no row of 001_smith is of 001_smith.txt."""
+    (tmp_path / "texts").mkdir()
     for name in ("001_smith", "002_jones"):
-        (tmp_path / "texts").mkdir(exist_ok=True)
         (tmp_path / "texts" / f"{name}.txt").write_text(f"mice sleep {name}\n")
-    (tmp_path / "m.csv").write_text("file,year\n001_smith,2001\n002_jones,2002\n")
-    options = {"metadata": str(tmp_path / "m.csv"), "id_field": "file"}
-    with pytest.raises(CorpusError) as caught:
-        build(tmp_path, tmp_path / "texts", **options)
-    assert "the first is '001_smith.txt'; the first row of no document is '001_smith'" in str(
-        caught.value
-    )
+    (tmp_path / "m.csv").write_text("File,year\n001_smith,2001\n002_jones.txt,2002\n")
+    options = {"metadata": str(tmp_path / "m.csv"), "id_field": field}
+    corpus = build(tmp_path, tmp_path / "texts", **options)
+    assert corpus.column("year") == [2001, 2002]
+
+
+def test_metadata_that_match_no_document_show_an_id_of_each_side(tmp_path):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "001_smith.txt").write_text("mice sleep\n")
+    (tmp_path / "m.csv").write_text("file,year\nsmith,2001\n")
+    options = {"metadata": str(tmp_path / "m.csv")}
+    sides = "the first is '001_smith.txt'; the first row of no document is 'smith'"
+    with pytest.raises(CorpusError, match=sides):
+        build(tmp_path, tmp_path / "texts", **options, id_field="file")
+    with pytest.raises(
+        CorpusError, match=r"'name' that rows are joined by \(they have 'file', 'year'"
+    ):
+        build(tmp_path, tmp_path / "texts", **options, id_field="name")
 
 
 def test_more_columns_than_there_may_be_are_no_fault_of_a_document(tmp_path):

@@ -48,7 +48,7 @@ REFUSED = {
     "x.npy": (npy(), "dense NumPy array", "save_npz"),
     "x.pt": (b"PK\x03\x04" + bytes(26) + b"archive/data.pkl", "a zip archive", "unpack"),
     "x.pkl": (pickle.dumps({"text": "a"}), "pickle, which is not read; one is never", "save_npz"),
-    "x.xml": (b'<?xml version="1.0"?>\n<rss><item>a text</item></rss>\n', "XML", "plain text"),
+    "x.xml": (b'<?xml version="1.0"?>\n<book><p>a text</p></book>\n', "XML", "JSON lines"),
     "utf16.txt": ("a text".encode("utf-16"), "UTF-16", "UTF-8"),
     "x.h5": (b"\x89HDF\r\n\x1a\n", "no AnnData or 10x file, or a damaged one", "write it again"),
     "talk.pptx": (zipped("[Content_Types].xml", "ppt/slides.xml"), "a PowerPoint file", "save its"),

@@ -77,6 +77,8 @@ class WantedFields(NamedTuple):
         Whether all fields are columns but the text, the id and the title.
     rules : ValueRules
         How values of columns are read.
+    time : str or None
+        Field with a number or date that each record must have.
     """
 
     text: tuple[str, ...] | None
@@ -86,6 +88,7 @@ class WantedFields(NamedTuple):
     columns: dict[str, str | None]
     everything: bool
     rules: ValueRules = ValueRules()
+    time: str | None = None
 
     @classmethod
     def of(cls, options: CorpusOptions, *, metadata: bool = False) -> Self:
@@ -110,6 +113,7 @@ class WantedFields(NamedTuple):
             columns,
             not columns if metadata else requested == EVERYTHING,
             rules_of(options),
+            options.time_field if options.metadata is None else None,
         )
 
     def among(self, names: list[str]) -> list[str]:
@@ -152,6 +156,8 @@ class FieldReader:
             If a value is a list or an object, or not of the kind that it should be; nothing of the
             record is taken then.
         """
+        if self.wanted.time is not None and record:
+            self._check_time(record.get(self.wanted.time))
         names = self.wanted.id, self.wanted.title
         key, title = record.get(names[0]), record.get(names[1])
         if type(key) in _NESTED or type(title) in _NESTED:
@@ -191,6 +197,18 @@ class FieldReader:
                 column.append(value)
         self.ids.append(key)
         self.titles.append(title)
+
+    def _check_time(self, value: Any) -> None:
+        """Raise `FieldError` unless a value may be a number or a date."""
+        rules, name = self.wanted.rules, (self.wanted.time or "")[:40]
+        text = spelled(value, self.typed)[1]
+        if rules.is_missing(text):
+            raise FieldError(f"field {name!r} (--time) has no value")
+        if not rules.fits("time", text) and not rules.fits("real", text):
+            raise FieldError(
+                f"field {name!r} (--time) is {str(value)[:40]!r}, which is no number and no date such "
+                "as 1987-06-30 (--date-format %d/%m/%Y: in another notation)"
+            )
 
     def fields(self) -> Fields:
         """Return the fields that were added since the last call."""

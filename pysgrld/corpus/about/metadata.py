@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus.about.columns import ID, ColumnSource, DetailsCollector, Rows, SpelledColumn
-from pysgrld.corpus.about.details import DocumentDetails, WantedFields, document_id
+from pysgrld.corpus.about.details import WHOLE, DocumentDetails, WantedFields, document_id
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
-from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter
+from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter, field_names
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile
@@ -74,8 +74,11 @@ class Metadata:
         if bad.skipped:
             log(f"{path}: {plural(bad.skipped.total(), 'bad row')} left without values")
         if self.joined and (ID, "") not in self.collector.columns:
+            names = field_names(name for _, name in self.collector.columns)
             raise CorpusError(
-                f"no row has the field {fields.id[:40]!r} that rows are joined by", path
+                f"no row has the field {fields.id[:40]!r} that rows are joined by (they have {names}; "
+                "choose one with --id-field)",
+                path,
             )
 
     def check_rows(self, documents: int) -> None:
@@ -200,11 +203,19 @@ class Metadata:
                 document_id(key.decode(), names[file].decode(), record, several)
                 for key, file, record in zip(keys, inverse.tolist(), records.tolist(), strict=True)
             ]
-            document_hashes = _hashes([name.encode() for name in called])
-            place = np.minimum(
-                np.searchsorted(sorted_hashes, document_hashes), len(sorted_hashes) - 1
-            )
-            matched = sorted_hashes[place] == document_hashes
+            # a file may be called by its name without the suffix
+            stems = [
+                name.removesuffix(Path(name).suffix) if record == WHOLE else name
+                for name, record in zip(called, records.tolist(), strict=True)
+            ]
+            place, matched = np.zeros(len(block), np.int64), np.zeros(len(block), np.bool_)
+            for keys_of_block in (stems, called):
+                document_hashes = _hashes([name.encode() for name in keys_of_block])
+                places = np.minimum(
+                    np.searchsorted(sorted_hashes, document_hashes), len(sorted_hashes) - 1
+                )
+                fits = sorted_hashes[places] == document_hashes
+                place, matched = np.where(fits, places, place), matched | fits
             if self._unmatched is None and not matched.all():
                 self._unmatched = called[int(np.flatnonzero(~matched)[0])]
             yield np.where(matched, order[place], -1)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-from pysgrld.corpus.formats import heads
+from pysgrld.corpus.formats import heads, xml_records
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments, Noticed, Texts
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
@@ -22,7 +22,9 @@ __all__ = [
     "IN_FOLDERS",
     "IN_FOLDERS_OF_TABLES",
     "PREFIXES",
+    "SHARED",
     "SUFFIXES",
+    "TABLE",
     "TEXT",
     "Context",
     "CountedDocuments",
@@ -166,7 +168,7 @@ _PAIRED = re.compile(
     rb"(?:[ \t]*+(?:#[^\n]*|%b(?:[ \t]*+#[^\n]*)?)?[ \t]*+\r?\n)*?(?:%b)?%b(?:\n|$)"
     % (_LABEL, _LABEL, _PAIRS)
 )
-_ARRAY = re.compile(rb"\s*\[\s*(\{\s*[\"}]|\"|\]\s*$|\[\s*[\"\]])")
+_ARRAY = re.compile(rb"\s*(?:window\.[\w.]+ = )?\[\s*(\{\s*[\"}]|\"|\]\s*$|\[\s*[\"\]])")
 _OBJECT = re.compile(rb'\s*\{\s*"')
 
 #: A zip archive with the parts of a workbook, or with the media type of a workbook.
@@ -174,8 +176,52 @@ _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
 
+_AS_CSV = "export its table as CSV"
+_AS_RIS = "export the list as RIS or CSV"
 #: Formats that are recognised but refused: first bytes, name, and advice.
 _REFUSED = (
+    (rb"\$FL[23]", "an SPSS file (.sav)", _AS_CSV + ", or with pandas.read_spss"),
+    (
+        rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00",
+        "a Stata file (.dta)",
+        _AS_CSV + " (export delimited), or with pandas.read_stata",
+    ),
+    (rb"\x00{12}\xc2\xea\x81\x60", "a SAS file (.sas7bdat)", _AS_CSV + ", or with pandas.read_sas"),
+    (
+        rb"RD[AX][23]\n|X\n\x00\x00\x00[\x02\x03]",
+        "R data (.rds, .RData)",
+        "write the table with write.csv, or counts with Matrix::writeMM",
+    ),
+    (
+        rb"MATLAB 5\.0 MAT-file",
+        "a MATLAB file (.mat)",
+        "write the counts with scipy.io.mmwrite (.mtx)",
+    ),
+    (rb"SQLite format 3\x00", "an SQLite database", _AS_CSV + " (sqlite3 -header -csv)"),
+    (rb"\x00\x01\x00\x00Standard (?:Jet|ACE) DB", "an Access database", _AS_CSV),
+    (rb"Obj\x01|ORC", "Avro or ORC", "convert it to Parquet"),
+    (rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07", "an archive (.7z, .rar)", "unpack it and name the files"),
+    (
+        rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|II\*\x00|MM\x00\*",
+        "a picture",
+        "recognise its text (OCR), and give plain text",
+    ),
+    (rb"!BDN", "an Outlook folder (.pst)", "convert it to mbox (readpst)"),
+    (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of its pages, as JSON lines"),
+    (rb"\s*Scopus\s*\nEXPORT DATE", "Scopus plain text", _AS_RIS),
+    (rb"(?:\xef\xbb\xbf)?\s*Record #1 of [0-9]", "Cochrane plain text", _AS_RIS),
+    (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
+    (rb"\s*_{30,}\s*\n(?:[^\n]*\n){0,20}?[^\n]*\bProQuest\b", "ProQuest plain text", _AS_RIS),
+    (
+        rb"(?:\s|%[^\n]*\n)*\\documentclass\b",
+        "a LaTeX document",
+        "take its text out (pandoc -t plain)",
+    ),
+    (
+        rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*[01]\s*\n[0-9:]{8}[,.][0-9]{3} -->)",
+        "subtitles (.srt, .vtt)",
+        "take the text out without its times",
+    ),
     (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
     (
         rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text",
@@ -238,7 +284,16 @@ FORMATS = (
         fields=True,
         sure=True,
     ),
-    Format("MediaWiki XML", "text", "mediawiki.read", _XML, shared=(".xml",), check=_is_xml),
+    Format(
+        "XML records",
+        "text",
+        "xml_records.read",
+        xml_records.BEGINS,
+        shared=(".xml", ".rdf"),
+        check=xml_records.is_records,
+        fields=True,
+    ),
+    Format("MediaWiki XML", "text", "mediawiki.read", _XML, check=_is_xml),
     Format("SciPy .npz", "counts", "npz.read", _NPZ, (".npz",), sure=True),
     Format(
         "AnnData or 10x (HDF5)",
@@ -285,6 +340,7 @@ FORMATS = (
             ("RIS", "records.ris", heads.RIS, (".ris",)),
             ("BibTeX", "records.bibtex", heads.BIBTEX, (".bib", ".bibtex")),
             ("mbox", "mail.mbox", heads.MBOX, (".mbox",)),
+            ("WhatsApp", "chat.read", heads.CHAT, ()),
         )
     ),
     Format(
@@ -355,15 +411,21 @@ FORMATS = (
     TEXT,
 )
 
-#: What names of files may end and begin with, whatever their format.
+#: Text that a person calls a table, by --no-header or --header-line.
+TABLE = FORMATS[-2]
+#: What names of files may end and begin with, whatever their format; the ends that prove no format.
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
+SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
 #: What names of the files of a folder end with that are each a document.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
 #: Suffixes of files of a folder that contain records, if no file of it is a document.
 IN_FOLDERS_OF_TABLES = {
-    suffix: format for format in FORMATS if format.fields for suffix in format.suffixes
+    suffix: format
+    for format in FORMATS
+    if format.fields
+    for suffix in (*format.suffixes, *format.shared)
 }
 
 

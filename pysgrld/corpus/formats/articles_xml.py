@@ -47,47 +47,71 @@ _KNOWN = ("id", "title", "abstract", "year")
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document a work of a list that PubMed gives as XML."""
     tags = {"PubmedArticle": _pubmed, "PubmedBookArticle": _pubmed}
-    yield from texts_of(_articles(source, context, tags), source, context, "work", _KNOWN)
+    yield from texts_of(
+        articles_in(source, context, by_name(tags)), source, context, "work", _KNOWN
+    )
 
 
 def jats(source: Lines, context: Context) -> Iterator[Texts]:
     """Yield one document an article in JATS; `abstract` and `body` are fields."""
     known_elements = (*_KNOWN, "body")
-    articles = _articles(source, context, {"article": _jats})
+    articles = articles_in(source, context, by_name({"article": _jats}))
     yield from texts_of(articles, source, context, "article", known_elements)
 
 
-def _articles(
-    source: Lines, context: Context, tags: Mapping[str, Callable[[Element], dict[str, Any]]]
-) -> Iterator[Numbered]:
+def new_parser() -> ElementTree.XMLPullParser[Element]:
+    """Return a parser that knows the named entities of HTML."""
+    target = ElementTree.XMLParser()
+    target.entity.update(_ENTITIES)
+    return ElementTree.XMLPullParser(("start", "end"), _parser=target)
+
+
+#: Returns the function that reads an element, by its name and the number of elements around it; None for
+#: elements that are no articles.
+ReaderOf = Callable[[str, int], Callable[[Element], dict[str, Any]] | None]
+
+
+def by_name(tags: Mapping[str, Callable[[Element], dict[str, Any]]]) -> ReaderOf:
+    """Return the functions that read elements by their names, wherever they are."""
+    return lambda name, depth: tags.get(name)
+
+
+def articles_in(source: Lines, context: Context, reader_of: ReaderOf) -> Iterator[Numbered]:
     """Yield the articles of a file, each with its number.
+
+    Parameters
+    ----------
+    source : Lines
+    context : Context
+    reader_of : callable (name, depth) -> callable or None
 
     Raises
     ------
     CorpusError
         If it is damaged or cut off, or an article is longer than --max-line.
     """
-    target = ElementTree.XMLParser()
-    target.entity.update(_ENTITIES)
-    parser = ElementTree.XMLPullParser(("start", "end"), _parser=target)
+    parser = new_parser()
     number, size, limit = 0, 0, context.options.max_line
     path: list[Element] = []
+    within = 0  # number of elements around the article that is open; 0 outside
     try:
         for piece in _pieces(source):
             size += len(piece)
             parser.feed(piece)
             events = cast("Iterator[tuple[str, Element]]", parser.read_events())
             for event, element in events:
+                depth = len(path) - (event == "end")
+                read = reader_of(name_of(element), depth) if not within or depth < within else None
                 if event == "start":
                     path.append(element)
+                    within = within or (depth + 1 if read else 0)
                     continue
                 path.pop()
-                name = _name(element)
-                if name in tags and not any(_name(parent) in tags for parent in path):
+                if read is not None:
                     number += 1
-                    yield number, tags[name](element)
+                    yield number, read(element)
                     element.clear()
-                    size = 0
+                    size = within = 0
                     if path:
                         path[-1].remove(element)
             if size > limit + _PIECE:
@@ -114,7 +138,7 @@ def _pieces(source: Lines) -> Iterator[bytes]:
             yield block[start : start + _PIECE]
 
 
-def _name(element: Element) -> str:
+def name_of(element: Element) -> str:
     """Return the name of an element without its namespace."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 

@@ -12,9 +12,16 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from pysgrld.corpus.about.details import WantedFields
-from pysgrld.corpus.formats.headers import is_row, lines_above, numbered_names
+from pysgrld.corpus.formats.headers import (
+    is_row,
+    labels_left_out,
+    lines_above,
+    numbered_names,
+    rows_of_labels,
+)
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
 from pysgrld.corpus.formats.table_head import delimiter_of
 from pysgrld.corpus.formats.text_fields import (
@@ -46,7 +53,11 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"
     delimiter, names = _names(lines, context, source, quoted=quoted)
-    context = chosen(context, source.label, names, of_delimited(source.head, delimiter, names))
+    sample = of_delimited(source.head, delimiter, names)
+    n_labels = rows_of_labels([list(row.values()) for row in sample[:2]])
+    if n_labels:
+        context.log(labels_left_out(source.label, n_labels))
+    context = chosen(context, source.label, names, sample[n_labels:])
     fields = context.wanted
     for name in fields.text or ():
         if name not in names:
@@ -66,7 +77,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     columns = [names.index(name) for name in fields.text or ()]
     lines.fields = len(names)
     batch = Batch(source.label, context, typed=False)
-    for record, number in _records(lines, delimiter, quoted=quoted):
+    records = _records(lines, delimiter, quoted=quoted)
+    for record, number in islice(records, n_labels, None):
         try:
             if isinstance(record, BadDocument):
                 raise record

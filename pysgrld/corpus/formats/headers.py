@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from pysgrld.corpus.about.scalars import integer, real
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
+from pysgrld.errors import plural
 
 #: Rows above the names of the columns, at most.
 _ABOVE = 40
@@ -75,6 +76,9 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
         len(filled_rows) // 2
     ]
     least = 1 if filled < 3 else max(2, filled // 2)
+    named = next((i for i, (_, row) in enumerate(filled_rows[:_ABOVE]) if usual(row, NAMES)), 0)
+    if named and all(sum(map(bool, map(str.strip, row))) < 2 for _, row in filled_rows[:named]):
+        return filled_rows[named][0]
     for place, row in filled_rows[:_ABOVE]:
         if len(row) == width and sum(map(bool, map(str.strip, row))) >= least:
             first = filled_rows[0][0]
@@ -100,6 +104,19 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         if _is_long(name) and sum(map(_is_long, cells)) * 2 > len(cells):
             return True
     return False
+
+
+def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
+    """Return the number of rows below the header with questions and ids, as Qualtrics writes them."""
+    places = [
+        i for i, row in enumerate(rows[:2], 1) if any(c.startswith('{"ImportId"') for c in row)
+    ]
+    return places[-1] if places else 0
+
+
+def labels_left_out(label: str, rows: int) -> str:
+    """Return the line about rows of labels."""
+    return f"{label}: {plural(rows, 'row')} of labels below the header left out, as of Qualtrics"
 
 
 def numbered_names(columns: int) -> list[str]:

@@ -39,6 +39,12 @@ DOC = re.compile(
     re.I,
 )
 
+#: The first line of a chat.
+CHAT = re.compile(
+    rb"(?:\xe2\x80\x8e|\xef\xbb\xbf)*\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},? \d{1,2}[:.]\d\d(?:[:.]\d\d)?"
+    rb"(?:(?: |\xe2\x80\xaf)[AaPp]\.?[Mm]\.?)?(?:\]| -) [^\n]*\n"
+)
+
 _NAME = rb"[A-Za-z][A-Za-z0-9-]*"
 MBOX = re.compile(rb"\s*From (?:[^\n]*[ \t])?(?:19|20)[0-9]{2}\b[^\n]*\n>?%b:" % _NAME)
 #: A header of a message: lines "Name: value", which may be folded, and a blank line or the end.

@@ -7,33 +7,32 @@ is then unknown.
 
 from __future__ import annotations
 
-import codecs
 import json
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
+from pysgrld.corpus.formats.json_elements import ARRAY, LINES, Elements, contents_of
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
-from pysgrld.corpus.formats.text_fields import chosen, joined, of_json
-from pysgrld.corpus.lines import UTF8, Lines, undecodable
-from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.errors import CorpusError
+from pysgrld.corpus.formats.text_fields import chosen, joined, of_json, with_nested_names
+from pysgrld.corpus.lines import Lines, undecodable
 
 #: Elements of an array, and bytes of text, that are handed on together.
 TOGETHER, SIZE = 256, 2**20
-#: A fault at least this many characters before the end of the data is not an incomplete element.
-_CERTAIN = 32
-
-_BLANK = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
 _MISSING = object()
 
 
 def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document an object; a null is one without words, and blank lines are none."""
-    context = chosen(context, source.label, *of_json(source.head))
+    """Yield one document an object; a null is one without words, and blank lines are none.
+
+    One object over several lines is a document if it has a text, else what its list of objects holds.
+    """
+    what = contents_of(source.head, context.wanted.text or ())
+    if what != LINES:
+        yield from _read_elements(source, context, what)
+        return
+    context = chosen(context, source.label, *with_nested_names(*of_json(source.head)))
     batch, dotted = Batch(source.label, context), _dotted(context.wanted)
     for block in source.lines(context.bad):
         if not block:  # a line above the limit, which was reported
@@ -62,11 +61,17 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
 
     Lines are numbers of elements, from 1.
     """
+    return _read_elements(source, context, ARRAY)
+
+
+def _read_elements(source: Lines, context: Context, what: str) -> Iterator[Texts]:
+    """Yield one document an element of an array, of the list within an object, or an object."""
     limit = context.options.max_line
-    elements = _Array(source, context.options).elements()
+    elements = Elements(source, context.options).elements(what, context.log)
     first = list(islice(elements, 1))
     sample = [value for value, _ in first if isinstance(value, dict)]
-    context = chosen(context, source.label, [name for value in sample for name in value], sample)
+    names = [name for value in sample for name in value]
+    context = chosen(context, source.label, *with_nested_names(names, sample))
     batch = Batch(source.label, context, TOGETHER, SIZE, noun="element")
     dotted = _dotted(context.wanted)
     for number, (value, length) in enumerate(chain(first, elements), 1):
@@ -77,7 +82,9 @@ def read_array(source: Lines, context: Context) -> Iterator[Texts]:
             tokens = isinstance(value, list) and all(isinstance(token, str) for token in value)
             record = {name: value} if tokens or isinstance(value, str) else value
             text = _text_of(record, context.wanted.text)
-            batch.add(text, _with_nested(record, context.wanted) if dotted else record, number)
+            is_list = isinstance(record.get(context.wanted.title), list)
+            fields = _with_nested(record, context.wanted) if dotted or is_list else record
+            batch.add(text, fields, number)
         except BadDocument as bad:
             batch.refuse(bad, number)
         if batch.full:
@@ -110,6 +117,9 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         if (text := value.get(field, _MISSING)) is not _MISSING
         or ("." in field and (text := nested(value, field.split("."))) is not _MISSING)
     }
+    parents = [value.get(field.partition(".")[0], {}) for field in fields if "." in field]
+    if not texts and any(not isinstance(parent, dict | list) for parent in parents):
+        return b""  # a link or a null in place of an object
     if not texts:
         raise BadDocument(
             "field missing",
@@ -146,14 +156,21 @@ def _with_nested(record: dict[str, Any], fields: WantedFields) -> dict[str, Any]
     values = {}
     for name in _dotted(fields):
         if name not in record and (value := nested(record, name.split("."))) is not _MISSING:
-            plain = isinstance(value, list) and not any(isinstance(v, dict | list) for v in value)
-            values[name] = "; ".join(map(str, value)) if plain else value
+            values[name] = _joined_list(value)
+    values[fields.title] = _joined_list(values.get(fields.title, record.get(fields.title)))
     return record | values
+
+
+def _joined_list(value: Any) -> Any:
+    plain = isinstance(value, list) and not any(isinstance(v, dict | list) for v in value)
+    return "; ".join(map(str, value)) if plain else value
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
     """Return the text of a list of tokens, pages, or words with their places; None for other lists."""
     if isinstance(value, list):
+        # a link or a name in a message of Telegram is an object with a text
+        value = [part.get("text") if isinstance(part, dict) else part for part in value]
         if not all(isinstance(token, str) for token in value):
             return None
         return ("\n\n" if any(" " in token for token in value) else " ").join(value)
@@ -179,98 +196,3 @@ def _utf8(text: Any, field: str) -> bytes:
         return text.encode("utf-8")
     except UnicodeEncodeError:
         raise BadDocument("not UTF-8", f"field {field!r} has half a surrogate pair") from None
-
-
-class _Array:
-    """The text of an array that was read and not yet taken, and more of it when it is needed.
-
-    Attributes
-    ----------
-    ready : str
-        The characters read, from the next element or before it; used up to `at`.
-    ended : bool
-        Whether the file was read to its end.
-    taken : int
-        Elements that were taken.
-    """
-
-    def __init__(self, source: Lines, options: CorpusOptions) -> None:
-        self.label, self.encoding, self.limit = source.label, options.encoding, options.max_line
-        self.blocks = source.blocks()
-        self.decoder = codecs.getincrementaldecoder(UTF8)()
-        self.ready, self.at, self.ended, self.taken = "", 0, False, 0
-
-    def elements(self) -> Iterator[tuple[Any, int]]:
-        """Yield the elements of the array, decoded, and how many characters each has."""
-        self.character()
-        self.at += 1  # the bracket, by which the format was detected
-        if self.character() != "]":
-            while True:
-                yield self.element()
-                after = self.character()
-                if after == "]":
-                    break
-                if after != ",":
-                    problem = f"{after!r} stands where" if after else "the file ends, and"
-                    raise self.fault(
-                        f"{problem} a comma or the array's ] is due after it; mend the file, or write it "
-                        "again",
-                        self.taken,
-                    )
-                self.at += 1
-        self.at += 1
-        if self.character():
-            problem = "something follows the array's end; give one array, or JSON lines"
-            raise self.fault(problem, self.taken)
-
-    def element(self) -> tuple[Any, int]:
-        """Decode the element that is next, reading on for as long as it may be unfinished."""
-        self.character()
-        while True:
-            try:
-                value, end = _DECODER.raw_decode(self.ready, self.at)
-                if end < len(self.ready) or self.ended:  # else a number may continue
-                    length, self.at = end - self.at, end
-                    self.taken += 1
-                    return value, length
-            except RecursionError:
-                raise self.fault("nested too deeply; leave it out") from None
-            except json.JSONDecodeError as error:
-                open_string = error.msg.startswith("Unterminated string")
-                if self.ended or (error.pos + _CERTAIN < len(self.ready) and not open_string):
-                    raise self.fault(
-                        f"not JSON: {error.msg}; mend the file, or write it again"
-                    ) from None
-            except ValueError:
-                raise self.fault("not JSON: a number too long") from None
-            held = len(self.ready) - self.at
-            if held > self.limit:
-                raise self.fault(f"more than {self.limit} bytes (--max-line)")
-            self.more(held)  # twice as much, so that long elements are not decoded again and again
-
-    def character(self) -> str:
-        """Return the next character that is no blank, without taking it; empty at the end."""
-        while True:
-            match = _BLANK.match(self.ready, self.at)
-            self.at = match.end() if match else self.at
-            if self.at < len(self.ready) or self.ended:
-                return self.ready[self.at : self.at + 1]
-            self.more()
-
-    def more(self, characters: int = 1) -> None:
-        """Read the next block of characters, or the rest."""
-        parts, size = [self.ready[self.at :]], 0
-        while size < characters and not self.ended:
-            block = next(self.blocks, b"")
-            self.ended = not block
-            try:
-                parts.append(self.decoder.decode(block, self.ended))
-            except UnicodeDecodeError:
-                raise self.fault(undecodable(self.encoding)) from None
-            size += len(parts[-1])
-        self.ready, self.at = "".join(parts), 0
-
-    def fault(self, problem: str, element: int | None = None) -> CorpusError:
-        """Return the error of an element, by its number from 1; by default the next element."""
-        number = self.taken + 1 if element is None else element
-        return CorpusError(f"element {number}: {problem}", self.label)

@@ -205,8 +205,8 @@ class _Dump:
         if self.depth == 1:
             if name != _ROOT:
                 raise self.error(
-                    f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>; "
-                    "give plain text or one of the other formats"
+                    f"XML, but not a MediaWiki dump: it begins with <{name[:40]}>, not <{_ROOT}>, and "
+                    "no element in it is plainly a document; write its texts as JSON lines"
                 )
             self.begun = True
             version = re.fullmatch(r"(\d+)\.(\d+)", attributes.get("version", ""))

@@ -72,8 +72,9 @@ def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
             batches = reader = pa.ipc.open_stream(mapped)
         begin = list(islice(batches, 1))
         context, columns = _columns(reader.schema, (b[:SAMPLED] for b in begin), source, context)
+        whole = list(dict.fromkeys(_path_of(reader.schema, name)[0] for name in columns))
         small = (
-            batch.select(columns)[first : first + TOGETHER]
+            batch.select(whole)[first : first + TOGETHER]
             for batch in chain(begin, batches)
             for first in range(0, len(batch), TOGETHER)
         )
@@ -119,12 +120,49 @@ def _columns(
 ) -> tuple[Context, list[str]]:
     """Return the context with its fields settled by some rows, and all columns that are to be read."""
     rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
-    context = chosen(context, source.label, schema.names, rows)
+    names = [*schema.names, *_nested_names(schema)]
+    context = chosen(context, source.label, names, rows)
     text = context.wanted.text or ()
     for field in text:
         _check_text(schema, field, source.label)
     other_columns = _others(schema, context.wanted, source.label)
     return context, list(dict.fromkeys([*other_columns, *text]))
+
+
+def _nested_names(fields: Iterable[Any], above: str = "") -> list[str]:
+    """Return the paths of the fields within structs, as a person names them: data.body."""
+    import pyarrow.types as kind
+
+    names = []
+    for field in fields:
+        name = f"{above}{field.name}"
+        names += [name] if above else []
+        if kind.is_struct(field.type):
+            names += _nested_names(field.type, f"{name}.")
+    return names
+
+
+def _path_of(schema: Any, name: str) -> list[str]:
+    """Return the names of a column and of the structs around it, from the outermost."""
+    return [name] if name in schema.names else name.split(".")
+
+
+def _type_of(schema: Any, name: str) -> Any:
+    column, *fields = _path_of(schema, name)
+    kind = schema.field(column).type
+    for field in fields:
+        kind = kind.field(field).type
+    return kind
+
+
+def _column(batch: Any, name: str) -> Any:
+    """Return a column of a batch, or the values of a field within a struct."""
+    column, *fields = _path_of(batch.schema, name)
+    if not fields:
+        return batch.column(column)
+    import pyarrow.compute as compute
+
+    return compute.struct_field(batch.column(column), fields)
 
 
 def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
@@ -144,14 +182,14 @@ def is_text(kind: Any) -> bool:
 def _check_text(schema: Any, field: str, label: str) -> None:
     import pyarrow.types as kind
 
-    if schema.names.count(field) != 1:
-        twice = "more than one" if field in schema.names else "no"
+    names = [*schema.names, *_nested_names(schema)]
+    if names.count(field) != 1:
+        twice = "more than one" if field in names else "no"
         raise CorpusError(
-            f"{twice} column {field!r} (it has {field_names(schema.names)}; "
-            "choose one with --text-field)",
+            f"{twice} column {field!r} (it has {field_names(names)}; choose one with --text-field)",
             label,
         )
-    field_type = value_type = schema.field(field).type
+    field_type = value_type = _type_of(schema, field)
     if kind.is_dictionary(value_type):
         value_type = value_type.value_type
     if not (is_text(value_type) or kind.is_binary(value_type) or kind.is_large_binary(value_type)):
@@ -188,14 +226,15 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
     import pyarrow.types as kind
 
     names = []
-    for name in fields.among(schema.names):
+    paths = [name for name in _nested_names(schema) if name in fields.columns]
+    for name in [*fields.among(schema.names), *paths]:
         if schema.names.count(name) > 1:
             raise CorpusError(f"more than one column {name[:40]!r}", label)
-        if not kind.is_nested(schema.field(name).type):
+        if not kind.is_nested(_type_of(schema, name)):
             names.append(name)
         elif name in fields.columns or name in fields.named or fields.everything:
             raise CorpusError(
-                f"column {name[:40]!r} is {schema.field(name).type}, and only plain values can "
+                f"column {name[:40]!r} is {_type_of(schema, name)}, and only plain values can "
                 "be kept; leave this column out",
                 label,
             )
@@ -213,12 +252,12 @@ def _texts(
     fields = context.wanted.text or ()
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
-    other_columns = context.wanted.among(columns)
+    other_columns = [n for n in columns if n not in fields or n in context.wanted.among(columns)]
     limit, done = context.options.max_line, 0
     records = Batch(source.label, context)
     for batch in batches:
-        values = {name: _plain(batch.column(name)) for name in other_columns}
-        whole = [_utf8(batch.column(field)) for field in fields]
+        values = {name: _plain(_column(batch, name)) for name in other_columns}
+        whole = [_utf8(_column(batch, field)) for field in fields]
         for position in range(len(batch)):
             row, text = (done + 1 + position, joined(texts[position] or b"" for texts in whole))
             try:

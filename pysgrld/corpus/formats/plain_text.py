@@ -28,8 +28,8 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     if fields := columns_without_names(source.head):
         context.log(
             f"warning: {source.label}: each line has {fields} fields with tabs between them, and all of "
-            "them are read as text; to choose one, write a first line with their names, such as "
-            "id<TAB>text"
+            "them are read as text; --no-header reads them as a table without names, "
+            "--text-field columnN chooses its text"
         )
     for block in source.lines(context.bad):
         if not block:

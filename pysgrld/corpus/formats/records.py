@@ -17,7 +17,13 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple
 
-from pysgrld.corpus.formats.headers import header_row, is_row, numbered_names
+from pysgrld.corpus.formats.headers import (
+    header_row,
+    is_row,
+    labels_left_out,
+    numbered_names,
+    rows_of_labels,
+)
 from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts, field_names
 from pysgrld.corpus.formats.record_texts import Numbered, texts_of
 from pysgrld.corpus.formats.text_fields import SAMPLED
@@ -95,9 +101,12 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
     for name in heads:
         if name and heads.count(name) > 1:
             raise CorpusError(f"more than one column {name[:40]!r}", source.label, rows[0][0])
+    data_rows = rows[1 if has_header else 0 :]
+    if n_labels := rows_of_labels([[str(cell) for cell in row] for _, row in data_rows[:2]]):
+        context.log(labels_left_out(source.label, n_labels))
     records: _Records = [
         (i, {name: _cell(cell) for name, cell in zip(heads, row, strict=False) if name})
-        for i, row in rows[1 if has_header else 0 :]
+        for i, row in data_rows[n_labels:]
     ]
     yield from texts_of(records, source, context, "row", header=rows[0][0])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from itertools import islice
 
 from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
@@ -14,6 +15,8 @@ DELIMITERS = ("\t", ";", "|", ",")
 _RECORDS, _LONGEST = 50, 40
 #: Records by which one usual name is no chance, the header counted.
 _FEW = 2
+#: Lines that are looked at for the header.
+_ABOVE = 5
 #: Names of fields that tables have, by letters alone: two of them, or one of the text, make a header.
 _USUAL = frozenset(
     (
@@ -45,6 +48,7 @@ _USUAL = frozenset(
             "name",
             "user",
         ),
+        *("description", "summary", "comment", "review", "message", "language", "status"),
         *("articletitle", "publicationyear", "sourcetitle", "documenttitle", "createdat", "score"),
     )
 )
@@ -63,11 +67,24 @@ def delimiter_of(head: bytes) -> str | None:
         The first lines of the file in UTF-8; the last one may be cut off.
     """
     text = head.decode("utf-8", "replace")
-    line = text.partition("\n")[0]
-    for delimiter in DELIMITERS:
-        if delimiter in line and _is_table(text, delimiter):
-            return delimiter
+    for _ in range(_ABOVE):
+        line, _, below = text.partition("\n")
+        for delimiter in DELIMITERS:
+            if delimiter in line and (_is_table(text, delimiter) or _is_quoted(text, delimiter)):
+                return delimiter
+        text = below  # the line may be a title
     return None
+
+
+def _is_quoted(text: str, delimiter: str) -> bool:
+    """Return True if each line is the same number of cells in quotes."""
+    lines = [line for line in text.split("\n")[:_RECORDS] if line][
+        : None if text.endswith("\n") else -1
+    ]
+    quoted = re.compile(rf'"(?:[^"]|"")*"(?:{re.escape(delimiter)}"(?:[^"]|"")*")+\r?')
+    widths = {line.count(f'"{delimiter}"') for line in lines if quoted.fullmatch(line)}
+    whole = all(map(quoted.fullmatch, lines))
+    return len(lines) > 1 and whole and len(widths) == 1
 
 
 def _is_table(text: str, delimiter: str) -> bool:
@@ -84,13 +101,13 @@ def _is_table(text: str, delimiter: str) -> bool:
     while names and not names[-1]:
         names.pop()
     plain = plain_names(names)
-    if len(names) < 2 or len(set(plain)) < len(names) or not all(plain):
+    usual = _USUAL.intersection(plain)
+    if len(names) < 2 or not all(plain) or any(plain.count(name) > 1 for name in NAMES):
         return False
     if any(len(name) > _LONGEST or name.isdigit() for name in names):
         return False
     if any(not len(names) <= len(record) <= len(records[0]) for record in records[1:]):
         return False
-    usual = _USUAL.intersection(plain)
     if len(usual) > 1 or (usual & frozenset(NAMES) and len(records) > _FEW):
         return True
     rows = [dict(zip(names, record, strict=False)) for record in records[1:]]

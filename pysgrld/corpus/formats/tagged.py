@@ -133,7 +133,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
     """
     number, work, open_since, size = 0, _Work(tags), 0, 0
     limit = context.options.max_line
-    for line_number, line in _lines(context, source):
+    for line_number, line in lines_of(context, source):
         match = tags.line.fullmatch(line)
         tag = match[1] if match else ""
         ends = bool(tags.last) and tag == tags.last
@@ -182,7 +182,7 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
         raise CorpusError(f"a list of {tags.what} without works; export it again", source.label)
 
 
-def _lines(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
+def lines_of(context: Context, source: Lines) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file as text, each with its number."""
     for block in source.lines(context.bad):
         for offset, line in enumerate(block.removesuffix(b"\n").split(b"\n")):

@@ -18,9 +18,12 @@ from pysgrld.errors import CorpusError
 
 #: Names of fields that are the text, the first that is there; other letters than these do not matter.
 NAMES = (
-    *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "ab", "body", "content", "fulltext"),
+    *(USUAL_TEXT_FIELD, "abstract", "abstractnote", "abstracttext", "paperabstract", "ab"),
+    *("body", "bodytext", "content", "fulltext", "selftext", "textoriginal"),
     "abstractinvertedindex",  # of OpenAlex
 )
+#: Names of fields that are the text if there is no other.
+_LAST_NAMES = ("description", "summary")
 #: Names of fields that are a document's id and title, where a person has named none.
 _IDS, _TITLES = ("id", "key"), ("title", "ti")
 #: Name of the title in mail. In a table a subject may be anything: a person, a school subject.
@@ -39,6 +42,7 @@ JOINT = b"\n\n"
 #: Scripts without blanks between words, of which each letter counts as one.
 _SOLID = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[{_SOLID}]|[^\s{_SOLID}]+")
+_CLOCK = re.compile(r"\d:\d\d")
 _NUMBER = re.compile(r"\s*[-+]?[0-9]+(?:[.,][0-9]+)?\s*")
 
 
@@ -71,13 +75,16 @@ def chosen(
     """
     wanted, noticed = context.wanted, context.noticed
     if wanted.text is None:
+        if wanted.id in wanted.named:  # by which rows are joined
+            context = context._replace(wanted=wanted._replace(id=_name_here(wanted.id, names)))
         return context
     text, rows = wanted.text, list(islice(records, SAMPLED))
     if text and ",".join(text) in names:
         text = (",".join(text),)  # a name that has a comma in it
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
-        found = usual(words, NAMES) or long_text(words, rows)
+        found = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
+        found = found or usual(words, _LAST_NAMES)
         if found is None and _are_counts(names, words, rows):
             raise CorpusError(
                 f"no column is text: it looks like a table of counts ({field_names(names)}); write the "
@@ -97,25 +104,61 @@ def chosen(
             raise CorpusError(f"more than one field {name[:40]!r} in the header", label, 1)
     keys = [*_IDS, *(name for name in _NUMBERS_OF_WORKS if _is_key(usual(names, [name]), rows))]
     own = [
-        name if name in wanted.named or name in names else usual(names, known) or name
+        _name_here(name, names)
+        if name in wanted.named or name in names
+        else usual(names, known) or name
         for name, known in ((wanted.id, keys), (wanted.title, (*_TITLES, title)))
     ]
     return context._replace(wanted=wanted._replace(text=text, id=own[0], title=own[1]))
 
 
+def _usual_within(names: Sequence[str]) -> str | None:
+    """Return the only nested field whose last name is usual of a text: tweet.full_text."""
+    last = {name: _plain(name.rpartition(".")[2]) for name in names if "." in name}
+    for known in NAMES:
+        if len(same := [name for name, plain in last.items() if plain == known]) == 1:
+            return same[0]
+    return None
+
+
+def with_nested_names(
+    names: Sequence[str], records: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return names and records with the fields of objects within them, if none is plainly the text."""
+    if usual(names, NAMES) or long_text(names, records):
+        return [*names], [dict(record) for record in records]
+    flat = [{**record, **_flattened(record)} for record in records]
+    return list(dict.fromkeys([*names, *(name for record in flat for name in record)])), flat
+
+
+def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in record.items():
+        if isinstance(value, dict) and depth:
+            fields |= _flattened(value, f"{above}{name}.", depth - 1)
+        elif above:
+            fields[f"{above}{name}"] = value
+    return fields
+
+
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the other names, among these, of each wanted field that is missing: PY of year."""
+    """Return the other names, among these, of each wanted field that is missing: PY or Year of year."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
-        if name not in names and (same := [n for n in other_names(name) if n in names])
+        if name not in names and (same := [n for n in _names_here(name, names) if n in names])
     }
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
     """Return the name of a field here, which may have other letters, or be that of another format."""
+    return next((n for n in _names_here(name, names) if n in names), name)
+
+
+def _names_here(name: str, names: Sequence[str]) -> list[str]:
+    """Return the names that a field may have here: its own, those of other formats, in other letters."""
     known = (name, *other_names(name))
-    return next((n for n in known if n in names), "") or usual(names, [*map(_plain, known)]) or name
+    return [*known, usual(names, [*map(_plain, known)]) or name]
 
 
 def _are_counts(
@@ -130,7 +173,7 @@ def _are_counts(
         Those of them that hold anything but numbers.
     rows : sequence of mapping
     """
-    if not rows or len(names) < _COLUMNS:
+    if len(rows) < 2 or len(names) < _COLUMNS:
         return False
     last = plain_names(names[-1:])[0]
     return len(words) <= 1 or (
@@ -178,6 +221,8 @@ def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
+        if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
+            continue  # dates, or none
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)

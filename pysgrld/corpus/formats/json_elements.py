@@ -1,0 +1,242 @@
+"""The elements of a JSON array, or of the list within a JSON object, decoded one by one."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+from pysgrld.corpus.formats.protocol import field_names
+from pysgrld.corpus.formats.text_fields import NAMES, usual
+from pysgrld.corpus.lines import UTF8, Lines, undecodable
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.errors import CorpusError
+
+#: What a file is: an object a line, an array, a list within an object, or one object that is a document.
+LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
+#: A fault at least this many characters before the end of the data is not an incomplete element.
+_CERTAIN = 32
+#: Objects within objects that are searched for a list.
+_DEEPEST = 8
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+_LIST = re.compile(r"\[\s*[^\s]")
+#: The assignment before an array in an archive of Twitter.
+_ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
+#: Names of a list of documents, in a line that may be longer than what is looked at.
+_LIST_IN_LINE = re.compile(
+    rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'
+    rb'|comments|hits|entries|orderedItems|rows|statuses)"\s*:\s*\[\s*\{'
+)
+
+
+def contents_of(head: bytes, fields: Sequence[str]) -> str:
+    """Return what a file is that begins with an object: `LINES`, `WITHIN` or `OBJECT`.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file.
+    fields : sequence of str
+        Fields that are the text; empty if they are to be detected.
+    """
+    first, _, others = head.lstrip().partition(b"\n")
+    names: list[str] | None = None
+    try:
+        record = json.loads(first)
+        if others.strip() or not isinstance(record, dict):
+            return LINES
+        names = list(record)
+    except RecursionError:
+        return LINES
+    except ValueError:
+        cut = not others
+        if cut and not _LIST_IN_LINE.search(first):
+            return LINES
+        last, begin = first.rstrip()[-1:], others.lstrip()[:1]
+        if not cut and (last not in b"{[,:" or (last in b"{," and begin == b"{")):
+            return LINES
+    is_whole = names is not None
+    with suppress(ValueError, RecursionError):
+        names = [*json.loads(head)]
+    walk = Elements.of_head(head)
+    try:
+        walk.character()
+        path = walk.enter()
+    except CorpusError:  # the head may be cut off
+        path = None if is_whole else ""
+    names = names or walk.names
+    is_text = any(f in names for f in fields) if fields else usual(names, NAMES) is not None
+    if is_text or path is None:
+        return LINES if is_whole else OBJECT
+    return WITHIN
+
+
+class Elements:
+    """The text of a JSON file that was read and not yet taken, and more of it when it is needed.
+
+    Attributes
+    ----------
+    ready : str
+        The characters read, from the next element or before it; used up to `at`.
+    ended : bool
+        Whether the file was read to its end.
+    taken : int
+        Elements that were taken.
+    names : list of str
+        Names of the values of an object that were passed over.
+    """
+
+    def __init__(self, source: Lines, options: CorpusOptions) -> None:
+        self.label, self.encoding, self.limit = source.label, options.encoding, options.max_line
+        self.blocks = source.blocks()
+        self.decoder = codecs.getincrementaldecoder(UTF8)()
+        self.ready, self.at, self.ended, self.taken = "", 0, False, 0
+        self.names: list[str] = []
+
+    @classmethod
+    def of_head(cls, head: bytes) -> Self:
+        """Return the reader of the first bytes of a file, which may end anywhere."""
+        reader = cls.__new__(cls)
+        reader.label, reader.encoding, reader.limit = "", UTF8, len(head) + 1
+        reader.blocks, reader.names = iter(()), []
+        reader.ready, reader.at, reader.ended, reader.taken = (
+            head.decode("utf-8", "replace"),
+            0,
+            True,
+            0,
+        )
+        return reader
+
+    def elements(self, what: str, log: Callable[[str], None]) -> Iterator[tuple[Any, int]]:
+        """Yield the elements, decoded, and how many characters each has.
+
+        Parameters
+        ----------
+        what : {`ARRAY`, `WITHIN`, `OBJECT`}
+            What the file is, by `contents_of`.
+        log : callable
+            Called with the place of the list within an object.
+        """
+        self.character()
+        if what == ARRAY:
+            if match := _ASSIGNED.match(self.ready):
+                self.at = match.end()
+            yield from self._array()
+        elif what == OBJECT:
+            yield self.element()
+        else:
+            path = self.enter()
+            if path is None:
+                names = field_names(self.names)
+                raise self.fault(f"no text, and no list of objects (it has {names})", 1)
+            log(f"{self.label}: the documents are the elements of {path!r}")
+            self.taken = 0
+            yield from self._array()
+        if what == ARRAY and self.character() not in ("", ";"):
+            problem = "something follows the array's end; give one array, or JSON lines"
+            raise self.fault(problem, self.taken)
+        for _ in self.blocks:  # of which a digest is made
+            pass
+
+    def enter(self, depth: int = 0) -> str | None:
+        """Go to the first list of objects within the object that begins here, and return its path."""
+        self.at += 1
+        while self.character() == '"':
+            name, _ = self.element()
+            self.names += [name] * (not depth)
+            self.character()
+            self.at += 1  # the colon
+            begin = self.character()
+            if begin == "[" and self._holds_objects():
+                return str(name)
+            if begin == "{" and depth < _DEEPEST:
+                if (path := self.enter(depth + 1)) is not None:
+                    return f"{name}.{path}"
+            else:
+                self.element()
+            if self.character() == ",":
+                self.at += 1
+        self.at += 1
+        return None
+
+    def _holds_objects(self) -> bool:
+        """Return True if the list that begins here has an object as its first element."""
+        while not (match := _LIST.match(self.ready, self.at)) and not self.ended:
+            self.more(len(self.ready) - self.at + 1)
+        return match is not None and match[0].endswith("{")
+
+    def _array(self) -> Iterator[tuple[Any, int]]:
+        """Yield the elements of the array that begins here."""
+        self.at += 1
+        if self.character() != "]":
+            while True:
+                yield self.element()
+                after = self.character()
+                if after == "]":
+                    break
+                if after != ",":
+                    problem = f"{after!r} stands where" if after else "the file ends, and"
+                    raise self.fault(
+                        f"{problem} a comma or the array's ] is due after it; mend the file, or write it "
+                        "again",
+                        self.taken,
+                    )
+                self.at += 1
+        self.at += 1
+
+    def element(self) -> tuple[Any, int]:
+        """Decode the element that is next, reading on for as long as it may be unfinished."""
+        self.character()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self.ready, self.at)
+                if end < len(self.ready) or self.ended:  # else a number may continue
+                    length, self.at = end - self.at, end
+                    self.taken += 1
+                    return value, length
+            except RecursionError:
+                raise self.fault("nested too deeply; leave it out") from None
+            except json.JSONDecodeError as error:
+                open_string = error.msg.startswith("Unterminated string")
+                if self.ended or (error.pos + _CERTAIN < len(self.ready) and not open_string):
+                    raise self.fault(
+                        f"not JSON: {error.msg}; mend the file, or write it again"
+                    ) from None
+            except ValueError:
+                raise self.fault("not JSON: a number too long") from None
+            held = len(self.ready) - self.at
+            if held > self.limit:
+                raise self.fault(f"more than {self.limit} bytes (--max-line)")
+            self.more(held)  # twice as much, so that long elements are not decoded again and again
+
+    def character(self) -> str:
+        """Return the next character that is no blank, without taking it; empty at the end."""
+        while True:
+            match = _BLANK.match(self.ready, self.at)
+            self.at = match.end() if match else self.at
+            if self.at < len(self.ready) or self.ended:
+                return self.ready[self.at : self.at + 1]
+            self.more()
+
+    def more(self, characters: int = 1) -> None:
+        """Read the next block of characters, or the rest."""
+        parts, size = [self.ready[self.at :]], 0
+        while size < characters and not self.ended:
+            block = next(self.blocks, b"")
+            self.ended = not block
+            try:
+                parts.append(self.decoder.decode(block, self.ended))
+            except UnicodeDecodeError:
+                raise self.fault(undecodable(self.encoding)) from None
+            size += len(parts[-1])
+        self.ready, self.at = "".join(parts), 0
+
+    def fault(self, problem: str, element: int | None = None) -> CorpusError:
+        """Return the error of an element, by its number from 1; by default the next element."""
+        number = self.taken + 1 if element is None else element
+        return CorpusError(f"element {number}: {problem}", self.label)

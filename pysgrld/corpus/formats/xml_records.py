@@ -1,0 +1,141 @@
+"""XML of records: exports of EndNote, Europe PMC, Stack Exchange, Jira, Zotero (RDF), feeds, and others.
+
+A record is an element with a usual name, such as <record> or <row>, or the first that repeats. Its fields
+are its attributes and the elements with text in it, by their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, cast
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from pysgrld.corpus.formats.articles_xml import articles_in, name_of, new_parser
+from pysgrld.corpus.formats.protocol import BadDocument, Context, Texts
+from pysgrld.corpus.formats.record_texts import Numbered, texts_of
+from pysgrld.corpus.lines import Lines
+
+#: A declaration of XML or an element first, without a document type that declares something itself.
+BEGINS = re.compile(
+    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--.*?-->\s*+|<\?[^>]*+>\s*+)*+(?:<!DOCTYPE\s[^>\[]*+>\s*+)?"
+    rb"(?!<(?:mediawiki|html|svg|TEI|teiCorpus|Workbook|\w+:)[\s>])<(?:rdf:RDF|[A-Za-z][\w.-]*)[\s>]",
+    re.S,
+)
+#: Usual names of records.
+_USUAL = (
+    *(
+        "record",
+        "row",
+        "item",
+        "entry",
+        "result",
+        "rec",
+        "article",
+        "document",
+        "hit",
+        "post",
+        "tweet",
+    ),
+    *("issue", "work", "publication", "review", "comment", "message", "doc"),
+)
+#: Elements within text, which are no fields of their own.
+_WITHIN_TEXT = frozenset(
+    (
+        *("style", "i", "b", "em", "strong", "sub", "sup", "u", "span", "br", "italic", "bold"),
+        "p",
+        "a",
+    )
+)
+#: Attributes that name a field: <field name="title">.
+_NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
+#: Fields, at least, of an element that is a record although its name is not usual.
+_FEWEST = 3
+#: The element of an item in Zotero's RDF that has its kind, and kinds that are no works.
+_KIND, _NO_WORKS = "itemType", ("attachment", "note")
+
+
+def is_records(head: bytes, name: str) -> bool:
+    """Return True if XML has records."""
+    return record_name(head) is not None
+
+
+def record_name(head: bytes) -> str | None:
+    """Return the name of the elements that are records, by the begin of a file; None without any."""
+    parser = new_parser()
+    path: list[tuple[str, set[str]]] = []  # open elements, with the names of their fields
+    records: dict[tuple[int, str], list[int]] = {}
+    order: Counter[str] = Counter()
+    try:
+        parser.feed(head)
+        events = cast("list[tuple[str, Element]]", list(parser.read_events()))
+    except ElementTree.ParseError:
+        events = []
+    for event, element in events:
+        name = name_of(element)
+        if event == "start":
+            if path:
+                path[-1][1].add(name)
+            path.append((name, set(element.attrib)))
+            order[name.lower()] += len(path) > 1
+            continue
+        _, fields = path.pop()
+        if path:
+            records.setdefault((len(path), name), []).append(len(fields))
+    if "rdf" in order or (events and name_of(events[0][1]) == "RDF"):
+        return "RDF"
+    usual = next((name for name in _USUAL if order[name]), None)
+    if usual is not None:
+        return usual
+    often = [
+        (depth, name)
+        for (depth, name), sizes in records.items()
+        if len(sizes) > 1 and sorted(sizes)[len(sizes) // 2] >= _FEWEST
+    ]
+    return min(often)[1].lower() if often else None
+
+
+def read(source: Lines, context: Context) -> Iterator[Texts]:
+    """Yield one document a record."""
+    name = record_name(source.head) or ""
+    context.log(f"{source.label}: the documents are the elements <{name}>")
+    records = articles_in(source, context, partial(_reader, name))
+    yield from texts_of(_works(records), source, context, "record")
+
+
+def _works(records: Iterator[Numbered]) -> Iterator[Numbered]:
+    """Yield records without attachments and notes of Zotero, numbered again."""
+    number = 0
+    for _, record in records:
+        if isinstance(record, BadDocument) or record.get(_KIND) not in _NO_WORKS:
+            number += 1
+            yield number, record
+
+
+def _reader(record: str, element: str, depth: int) -> Any:
+    """Return the function that reads an element, None if it is no record."""
+    if record == "RDF":
+        return _fields if depth == 1 else None
+    return _fields if element.lower() == record else None
+
+
+def _fields(record: Element) -> dict[str, Any]:
+    fields: dict[str, list[str]] = {}
+    for name, value in record.attrib.items():
+        fields.setdefault(name.rpartition("}")[2], []).append(value)
+    if own_text := " ".join((record.text or "").split()):
+        fields.setdefault("text", []).append(own_text)
+    walk = list(reversed(record))
+    while walk:
+        element = walk.pop()
+        name = name_of(element)
+        if all(name_of(child) in _WITHIN_TEXT for child in element):
+            name = (element.get("name") if name.lower() in _NAMING else None) or name
+            if text := " ".join("".join(element.itertext()).split()):
+                fields.setdefault(name, []).append(text)
+        else:
+            walk += reversed(element)
+    return {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
