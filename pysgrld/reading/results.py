@@ -290,9 +290,14 @@ class Results:
     def weights(self, layer_index: int = 0) -> Doubles | None:
         """Return the share of each topic in the corpus, (K,), or None if it is unknown.
 
-        Topics without a weight of their own are weighed by up to 2,000 training documents, evenly
-        spaced, or by the held-out documents if the corpus is gone.
+        After a Gibbs refinement it is the mean share of the training tokens, over all draws. Other topics
+        without a weight of their own are weighed by up to 2,000 training documents, evenly spaced, or by
+        the held-out documents if the corpus is gone.
         """
+        shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
+        if shares is not None and layer_index == 0 and len(shares):
+            mean: Doubles = shares.mean(axis=0, dtype=np.float64)
+            return mean
 
         def some_documents() -> tuple[Documents, Int64s] | None:
             corpus = self.training_corpus()

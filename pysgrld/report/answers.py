@@ -133,7 +133,8 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
     draws = read_documents(results, corpus, rows, layer, [weights, loadings])
     best = loadings.representatives(n)
     listed = []
-    for topic in heaviest(results.fitted.shown(layer), weights.shares.mean[:, 0]):
+    shares = weights.shares.about(results.weights(layer))
+    for topic in heaviest(results.fitted.shown(layer), shares.mean[:, 0]):
         places = np.array(best[topic], np.int64)
         documents = []
         for place, key, title in zip(

@@ -176,6 +176,13 @@ class Shares(NamedTuple):
         low, high = bounds(share, effective)
         return cls(share.mean(axis=0).T, low.T, high.T)
 
+    def about(self, weights: Doubles | None) -> Shares:
+        """Return shares of the whole corpus with these means, (K,), within their intervals."""
+        if weights is None:
+            return self
+        mean = weights[:, None]
+        return Shares(mean, np.minimum(self.low, mean), np.maximum(self.high, mean))
+
 
 class TopicShares(DocumentVisitor):
     """Shares of all topics in the tokens of these documents.

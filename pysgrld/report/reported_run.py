@@ -291,10 +291,10 @@ class ReportedRun:
         self.weights: Doubles | None
         self.low: Doubles | None = None
         self.high: Doubles | None = None
-        if self.all_documents is None or fitted.counts() is not None:
-            self.weights = results.weights(at)  # of the model itself, where it counts documents
-        else:
-            self.weights, low, high = (part[:, 0] for part in self.all_documents.shares)
+        self.weights = results.weights(at)
+        if self.all_documents is not None and fitted.counts() is None:
+            shares = self.all_documents.shares.about(self.weights)
+            self.weights, low, high = (part[:, 0] for part in shares)
             if self.draws > 1:
                 self.low, self.high = low, high
         tell(3)

@@ -1,6 +1,8 @@
 """The map of documents keeps neighbours, is the same again, and documents have names."""
 
+import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -144,3 +146,32 @@ def test_documents_without_draws_are_on_the_map_too(page, monkeypatch):
     best = groups._columns[groups._best]
     values = few._run.about.values(best.name, few._run.map_rows)
     assert [best.levels[i] for i in groups._levels_on_map(best)] == values
+
+
+def test_a_share_is_the_same_everywhere(page, tmp_path):
+    """On the page, in `topics`, `compare` and exports. Red with: means of draws on the page."""
+
+    def run_json(*typed):
+        done = CliRunner().invoke(main, [*typed, "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    def written(shares):
+        return {int(k): f"{100 * share:.1f} %" for k, share in shares.items()}
+
+    run = str(page.folder)
+    shown = written({t["id"]: t["weight"][0] for t in page.main["topics"]})
+    listed = run_json("topics", run)["topics"]
+    assert written({t["id"]: t["weight"] for t in listed}) == shown
+    shutil.copytree(page.folder, tmp_path / "copy")
+    compared = run_json("compare", run, str(tmp_path / "copy"))
+    assert written({t["left"][0]: t["share_left"] for t in compared["topics"]}) == shown
+    folder = tmp_path / "tables"
+    done = CliRunner().invoke(main, ["export", run, "--to", "csv", "-o", str(folder), "-q"])
+    assert done.exit_code == 0, done.output
+    rows = list(csv.DictReader((folder / "topics.csv").read_text().splitlines()))
+    assert written({row["topic"]: float(row["share"]) for row in rows}) == shown
+    for topic in page.main["topics"]:
+        mean, low, high = topic["weight"]
+        assert low <= mean <= high
+    assert written(dict(enumerate(page.main["corpus_share"]["words"]))) == shown

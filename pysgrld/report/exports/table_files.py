@@ -100,6 +100,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         written = plural(corpus.documents, "document")
         if results.fitted.counts() is None:
             shares = Shares.of(totals, results.share_sizes() if steps else None)
+            shares = shares.about(weights if draw is None else None)
             weights = shares.mean[:, 0]
             low, high = (shares.low[:, 0], shares.high[:, 0]) if steps else (None, None)
     phi = results.phi(layer, draw)

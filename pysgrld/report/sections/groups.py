@@ -71,6 +71,8 @@ class GroupShares(Section):
             usual = {
                 name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
             }
+            if self.run.weights is not None:  # the share of all words is one figure on every page
+                usual["words"] = [round(float(x), 6) for x in self.run.weights]
             along = {
                 "title": "along the corpus" if named is None else f"by {named}",
                 "bins": found.levels,

@@ -181,11 +181,12 @@ class TopicRecords(Section):
         if run.results.fitted.counts() is not None:
             weight = "The component's stick: its expected share of the documents to come."
         elif run.draws > 1:
+            how = f"of {WEIGHT_DOCUMENTS:,} evenly spaced documents under the mean topics"
+            if run.results.fitted.exact and run.at == 0:
+                how = "of the training documents, over all draws"
             weight = (
-                f"The topic's share of the words, of all documents or of {DOCUMENTS:,} evenly "
-                f"spaced ones: in each of {DRAWS} draws every word of a document is given a "
-                f"topic, and these are counted. 'sgmc topics' weighs by {WEIGHT_DOCUMENTS:,} "
-                "documents under the mean topics."
+                f"The topic's share of the words {how}. Its interval is of {DRAWS} draws: in each every "
+                f"word of a document, of all or of {DOCUMENTS:,} evenly spaced ones, is given a topic."
             )
         return [
             *definitions,
