@@ -227,6 +227,6 @@ def _show(result: SearchResult, written: list[Path]) -> None:
     echo()
     for line in sentences(result):
         echo(fill(line))
-    run = result.folder / result.smallest
+    run = result.folder / result.reading
     echo(f"Look at the topics with 'sgmc report {shlex.quote(str(run))}'.")
     echo(fill(f"Written: {', '.join(map(str, written))}"))

@@ -297,6 +297,24 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     return not quantity.rhat >= MIXED  # NaN is the R-hat of a quantity that never changes
 
 
+#: Overlap of the two least similar chains, by their number, from which a further chain had the topic in
+#: 9 of 10 cases (docs/internals/report.md); of more chains as of four.
+FIRM = {2: 0.9, 3: 0.8, 4: 0.75}
+
+
+def is_firm(topic: MatchedTopic, chains: int) -> bool:
+    """Return True if a further chain is expected to have a topic of several chains.
+
+    Parameters
+    ----------
+    topic : MatchedTopic
+        A topic of the first chain and its counterparts.
+    chains : int
+        At least 2.
+    """
+    return topic.overlap >= FIRM[min(chains, max(FIRM))]
+
+
 class Judgement(NamedTuple):
     """A sentence of a verdict, and whether it is good news, or None if it is neither good nor bad."""
 

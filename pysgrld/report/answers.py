@@ -241,9 +241,15 @@ def topics_in_groups(
             Between(share, *bounds), Between(log_ratio, *ends), int(estimate.sign[topic, group])
         )
 
-    topic_rows = []
-    for topic in heaviest(results.fitted.shown(layer), estimate_pair.words.mean[:, -1]):
+    topic_rows, weights = [], results.weights(layer)
+    if weights is None:
+        weights = estimate_pair.words.mean[:, -1]
+    for topic in heaviest(results.fitted.shown(layer), weights):
         everywhere = AllShares(*(in_group(part, topic, -1).share for part in estimate_pair))
+        weight, (_, low, high) = float(weights[topic]), everywhere.words
+        if low is not None and high is not None:
+            low, high = min(low, weight), max(high, weight)
+        everywhere = everywhere._replace(words=Between(weight, low, high))
         in_each = [
             SharesInGroup(*(in_group(part, topic, group) for part in estimate_pair))
             for group in range(len(groups.levels))

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from pysgrld.errors import MissingInputError, UsageError, plural
+from pysgrld.corpus import Corpus
+from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.models.word_order import WordOrder
 from pysgrld.reading.compare_chains import compared
 from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic
@@ -36,6 +37,8 @@ from pysgrld.types import Doubles, Int64s
 _D = TypeVar("_D", bound=DocumentVisitor)
 #: Steps of opening and reading a run.
 READ_STEPS = 4
+#: Bytes of the table that a run was trained on up to which its columns are read without being asked for.
+OWN_TABLE = 2**26
 
 
 class PageRequest(NamedTuple):
@@ -219,10 +222,8 @@ class ReportedRun:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
             self.map_rows = on_map(self.corpus, self.size)
             if added is not None:
-                if asked.by or asked.along or asked.cluster:
-                    added = with_own_table(self.results, self.corpus, added)
                 documents = np.arange(self.corpus.documents) if asked.folder else self.map_rows
-                self.about = with_added(self.results, self.corpus, documents, added)
+                self.about = self._known(self.corpus, documents, added)
         if self.counts is None:
             self.missing.append(
                 "no word counts: words are listed by probability, and no relevance is told"
@@ -236,6 +237,18 @@ class ReportedRun:
         self.sample_visitors: list[SampleVisitor] = []
         self.all_documents = self.visit_documents(TopicShares(self.results.share_sizes()))
         self.document_topics = self.visit_documents(DocumentTopics())
+
+    def _known(self, corpus: Corpus, documents: Int64s, added: AddedFiles) -> Known:
+        """Return what is known of documents, with columns of the table that the run was trained on."""
+        is_asked = bool(self.asked.by or self.asked.along or self.asked.cluster)
+        own = with_own_table(self.results, corpus, added, None if is_asked else OWN_TABLE)
+        try:
+            return with_added(self.results, corpus, documents, own)
+        except CorpusError as error:
+            if is_asked or own is added:
+                raise
+            added.note(f"columns are not shown: {error}")
+            return with_added(self.results, corpus, documents, added)
 
     @property
     def pooled(self) -> bool:

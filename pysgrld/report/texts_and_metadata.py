@@ -145,11 +145,13 @@ def _first_words(text: str) -> str:
     return f"{words if space else line[:_FIRST_WORDS]}…"
 
 
-def with_own_table(results: Results, corpus: Corpus, added: AddedFiles) -> AddedFiles:
+def with_own_table(
+    results: Results, corpus: Corpus, added: AddedFiles, most: int | None = None
+) -> AddedFiles:
     """Return added files with the table that a run was trained on, if that has to lend its columns.
 
-    It has to where the corpus kept no column and no other file lends any, and it can where it is still
-    there as it was.
+    It has to if the corpus kept no column and no other file lends any, and it can if it is still there
+    as it was.
 
     Parameters
     ----------
@@ -158,6 +160,8 @@ def with_own_table(results: Results, corpus: Corpus, added: AddedFiles) -> Added
         That the run was trained on.
     added : AddedFiles
         The files that a person gave.
+    most : int, optional
+        Greatest size of the table in bytes.
     """
     inputs = results.run.config.get("command", {}).get("inputs") or []
     recorded = corpus.provenance.get("inputs")
@@ -171,6 +175,9 @@ def with_own_table(results: Results, corpus: Corpus, added: AddedFiles) -> Added
         return added
     was = recorded[0]
     if [found.st_size, found.st_mtime_ns] != [was.get("size"), (was.get("stamp") or [None])[0]]:
+        return added
+    if most is not None and found.st_size > most:
+        added.note(f"columns of {inputs[0]} are not read, as it is large; --by COLUMN reads them")
         return added
     added.note(f"columns are those of {inputs[0]}, which the run was trained on")
     return added._replace(metadata=str(inputs[0]))

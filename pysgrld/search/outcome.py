@@ -27,6 +27,8 @@ from pysgrld.types import Key
 
 #: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
 _END = 1 << 16
+#: Share of the words in topics that all chains found below which a number of topics is not for reading.
+SHARED = 0.5
 #: Kept samples that are looked at for steady words: more change no digit that is shown.
 SAMPLES = 40
 
@@ -163,6 +165,19 @@ class SearchResult(NamedTuple):
         """Return the row of a contender."""
         return next(row for row in self.rows if row.name == name)
 
+    @property
+    def reading(self) -> str:
+        """Name of the contender that is enough to read.
+
+        It is the smallest, unless chains share less than half of its words: then the contender of which
+        they share most.
+        """
+        found = self.row(self.smallest).found
+        if found is None or found >= SHARED:
+            return self.smallest
+        whole = [row for row in self.rows if row.dropped is None and row.found is not None]
+        return max(whole, key=lambda row: (row.found, -row.topics)).name
+
     def record(self) -> dict[str, Any]:
         """Return all fields by name, for JSON."""
         return {
@@ -171,6 +186,7 @@ class SearchResult(NamedTuple):
             "documents": self.documents,
             "best": self.best,
             "smallest": self.smallest,
+            "reading": self.reading,
             "rows": [row._asdict() for row in self.rows],
         }
 

@@ -70,7 +70,7 @@ def html(result: SearchResult) -> bytes:
     """
     corpus = result.plan.corpus
     heads, *rows = table(result)
-    tags = {result.smallest: "small enough to read", result.best: "predicts best"}
+    tags = {result.reading: "for reading", result.best: "predicts best"}
     content = {
         "title": f"How many topics? {corpus['name']}",
         "corpus": corpus["name"],
@@ -79,7 +79,7 @@ def html(result: SearchResult) -> bytes:
             ["words", corpus["training_tokens"], f"{corpus['words']:,} different"],
         ],
         "sentences": sentences(result),
-        "marks": [[result.row(result.best).topics, 0], [result.row(result.smallest).topics, 1]],
+        "marks": [[result.row(result.best).topics, 0], [result.row(result.reading).topics, 1]],
         "ticks": sorted({row.topics for row in result.rows}),
         "charts": [
             chart._asdict()
@@ -134,7 +134,7 @@ def draw(result: SearchResult, path: Path) -> Path:
         axes.tick_params(labelsize=8)
         if chart.low is not None:
             axes.set_ylim(chart.low, chart.high)
-        for name, style in ((result.best, "--"), (result.smallest, ":")):
+        for name, style in ((result.best, "--"), (result.reading, ":")):
             axes.axvline(result.row(name).topics, color="#888888", lw=0.9, ls=style, zorder=0)
         show_grid(axes)
     for axes in places[len(all_charts) :]:

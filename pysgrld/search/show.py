@@ -224,7 +224,15 @@ def sentences(result: SearchResult) -> list[str]:
         if small.name != best.name:
             score = kind.show(small.score)
             reading = f"For reading: {called(small)}, the smallest {near} ({score})"
-        if small.found is not None:
+        readable = result.row(result.reading)
+        if readable.found is not None and small.found is not None and readable.name != small.name:
+            reading = (
+                f"For reading: {called(readable)} ({kind.show(readable.score)}): "
+                f"{100 * readable.found:.0f} % of the words are in topics that "
+                f"{all_of(readable.chains, 'chains')} found. With {called(small)}, the smallest {near} "
+                f"({kind.show(small.score)}), it is {100 * small.found:.0f} %"
+            )
+        elif small.found is not None:
             who = all_of(small.chains, "chains")
             remark = f"{100 * small.found:.0f} % of the words are in topics that {who} found"
             reading += f". {remark}"

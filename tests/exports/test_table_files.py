@@ -43,7 +43,7 @@ def draws_of(results, at=0):
 @pytest.mark.parametrize(("name", "at"), [("lda", 0), ("dlda", 1), ("sam", 0)])
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_figures_are_those_of_the_run(exported, chains, name, at, format):
-    """Red with: intervals of the first sample; ranks by relevance; shares of documents under the mean."""
+    """Red with: intervals of the first sample; ranks by relevance; another share than topics has."""
     results = chains(name)[0]
     found = read(exported(name, format, at=at, top=7), format)
     theta, tokens = draws_of(results, at)
@@ -55,8 +55,11 @@ def test_figures_are_those_of_the_run(exported, chains, name, at, format):
     assert documents["held_out"].sum() == 6
     topics = found["topics"]
     whole = tokens.sum(axis=1, dtype=float) / tokens.sum(axis=(1, 2), dtype=float)[:, None]
-    np.testing.assert_allclose(topics["share"], whole.mean(axis=0), atol=1e-6)
-    np.testing.assert_allclose(topics[["low", "high"]].T, bounds(whole), atol=1e-6)
+    weights = results.weights(at)
+    np.testing.assert_allclose(topics["share"], weights, atol=1e-6)
+    low, high = bounds(whole)
+    ends = np.minimum(low, weights), np.maximum(high, weights)
+    np.testing.assert_allclose(topics[["low", "high"]].T, ends, atol=1e-6)
     phi = results.fitted.over_words(results.mean, at)[:, :k].T
     words = found["topic-words"].pivot(index="topic", columns="rank", values="word").to_numpy()
     ids = results.top(7, at)

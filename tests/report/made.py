@@ -344,20 +344,19 @@ def _topic(rng, k, weight, listed, place, hue, xy, theta, texts, chains) -> dict
 
 def _trust(found, rhat) -> dict[str, Any]:
     n, of = found
-    drift = f"{rhat:.2f}" if n == of and rhat >= 1.1 else None
+    drift = f"{rhat:.2f}" if 4 * n >= 3 * of and rhat >= 1.1 else None
+    firm = n == of and rhat < 1.3  # any rule that leaves some of each
     head = f"All {of} chains" if n == of else f"{n} of {of} chains" if n > 1 else "No other chain"
-    text = "do not rely on it." if n < of else "trust what it is about." if drift else "trust it."
-    return {
-        "good": (None if drift else True) if n == of else None if 4 * n >= 3 * of else False,
-        "state": ("partly" if drift else "again")
-        if n == of
-        else "partly"
-        if 4 * n >= 3 * of
-        else "alone",
-        "head": f"{head} found it:",
-        "text": text,
-        "drift": drift,
-    }
+    text = (
+        "do not rely on it."
+        if 4 * n < 3 * of
+        else "another would, in 9 of 10 cases."
+        if firm
+        else "another may have it in another form."
+    )
+    good = True if firm else None if 4 * n >= 3 * of else False
+    state = {True: "again", None: "partly", False: "alone"}[good]
+    return {"good": good, "state": state, "head": f"{head} found it:", "text": text, "drift": drift}
 
 
 def _layout(rng, blocks, name, weights, levels) -> None:

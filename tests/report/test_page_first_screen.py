@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 DARK = """() => {
@@ -31,8 +34,10 @@ def test_one_chain_says_so_and_several_say_what_came_back(opened):
     marks = {"again": "●", "partly": "◐", "alone": "○"}
     states = {t["id"]: t["trust"]["state"] for t in it.made.report["topics"]}
     assert len(set(states.values())) > 1
-    back = sum(state != "alone" for state in states.values())
-    assert f"Trained 4 times: {back} of the 20 came back" in it.text()
+    numbers = {state: list(states.values()).count(state) for state in marks}
+    assert "Trained 4 times: of 20 topics" in it.text()
+    assert f"{numbers['again']} came back, and would again in 9 of 10 trainings" in it.text()
+    assert f"{numbers['alone']} did not come back" in it.text()
     for row in it.page.locator("a.subject").all():
         topic = int(row.get_attribute("href").removeprefix("#topic/"))
         assert row.locator(".back").inner_text()[0] == marks[states[topic]]
@@ -129,3 +134,83 @@ def test_a_page_that_has_a_sample_says_so(opened):
     it.page.fill(".search input", "nothing has this name")
     it.page.wait_for_selector("#hits .none")
     assert told in it.page.locator("#hits").inner_text()
+
+
+def test_a_text_names_the_topics_of_its_words_without_colour(opened):
+    """By underline, and by name to the pointer and to arrow keys. Red with: colour alone."""
+    it = opened("plain")
+    it.go("doc/3")
+    line = it.page.locator(".reader mark").first.evaluate(
+        "(m) => getComputedStyle(m).textDecorationLine"
+    )
+    assert line == "underline"
+    names = {t["id"]: t["label"] for t in it.made.report["topics"]}
+    it.page.focus(".reader")
+    for _ in range(3):
+        it.page.keyboard.press("ArrowRight")
+        topic = int(it.page.locator(".reader mark.at").get_attribute("data-topic"))
+        assert names[topic] in it.page.locator("article .readout").inner_text()
+    it.page.locator(".reader mark >> nth=7").hover()
+    topic = int(it.page.locator(".reader mark >> nth=7").get_attribute("data-topic"))
+    assert names[topic] in it.page.locator("article .readout").inner_text()
+    like = it.page.locator("section:has(h2:text('like this one')) a").first.inner_text()
+    thetas = it.page.evaluate("async () => (await contents()).map((c) => c.theta)")
+    roots = np.zeros((len(thetas), 20))
+    for i, theta in enumerate(thetas):
+        for k, share, *_ in theta:
+            roots[i, k] = share**0.5
+    affinity = roots @ roots[3]
+    affinity[3] = -1
+    assert like == it.made.report["docs"]["title"][int(affinity.argmax())]
+
+
+COLOURS = """() => {
+    const cells = [...document.querySelectorAll(".field svg path")];
+    return [...document.querySelectorAll(".field .written")].map((text) => {
+        const { x, y, width, height } = text.getBoundingClientRect();
+        const middle = new DOMPoint(x + width / 2, y + height / 2);
+        const isUnder = (cell) => cell.isPointInFill(
+            middle.matrixTransform(cell.getScreenCTM().inverse()));
+        return [text, cells.find(isUnder)].map((node) => getComputedStyle(node).fill);
+    });
+}"""
+
+
+def luminance(colour):
+    """Relative luminance of "rgb(1, 2, 3)", by WCAG 2."""
+    rgb = np.array([int(x) / 255 for x in re.findall(r"\d+", colour)[:3]])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_figures_in_cells_are_read(opened, theme):
+    """Contrast 4.5 in every coloured cell. Red with: a dark grey on tints of middle lightness."""
+    it = opened("plain", theme=theme)
+    it.go("groups/0")
+    pairs = it.page.evaluate(COLOURS)
+    assert len(pairs) == 100
+    for text, cell in pairs:
+        dark, light = sorted(map(luminance, (text, cell)))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (text, cell)
+
+
+def test_the_address_keeps_the_view(opened):
+    """Red with: a link that opens the usual order of words or all documents."""
+    it = opened("plain")
+    it.go("topic/2")
+    it.page.locator("input[type=range]").fill("0.2")
+    words = it.page.locator("table.words tbody th").all_inner_texts()
+    assert it.page.evaluate("location.hash") == "#topic/2?lambda=0.2"
+    it.go("overview")
+    it.page.get_by_role("combobox", name="letters on the map").select_option("2")
+    it.page.get_by_role("combobox", name="order").select_option("share")
+    address = it.page.evaluate("location.href")
+    other = opened("plain")
+    other.page.goto(address.replace("#overview", "#topic/2"))
+    other.page.reload()
+    other.page.wait_for_selector('body[data-ready="#topic/2"]')
+    assert other.page.locator("table.words tbody th").all_inner_texts() == words
+    other.go("overview")
+    assert other.page.get_by_role("combobox", name="letters on the map").input_value() == "2"
+    assert other.page.get_by_role("combobox", name="order").input_value() == "share"

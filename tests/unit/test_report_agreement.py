@@ -36,8 +36,8 @@ def test_chains_are_counted_that_are_alike_among_each_other(overlaps, expected):
     assert (found == 4) == (min(overlaps) >= 0.7)
 
 
-DIFFER = "trust what it is about; chains differ in figures."
-MOST = "most chains would; its figures are of those."
+AGAIN, MAY = "another would, in 9 of 10 cases.", "another may have it in another form."
+MOST = "its figures are of those."
 
 
 def topic(overlap, rhat, found):
@@ -48,9 +48,13 @@ def topic(overlap, rhat, found):
 @pytest.mark.parametrize(
     ("overlap", "rhat", "found", "chains", "expected"),
     [
-        (0.9, 1.0, 4, 4, (True, "All 4 chains found it:", "trust it.", None, "again")),
-        (0.9, 1.76, 4, 4, (None, "All 4 chains found it:", DIFFER, "1.76", "partly")),
-        (0.6, 1.76, 3, 4, (None, "3 of 4 chains found it:", MOST, None, "partly")),
+        (0.75, 1.0, 4, 4, (True, "All 4 chains found it:", AGAIN, None, "again")),
+        (0.8, 1.76, 4, 4, (True, "All 4 chains found it:", AGAIN, "1.76", "again")),
+        (0.74, 1.0, 4, 4, (None, "All 4 chains found it:", MAY, None, "partly")),
+        (0.79, 1.0, 3, 3, (None, "All 3 chains found it:", MAY, None, "partly")),
+        (0.9, 1.0, 2, 2, (True, "Both chains found it:", AGAIN, None, "again")),
+        (0.89, 1.2, 2, 2, (None, "Both chains found it:", MAY, "1.20", "partly")),
+        (0.6, 1.76, 3, 4, (None, "3 of 4 chains found it:", MOST, "1.76", "partly")),
         (0.6, 1.76, 2, 3, (False, "2 of 3 chains found it:", "do not rely on it.", None, "alone")),
         (0.1, 1.0, 1, 4, (False, "No other chain found it:", "do not rely on it.", None, "alone")),
     ],
@@ -58,6 +62,7 @@ def topic(overlap, rhat, found):
 def test_a_topic_is_told_by_its_finders_and_whether_it_is_at_rest(
     overlap, rhat, found, chains, expected
 ):
+    """Red with: a green topic that another chain lacks in more than one case of ten."""
     assert tuple(trust(topic(overlap, rhat, found), chains)) == expected
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.report import report
 from pysgrld.report.document_layout import densest_points, lay_out_documents
+from pysgrld.report.sections.groups import neighbours_are_alike
 from pysgrld.report.texts_and_metadata import document_names
 
 
@@ -48,6 +49,15 @@ def test_documents_beyond_the_landmarks_lie_by_their_nearest(monkeypatch):
 def test_equal_and_few_documents_are_no_trouble():
     assert lay_out_documents(np.full((10, 3), 1 / 3)) is None
     assert np.isfinite(lay_out_documents(np.full((60, 3), 1 / 3)).points).all()
+
+
+def test_the_order_of_the_corpus_is_shown_if_neighbours_are_alike():
+    """Red with: a line along shuffled documents, or none along those in order."""
+    rng = np.random.default_rng(4)
+    theta = rng.dirichlet(np.full(5, 0.3), 400)
+    assert not neighbours_are_alike(theta)
+    assert neighbours_are_alike(theta[np.argsort(theta[:, 0])])
+    assert sum(neighbours_are_alike(rng.permutation(theta)) for _ in range(100)) <= 3
 
 
 def test_a_name_is_where_most_of_its_topic_is():
@@ -175,3 +185,39 @@ def test_a_share_is_the_same_everywhere(page, tmp_path):
         mean, low, high = topic["weight"]
         assert low <= mean <= high
     assert written(dict(enumerate(page.main["corpus_share"]["words"]))) == shown
+
+
+def test_columns_of_the_table_of_a_run_are_used(page, tmp_path, monkeypatch):
+    """Without an option, up to a size, and not if it has changed. Red with: a page without columns."""
+    table = tmp_path / "corpus.jsonl"
+    shutil.copy(page.folder.parent / "corpus.jsonl", table)
+    typed = [
+        "train",
+        str(table),
+        "-k",
+        "2",
+        "--iterations",
+        "4",
+        "--starts",
+        "1",
+        "--min-df",
+        "1",
+        "-q",
+    ]
+    done = CliRunner().invoke(main, [*typed, "--out", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+
+    def columns():
+        log = []
+        made = report(tmp_path / "run", threads=1, documents=1, log=log.append)
+        return {column["name"] for column in made.main["columns"]}, " ".join(log)
+
+    found, log = columns()
+    assert {"coin", "group"} <= found
+    assert "columns are those of" in log
+    monkeypatch.setattr("pysgrld.report.reported_run.OWN_TABLE", 100)
+    found, log = columns()
+    assert not found
+    assert "--by COLUMN" in log
+    table.write_text(table.read_text() + "\n")
+    assert columns()[0] == set()

@@ -68,6 +68,18 @@ def test_two_answers_are_given_each_with_its_figures(middle):
     assert "no test" in rest[0]
 
 
+def test_a_number_that_chains_do_not_share_is_not_for_reading():
+    """Red with: the smallest near the best, of whose words other chains find 37 %."""
+    found = result(
+        row(8, 790.0, 0.04, found=0.79), row(16, 761.0, found=0.37), best=16, smallest=16
+    )
+    assert (found.reading, found.record()["reading"]) == ("k-8", "k-8")
+    said = next(line for line in sentences(found) if "For reading" in line)
+    assert said.startswith("For reading: K = 8 (790.0): 79 % of the words")
+    assert "With K = 16, the smallest within 0.5 % of it (761.0), it is 37 %." in said
+    assert result(row(8, 790.0), row(16, 761.0), best=16, smallest=16).reading == "k-16"
+
+
 def test_at_the_edge_of_the_list_more_is_to_be_tried():
     """With all that was given. Red with: a command of the corpus and -k alone."""
     found = result(row(50, 790.0, 0.02), row(100, 760.0), best=100, smallest=100)

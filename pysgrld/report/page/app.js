@@ -8,11 +8,17 @@ const PAGES = new Map(VIEWS.flatMap(({ pages, name }) => Object.entries(pages).m
 const main = h("main", { id: "main", tabindex: "-1" });
 const nav = h("nav.pages", { "aria-label": "pages" }, VIEWS.map(({ head, name }) => h("a", { href: `#${name}`, "data-page": name }, head)));
 const scrolls = new Map();
-let turn = 0, current = null, back = false, at = location.hash;
+let turn = 0, current = null, back = false, at = placeOf(location.hash);
+
+/** An address without the choices on its page. */
+function placeOf(hash) {
+  return hash.split("?")[0];
+}
 
 async function render() {
   const mine = ++turn;
-  const { page, rest } = address();
+  const { page, rest, view } = address();
+  if (view) readView(view);
   const { make, name } = PAGES.get(page) ?? {};
   const made = make ? await make(rest) : nothing(`This report has no page “${shown(page)}”.`);
   if (mine !== turn) return;
@@ -21,12 +27,13 @@ async function render() {
   for (const link of nav.children) link.toggleAttribute("aria-current", link.dataset.page === name);
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (document.activeElement === document.body && current) main.focus({ preventScroll: true });
-  scrollTo(0, back ? scrolls.get(location.hash) ?? 0 : 0);
+  scrollTo(0, back ? scrolls.get(placeOf(location.hash)) ?? 0 : 0);
   if (!back) main.querySelector(".sought")?.scrollIntoView();
   history.replaceState({ seen: true }, "");
   current = made;
   back = false;
-  document.body.dataset.ready = location.hash || "#";
+  document.body.dataset.ready = placeOf(location.hash) || "#";
+  keepView();
 }
 
 /** Shows what a view made; a list at the left that is there already stays as it is. */
@@ -42,7 +49,7 @@ function show(made) {
 addEventListener("popstate", (event) => (back = event.state?.seen === true));
 addEventListener("hashchange", () => render());
 addEventListener("scroll", () => scrolls.set(at, scrollY), { passive: true });
-addEventListener("hashchange", () => (at = location.hash));
+addEventListener("hashchange", () => (at = placeOf(location.hash)));
 addEventListener("named", () => render());
 
 // ---- search
@@ -177,13 +184,25 @@ function fromPaper() {
 addEventListener("beforeprint", toPaper);
 addEventListener("afterprint", fromPaper);
 
+// ---- a link to the page as it is
+
+async function copyLink({ currentTarget: button }) {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.replaceChildren("copied");
+  } catch {
+    button.replaceChildren("not copied: take it from the address bar");
+  }
+  setTimeout(() => button.replaceChildren("copy link"), 2000);
+}
+
 // ---- begin
 
 document.body.append(
   h("a", { class: "skip", href: "#main", click: (event) => { event.preventDefault(); main.focus(); } }, "to the page"),
   h("header.top",
     h("a.brand", { href: "#overview" }, h("b.cut", h("bdi", shown(report.title))), h("span", plural(report.topics.length, report.topic))),
-    nav, h("div.search", { role: "search" }, asked, h("kbd", UNREAD, "/"), hits), themeButton),
+    nav, h("div.search", { role: "search" }, asked, h("kbd", UNREAD, "/"), hits), h("button.theme", { click: copyLink, title: "copy a link to this view" }, "copy link"), themeButton),
   main, paper, h("footer", `made by sgmc ${report.sgmc}; nothing is loaded from elsewhere`),
 );
 render();

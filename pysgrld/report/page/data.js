@@ -183,13 +183,13 @@ const docTitle = (i) => report.docs.title[i];
 
 // ---- addresses
 
-/** "#word/king" is { page: "word", rest: "king" }; what cannot be decoded stays as it is. */
+/** "#word/king?of=words" is { page: "word", rest: "king", view: "of=words" }; what cannot be decoded stays as it is. */
 function address() {
-  const [, page, rest] = /^#?([^/]*)\/?(.*)$/s.exec(location.hash);
+  const [, page, rest, view] = /^#?([^/?]*)\/?([^?]*)\??(.*)$/s.exec(location.hash);
   try {
-    return { page: page || "overview", rest: decodeURIComponent(rest) };
+    return { page: page || "overview", rest: decodeURIComponent(rest), view };
   } catch {
-    return { page, rest };
+    return { page, rest, view };
   }
 }
 

@@ -1,6 +1,29 @@
 // Pieces that several pages are made of, and what a person has chosen on them.
 
-const chosen = { sort: "weight", up: false, rows: innerWidth > 620 ? 100 : 10, lambda: 0.6, where: 0, column: 0, pairs: "distance", terms: innerWidth > 620 ? 20 : 10, byLevel: null, of: "documents" };
+// What the address keeps of it, with the usual values, which it leaves out.
+const VIEW = { sort: "weight", up: false, lambda: null, where: 0, pairs: "distance", of: "documents", order: "likeness", level: null, pick: null };
+const chosen = new Proxy({ ...VIEW, rows: innerWidth > 620 ? 100 : 10, column: 0, terms: innerWidth > 620 ? 20 : 10, byLevel: null }, {
+  set(target, key, value) {
+    target[key] = value;
+    if (Object.hasOwn(VIEW, key)) keepView();
+    return true;
+  },
+});
+
+/** Writes the choices into the address, without a step of its history. */
+function keepView() {
+  const changed = Object.keys(VIEW).filter((key) => chosen[key] !== VIEW[key]).map((key) => [key, String(chosen[key])]);
+  const [place] = location.hash.split("?");
+  history.replaceState(history.state, "", `${place || "#overview"}${changed.length ? `?${new URLSearchParams(changed)}` : ""}`);
+}
+
+/** Takes the choices from an address that has any. */
+function readView(text) {
+  for (const [key, value] of new URLSearchParams(text)) {
+    if (!Object.hasOwn(VIEW, key)) continue;
+    chosen[key] = value === "null" ? null : typeof VIEW[key] === "string" ? value : typeof VIEW[key] === "boolean" ? value === "true" : Number.isFinite(Number(value)) ? Number(value) : VIEW[key];
+  }
+}
 
 function card(title, remark, ...children) {
   return h("section.card", title && h("h2", title), remark && h("p.remark", remark), ...children);
@@ -72,7 +95,7 @@ function pill(overlap, text = fixed(Math.floor(overlap * 100 + 1e-9) / 100, 2)) 
   return h("span", { class: overlap >= report.limits.same ? "pill good" : "pill doubt" }, text);
 }
 
-/** Whether a topic came back, as its own page has it: green only if its figures did too. */
+/** Whether a topic came back, as its own page has it: green only if a further training would have it in 9 of 10 cases. */
 function backPill(t) {
   const kind = { again: "good", partly: "plain" }[t.trust?.state] ?? "doubt", mark = { again: "●", partly: "◐" }[t.trust?.state] ?? "○";
   return h("span", { class: `pill ${kind}` }, `${mark} ${t.found[0]} of ${t.found[1]}`);

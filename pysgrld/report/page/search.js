@@ -2,7 +2,7 @@
 // The page of a search: its answers, four charts over the number of topics, and the table.
 
 const FORM = { left: 58, right: 20, top: 12, bottom: 40 };
-const MARKS = ["predicts best", "small enough to read"];
+const MARKS = ["predicts best", "for reading"];
 
 // ---- the charts
 

@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pysgrld.corpus.about.stored import Column
 from pysgrld.errors import UsageError
@@ -15,7 +16,7 @@ from pysgrld.report.page_file import Packed, steps
 from pysgrld.report.population import GroupOfEach, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import Known
-from pysgrld.types import Int64s
+from pysgrld.types import Floats, Int64s
 
 #: Groups of a column of words at most.
 LEVELS = 100
@@ -25,6 +26,8 @@ MOST = 60
 BINS = 10
 #: Values of a column that are shown beside the list of topics, at most.
 _FEW = 30
+#: Documents below which no order is looked for; standard errors by which neighbours are more alike.
+_FEWEST, _SURELY = 20, 3.0
 #: Kinds of columns that are shown without being asked for.
 KINDS = ("category", "flag", "integer", "real", "time")
 #: Spans of time by which dates are binned, the finest first: name, and letters of an ISO date.
@@ -73,6 +76,7 @@ class GroupShares(Section):
             }
             if self.run.weights is not None:  # the share of all words is one figure on every page
                 usual["words"] = [round(float(x), 6) for x in self.run.weights]
+        if found is not None and (named is not None or self._has_order()):
             along = {
                 "title": "along the corpus" if named is None else f"by {named}",
                 "bins": found.levels,
@@ -80,8 +84,13 @@ class GroupShares(Section):
                 "documents": found.documents,
             }
         columns = [groups.record() for groups in self._columns]
-        self._best = self._best_column()
+        self._best, self._is_along = self._best_column(), along is not None
         return {"along": along, "columns": columns, "corpus_share": usual, "best": self._best}
+
+    def _has_order(self) -> bool:
+        """Return True if documents are more like the next in the corpus than like any other, surely."""
+        found = self.run.document_topics
+        return found is not None and neighbours_are_alike(found.theta)
 
     def _best_column(self) -> int | None:
         """Return the place of the column that tells most of the topics; categories before dates.
@@ -108,6 +117,8 @@ class GroupShares(Section):
         """Return mean shares, their intervals and signs, for each topic those of all groups."""
         found = {}
         for name, shares in self._shares.items():
+            if name == "along" and not self._is_along:
+                continue
             packed = found[name] = Packed()
             for kind, each in zip(("", "words-"), shares, strict=True):
                 for part in ("mean", "low", "high"):
@@ -362,6 +373,28 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
         ends = [f"{edge:.10g}" for edge in edges]
     labels = [f"{a} to {b}" for a, b in pairwise(ends)]
     return [labels[i] if np.isfinite(x) else None for i, x in zip(at, numbers, strict=True)]
+
+
+def neighbours_are_alike(theta: Floats | npt.NDArray[np.float16]) -> bool:
+    """Return True if consecutive documents have more alike proportions than random pairs of them.
+
+    The mean affinity of neighbours is compared with the mean and variance of the affinity of all pairs.
+
+    Parameters
+    ----------
+    theta : (n, K)
+        Proportions, in the order of the corpus.
+    """
+    n = len(theta)
+    if n < _FEWEST:
+        return False
+    roots = np.sqrt(np.maximum(theta.astype(np.float64), 0.0))
+    squares, pairs = (roots**2).sum(axis=1), n * (n - 1)
+    mean = ((roots.sum(axis=0) ** 2).sum() - squares.sum()) / pairs
+    second = (((roots.T @ roots) ** 2).sum() - (squares**2).sum()) / pairs
+    error = np.sqrt(max(second - mean**2, 1e-12) / (n - 1))
+    observed = (roots[1:] * roots[:-1]).sum(axis=1).mean()
+    return bool(observed > mean + _SURELY * error)
 
 
 def along_corpus(about: Known, rows: Int64s) -> Groups:

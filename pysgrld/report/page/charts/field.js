@@ -70,10 +70,10 @@ function vectors(title, { rows, columns, high, wide, colour, write }) {
   return svg(columns * wide, rows * high, title, [...paths].map(([fill, d]) => s("path", { d: d.join(""), fill: plainColour(fill) })), texts);
 }
 
-/** Black or white, whichever is read better. */
+/** Black or white, whichever is read better: one of them has a contrast of 4.58 or more. */
 function inkOn(colour) {
-  const [r, g, b] = plainColour(colour).match(/\w\w/g).map((x) => (parseInt(x, 16) / 255) ** 2.2);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#1b1d22" : "#ffffff";
+  const [r, g, b] = plainColour(colour).match(/\w\w/g).map((x) => parseInt(x, 16) / 255).map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
 /** Strength 0..1 of a hue on this paper, in 24 steps. */

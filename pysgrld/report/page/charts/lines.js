@@ -72,7 +72,7 @@ function profile({ title, name, labels, ticksBelow = labels, mean, low, high, us
   return figure(name, title, (width) => {
     const [left, right, top] = [46, 6, 10];
     const turned = !area && labels.length > 1;
-    const longest = Math.max(...ticksBelow.map((l) => Math.min(18, l.length)));
+    const longest = Math.max(...ticksBelow.map((l) => Math.min(26, l.length)));
     const bottom = turned ? 14 + longest * 4.3 : 24;
     const height = Math.round(150 + bottom);
     const peak = Math.max(...high, usual ?? 0) * 1.04 || 0.01;
@@ -116,7 +116,7 @@ function namesBelow(labels, middle, step, base, turned) {
   return labels.map((text, i) => {
     if (!turned && i && i === last) return label(end, base + 18, "tick", short(text, 18), "end");
     if (i % every || (!turned && i && middle(i) + 2 * room + 10 > end)) return null;
-    if (turned) return s("g", { transform: `translate(${(middle(i) + 4).toFixed(1)} ${base + 12}) rotate(-40)` }, label(0, 0, "tick", short(text, 16), "end"));
+    if (turned) return s("g", { transform: `translate(${(middle(i) + 4).toFixed(1)} ${base + 12}) rotate(-40)` }, label(0, 0, "tick", short(text, 26), "end"));
     return label(middle(i), base + 18, "tick", short(text, 18), "start");
   });
 }

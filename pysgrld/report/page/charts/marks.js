@@ -15,10 +15,10 @@ function dot(topic) {
   return h("span.dot.hue", { "--h": topic.hue, ...UNREAD });
 }
 
-/** Shares of topics side by side: [[topic, share]...]. */
+/** Shares of topics side by side: [[topic, share, low end]...]; a share fades above its low end. */
 function strip(shares, kind = "") {
-  const cells = shares.filter(([id]) => byId.has(id)).map(([id, share]) =>
-    h("i.hue", { "--h": byId.get(id).hue, "--to": part(share) }));
+  const cells = shares.filter(([id]) => byId.has(id)).map(([id, share, low]) =>
+    h("i.hue", { "--h": byId.get(id).hue, "--to": part(share), "--solid": part(isThere(low) && share > 0 ? low / share : 1) }));
   return h("span", { class: `strip ${kind}`, ...UNREAD }, cells);
 }
 

@@ -3,7 +3,7 @@
 view("Overview", { overview: corpusPage }, true);
 
 const LISTED = 40;
-const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back, with other figures"], alone: ["○", "did not come back"] };
+const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back in part"], alone: ["○", "did not come back"] };
 
 async function corpusPage() {
   const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
@@ -46,9 +46,9 @@ function recurrence() {
   if (!states.length) return [`Trained once: whether these ${TOPICS} come back is not known`, " (", h("a", { href: "#sure" }, "how sure?"), ")."];
   const n = (kind) => states.filter((state) => state === kind).length;
   const chains = report.topics.find((t) => t.found)?.found[1] ?? report.chains?.count ?? 2;
-  const back = n("again") + n("partly");
-  return [`Trained ${count(chains)} times: `, bold(count(back)), ` of the ${count(states.length)} came back`, n("partly") > 0 && `, ${n("partly") === back ? "all" : `${count(n("partly"))} of them`} with other figures ◐`,
-    n("alone") > 0 ? `; do not rely on the ${n("alone") === 1 ? "one" : count(n("alone"))} with an open circle ○.` : "."];
+  const phrase = (kind, text) => n(kind) > 0 && [bold(count(n(kind))), " ", text];
+  const told = [phrase("again", "came back, and would again in 9 of 10 trainings ●"), phrase("partly", "came back in part ◐"), phrase("alone", "did not come back: do not rely on them ○")].filter(Boolean);
+  return [`Trained ${chains === 2 ? "twice" : `${count(chains)} times`}: of ${count(states.length)} ${TOPICS} `, told.map((text, i) => [i ? (i === told.length - 1 ? ", and " : ", ") : "", text]), "."];
 }
 
 // ---- the map
@@ -94,7 +94,7 @@ function subjects({ best, parts, along, map, say }) {
   const all = report.order.length ? report.order.map((id) => byId.get(id)).filter(Boolean) : report.topics;
   const orders = { likeness: () => all, share: () => report.topics, name: () => sorted(report.topics, nameOf, true) };
   const top = Math.max(...report.topics.map((t) => t.weight?.[2] ?? t.weight?.[0] ?? 0), 1e-9);
-  const state = { order: "likeness", level: null, every: false };
+  const state = { every: false };
   const levels = matrix ? best.levels.length : 0;
   const known = report.topics.some((t) => MARKS_BACK[t.trust?.state]);
   const light = (topic) => map?.light({ topic });
@@ -108,23 +108,24 @@ function subjects({ best, parts, along, map, say }) {
       axis && h("span.over", UNREAD, spark(Array.from({ length: (best ?? { levels: report.along.bins }).levels.length }, (_, i) => shares(axis, "mean", t.id, (best ?? { levels: report.along.bins }).levels.length)[i]), 120, 22)));
   };
   const draw = () => {
-    const some = orders[state.order]().filter((t) => !t.hardly || state.every), few = report.topics.filter((t) => t.hardly).length;
+    const some = (orders[chosen.order] ?? orders.likeness)().filter((t) => !t.hardly || state.every), few = report.topics.filter((t) => t.hardly).length;
     const shownRows = state.every ? some : some.slice(0, LISTED);
-    place.replaceChildren(h("div.subjects", matrix && heads(best, state, choose), shownRows.map(row)),
+    place.replaceChildren(h("div.subjects", matrix && heads(best, choose), shownRows.map(row)),
       some.length > shownRows.length || (few && !state.every) ? more(some.length > shownRows.length ? `${plural(some.length - shownRows.length, report.topic)} more` : `show ${count(few)} of hardly any share`, () => { state.every = true; draw(); }) : "");
   };
-  const choose = (level) => { state.level = level === "" || Number(level) === state.level ? null : Number(level); map?.light({ level: state.level }); filter?.replaceWith((filter = chooser())); draw(); };
-  const chooser = () => choice(`${NOUNS} on the map`, [["", `all ${NOUNS}`], ...best.levels.map((text, i) => [i, short(text, 40)])], state.level ?? "", choose);
+  const choose = (level) => { chosen.level = level === "" || Number(level) === chosen.level ? null : Number(level); map?.light({ level: chosen.level }); filter?.replaceWith((filter = chooser())); draw(); };
+  const chooser = () => choice(`${NOUNS} on the map`, [["", `all ${NOUNS}`], ...best.levels.map((text, i) => [i, short(text, 40)])], chosen.level ?? "", choose);
   let filter = matrix && map ? chooser() : null;
-  const order = choice("order", [["likeness", "by likeness"], ["share", "by share"], ["name", "by name"]], state.order, (value) => { state.order = value; draw(); });
+  const order = choice("order", [["likeness", "by likeness"], ["share", "by share"], ["name", "by name"]], chosen.order, (value) => { chosen.order = value; draw(); });
   draw();
-  const key = [known ? "● came back, ◐ came back with other figures, ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
+  if (matrix) map?.light({ level: chosen.level });
+  const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back in part; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
     matrix ? h("span.wide-only", "A square is coloured if the ", TOPIC, " surely has more of that ", bdi(best.name), " than of the others, and darker the more it has.") : "", axis && best ? h("span.wide-only", "The line is its share by ", bdi(best.name), ".") : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > 14 ? 12 : 18}px`, "--bar": levels > 14 ? "50px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 
-function heads(best, state, choose) {
-  return h("div.heads", UNREAD, best.levels.map((text, level) => h("span", { class: level === state.level ? "on" : null, title: `${shown(text)}: ${plural(best.documents[level], report.noun)}`, click: () => choose(level) }, bdi(text))));
+function heads(best, choose) {
+  return h("div.heads", UNREAD, best.levels.map((text, level) => h("span", { class: level === chosen.level ? "on" : null, title: `${shown(text)}: ${plural(best.documents[level], report.noun)}`, click: () => choose(level) }, bdi(text))));
 }
 
 function square(t, parts, best, level, say) {
@@ -135,6 +136,6 @@ function square(t, parts, best, level, say) {
 }
 
 function tellSubject(t, say) {
-  const back = { again: "Came back in every training.", partly: "Came back, with other figures.", alone: "Did not come back: do not rely on it." }[t.trust?.state];
+  const back = { again: "Came back, and would again in 9 of 10 trainings.", partly: "Came back in part: another training may not have it.", alone: "Did not come back: do not rely on it." }[t.trust?.state];
   say.replaceChildren(bold(bdi(nameOf(t))), t.weight ? ` ${percent(t.weight[0], 1)} of all words${within(t.weight[1], t.weight[2])}. ` : " ", spaced(t.top), back ? ` ${back}` : "");
 }

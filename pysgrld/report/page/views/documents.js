@@ -18,10 +18,26 @@ function docArticle({ title, id, tokens, held, row, theta }, content, steps) {
   const place = `number ${count(row + 1)} of ${count(report.docs.of)} in the corpus`;
   const about = [plural(tokens, ["word", "words"]), held ? "held out: not trained on" : null, id !== title ? ["id ", bdi(id)] : null, report.folder ? h("a", { href: rowAddress(row) }, place) : place].filter(Boolean);
   const reader = readerOf(content);
+  const like = h("div");
+  likeThis(theta, row).then((found) => found && like.append(found));
   return h("article.detail",
     h("header.detail-head", h("div.title", h("h1", h("bdi", shown(title)))), steps),
     h("p.about", about.map((one, at) => [at ? " · " : "", one])),
-    strip(theta.map(([k, mean]) => [k, mean]), "tall"), h(reader ? "div.cols.doc" : "div", reader, thetaCard(theta, reader)));
+    strip(theta, "tall"), isTooShort(theta) && h("p.remark", `Too short or too mixed to say which ${TOPICS} it is about: no share is surely ${percent(SAID)} or more.`),
+    h(reader ? "div.cols.doc" : "div", reader, h("div.stack", thetaCard(theta, reader), like)));
+}
+
+/** Share from which on a document surely is about a topic. */
+const SAID = 0.1;
+const isTooShort = (theta) => theta.length > 0 && theta.every(([, , low]) => isThere(low) && low < SAID);
+
+/** Documents of the page whose proportions are most like these, by the sum of roots of products. */
+async function likeThis(theta, row) {
+  const root = new Map(theta.map(([k, mean]) => [k, Math.sqrt(mean)]));
+  const all = (await contents()).map(({ theta: other }, i) => [i, other.reduce((sum, [k, mean]) => sum + (root.get(k) ?? 0) * Math.sqrt(mean), 0)]);
+  const near = sorted(all.filter(([i]) => report.docs.row[i] !== row), ([, affinity]) => affinity, false).slice(0, 5);
+  const remark = report.docs.row.length < report.docs.of ? `Of the ${count(report.docs.row.length)} ${NOUNS} on this page.` : null;
+  return near.length > 0 && card(`${capital(NOUNS)} like this one`, remark, h("ul.near", near.map(([i]) => h("li", h("a.cut", { href: docAddress(i) }, bdi(docTitle(i))), strip(pairs2(report.docs.main[i]), "mini")))));
 }
 
 function readerOf(content) {
@@ -31,8 +47,26 @@ function readerOf(content) {
   if (content.text === undefined) return null;
   const [before, after] = content.cut ?? [0, 0];
   const left = (n, where) => n > 0 && h("p.remark", `${count(n)} characters ${where} are left out.`);
-  return card(null, null, left(before, "before"), h("div.reader", { dir: "auto", click: openWord }, tinted(content)), left(after, "after"),
-    h("p.remark", `A word's tint is the ${TOPIC} that it most likely has here, stronger the surer; a click opens the word.`));
+  const say = readout("Point at a word, or move with the arrow keys, for its topic.");
+  const text = h("div.reader", { ...reachable("Text. Arrow keys move from word to word, Enter opens the word."), dir: "auto", click: openWord }, tinted(content));
+  const tell = (mark) => {
+    text.querySelector(".at")?.classList.remove("at");
+    mark.classList.add("at");
+    say.replaceChildren(bold(bdi(mark.textContent)), " ", topicLink(byId.get(Number(mark.dataset.topic))), ` ${percent(Number(mark.dataset.sure))} sure`);
+  };
+  text.addEventListener("pointerover", (event) => event.target.closest("mark") && tell(event.target.closest("mark")));
+  text.addEventListener("keydown", (event) => {
+    const all = [...text.querySelectorAll("mark:not(.off)")], at = all.findIndex((mark) => mark.classList.contains("at"));
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (event.key === "Enter" && at >= 0) all[at].click();
+    if (!by || !all.length) return;
+    event.preventDefault();
+    const next = all[Math.max(0, Math.min(all.length - 1, at + by))];
+    tell(next);
+    next.scrollIntoView({ block: "nearest" });
+  });
+  return card(null, null, left(before, "before"), text, left(after, "after"), say,
+    h("p.remark", `A word has the tint and the line of its likeliest ${TOPIC} here, stronger the surer. Words without a tint are not in the model: stop words, numbers, rare words.`));
 }
 
 async function openWord(event) {
@@ -44,17 +78,24 @@ async function openWord(event) {
 
 /** Topics of a document; one that is chosen leaves its words alone in colour. */
 function thetaCard(theta, reader) {
-  const show = (button, id) => {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    for (const other of button.closest("ul").querySelectorAll("button")) other.setAttribute("aria-pressed", String(on && other === button));
-    for (const mark of reader.querySelectorAll("mark")) mark.classList.toggle("off", on && Number(mark.dataset.topic) !== id);
+  const picks = new Map();
+  const show = () => {
+    const one = picks.has(chosen.pick) ? chosen.pick : null;
+    for (const [id, button] of picks) button.setAttribute("aria-pressed", String(id === one));
+    for (const mark of reader.querySelectorAll("mark")) mark.classList.toggle("off", one !== null && Number(mark.dataset.topic) !== one);
   };
-  const name = (t) => reader ? h("button.pick", { "aria-pressed": "false", click: (event) => show(event.currentTarget, t.id) }, dot(t), cutBdi(nameOf(t))) : topicLink(t);
+  const name = (t) => {
+    if (!reader) return topicLink(t);
+    picks.set(t.id, h("button.pick", { click: () => { chosen.pick = chosen.pick === t.id ? null : t.id; show(); } }, dot(t), cutBdi(nameOf(t))));
+    return picks.get(t.id);
+  };
   const row = ([id, mean, low, high]) => byId.has(id) && h("li", hued(byId.get(id)), h("div.row", name(byId.get(id)),
     h("a.go", { href: topicAddress(id), "aria-label": `to ${nameOf(byId.get(id))}` }, "→")),
     h("div.row", bar({ mean, low, high }, 1), h("span.figure", shareOf(mean, low, high))));
   const remark = `${reader ? "Choose one to see its words alone. " : ""}${ofFirstChain().trim()}`;
-  return card(`Its ${TOPICS}`, remark || null, h("ul.theta", theta.map(row)));
+  const made = card(`Its ${TOPICS}`, remark || null, h("ul.theta", theta.map(row)));
+  if (reader) show();
+  return made;
 }
 
 // ---- texts whose words are tinted
@@ -82,5 +123,5 @@ function eachSpan(spans, tell) {
 }
 
 function tint(text, id, sure) {
-  return h("mark.hue", { "--h": byId.get(id).hue, "--sure": sure.toFixed(2), "data-topic": id }, text);
+  return h("mark.hue", { "--h": byId.get(id).hue, "--sure": sure.toFixed(2), "data-sure": sure, "data-topic": id }, text);
 }

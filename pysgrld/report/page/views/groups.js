@@ -61,12 +61,12 @@ function groupsField(column, parts, at) {
     const high = order.length > 120 ? 15 : TARGET;
     const write = wide >= 44 && order.length * n <= 900 ? (row, level) => percent(groupCell(parts, n, order[row], level).mean, 1) : null;
     const cells = field({ name: `groups-${at}`, title: `${capital(TOPICS)} by ${shown(column.name)}`, rows: order.length, columns: n, high, wide, colour, write, tell, open: (row) => visit(topicAddress(order[row])) });
-    const longest = Math.max(...column.levels.map((text) => short(text, 22).length));
+    const longest = Math.max(...column.levels.map((text) => short(text, 32).length));
     const every = Math.ceil(18 / wide);
     // Where columns are too narrow for a finger, the list of all is what sorts.
     const levelName = wide < TARGET ? "span.level" : "button.level";
     const head = h("div.level-names", { "--wide": `${wide}px`, "--names": `${names}px`, "--tall": `${28 + 4.6 * longest}px` }, column.levels.map((text, level) =>
-      h(levelName, { "aria-pressed": wide < TARGET ? null : String(level === sortedBy), class: level === sortedBy ? "level on" : "level", title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => sort(level) }, h("bdi", level % every ? "" : short(text, 22)))));
+      h(levelName, { "aria-pressed": wide < TARGET ? null : String(level === sortedBy), class: level === sortedBy ? "level on" : "level", title: `${shown(text)}, ${plural(column.documents[level], report.noun)}`, click: () => sort(level) }, h("bdi", level % every ? "" : short(text, 32)))));
     const rows = h("div.row-names", { "--high": `${high}px`, "--names": `${names}px` }, order.map((id) => (high < TARGET ? h("span.topic-link", dot(byId.get(id)), cutBdi(nameOf(byId.get(id)))) : topicLink(byId.get(id)))));
     place.replaceChildren(groupsLegend(sorting), h("div.groups-scroll", reachable("table"), head, h("div.groups-body", rows, cells.box)), h("div.foot", say, cells.button));
   });

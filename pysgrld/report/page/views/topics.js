@@ -65,16 +65,16 @@ async function wordsCard(topic) {
   const linear = directions;
   const top = Math.max(...terms.map((term) => Math.max(Math.abs(term.high), Math.abs(term.mean), Math.abs(term.low)))) || 1;
   const place = h("div");
-  const say = h("output", fixed(chosen.lambda, 1));
+  const lambda = () => chosen.lambda ?? 0.6, say = h("output", fixed(lambda(), 1));
   // until the slider is moved, the words that the topic is shown by are first, in their order
   const first = new Map(topic.top.map((word, i) => [word, i]));
-  const listed = (some) => (chosen.slid ? some : sorted(some, (term) => first.get(term.word) ?? first.size, true));
-  const order = () => (linear ? terms.filter((term) => term.mean > 0) : listed(byRelevance(terms, report.words_tokens ? chosen.lambda : 1)));
+  const listed = (some) => (chosen.lambda !== null ? some : sorted(some, (term) => first.get(term.word) ?? first.size, true));
+  const order = () => (linear ? terms.filter((term) => term.mean > 0) : listed(byRelevance(terms, report.words_tokens ? lambda() : 1)));
   const draw = () => place.replaceChildren(wordTable(order().slice(0, chosen.terms), top, linear),
     chosen.terms < terms.length && !linear ? more("more words", () => { chosen.terms += 30; draw(); }) : "");
   const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from words that are its own to frequent ones",
-    input: () => { chosen.lambda = Number(slider.value); chosen.slid = true; say.replaceChildren(fixed(chosen.lambda, 1)); draw(); } });
-  slider.value = chosen.lambda;
+    input: () => { chosen.lambda = Number(slider.value); say.replaceChildren(fixed(lambda(), 1)); draw(); } });
+  slider.value = lambda();
   const control = !linear && report.words_tokens && h("div.slider", h("span", "its own"), slider, h("span", "frequent"), say);
   draw();
   const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", "Points away from"),
