@@ -109,8 +109,8 @@ class CorpusAtAGlance(Section):
         alike += np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
         known = np.bincount(alike[own], minlength=alike.max() + 1)
         for end in (low, high):
-            gap = np.bincount(alike[own], end - found.mean[:, 0], len(known))
-            gap = gap / np.maximum(known, 1)
+            total = np.bincount(alike[own], end - found.mean[:, 0], len(known))
+            gap = total / np.maximum(known, 1)
             each = np.where(known[alike] > 0, mean + gap[alike], 0.0).astype(np.float32)
             each[own] = end
             ends.append(each)

@@ -23,8 +23,7 @@ function strip(shares, kind = "") {
 }
 
 /** A line along the corpus, as small as a word. */
-function spark(values, width = 130, height = 28) {
-  const top = Math.max(...values) || 1;
+function spark(values, width = 130, height = 28, top = Math.max(...values) || 1) {
   const x = scale([0, Math.max(1, values.length - 1)], [1, width - 1]);
   const points = Array.from(values, (value, i) => [x(i), height - 2 - (value / top) * (height - 5)]);
   return s("svg.spark", { viewBox: `0 0 ${width} ${height}`, width, height, ...UNREAD },

@@ -97,6 +97,9 @@ function subjects({ best, parts, along, map, say }) {
   const state = { every: false };
   const levels = matrix ? best.levels.length : 0;
   const known = report.topics.some((t) => MARKS_BACK[t.trust?.state]);
+  const spans = (best ?? { levels: report.along?.bins }).levels ?? [];
+  const overTime = (id) => shares(axis, "mean", id, spans.length);
+  const highest = axis ? Math.max(...all.flatMap((t) => overTime(t.id)), 1e-9) : 1; // one scale for all lines
   const light = (topic) => map?.light({ topic });
   const row = (t) => {
     const mark = known ? MARKS_BACK[t.trust?.state] ?? ["·", "not known"] : ["●", null];
@@ -105,12 +108,12 @@ function subjects({ best, parts, along, map, say }) {
       t.weight ? bar({ mean: t.weight[0], low: t.weight[1], high: t.weight[2] }, top) : h("span"),
       h("span.figure", t.weight ? percent(t.weight[0], 1) : t.documents && count(t.documents)),
       matrix && h("span.squares", UNREAD, best.levels.map((_, level) => square(t, parts, best, level, say))),
-      axis && h("span.over", UNREAD, spark(Array.from({ length: (best ?? { levels: report.along.bins }).levels.length }, (_, i) => shares(axis, "mean", t.id, (best ?? { levels: report.along.bins }).levels.length)[i]), 120, 22)));
+      axis && h("span.over", UNREAD, spark(overTime(t.id), 120, 22, highest)));
   };
   const draw = () => {
     const some = (orders[chosen.order] ?? orders.likeness)().filter((t) => !t.hardly || state.every), few = report.topics.filter((t) => t.hardly).length;
     const shownRows = state.every ? some : some.slice(0, LISTED);
-    place.replaceChildren(h("div.subjects", matrix && heads(best, choose), shownRows.map(row)),
+    place.replaceChildren(h("div.subjects", matrix && heads(best, choose), axis && h("div.ends", UNREAD, h("span", short(spans[0] ?? "", 14)), h("span", short(spans.at(-1) ?? "", 14))), shownRows.map(row)),
       some.length > shownRows.length || (few && !state.every) ? more(some.length > shownRows.length ? `${plural(some.length - shownRows.length, report.topic)} more` : `show ${count(few)} of hardly any share`, () => { state.every = true; draw(); }) : "");
   };
   const choose = (level) => { chosen.level = level === "" || Number(level) === chosen.level ? null : Number(level); map?.light({ level: chosen.level }); filter?.replaceWith((filter = chooser())); draw(); };
@@ -120,7 +123,7 @@ function subjects({ best, parts, along, map, say }) {
   draw();
   if (matrix) map?.light({ level: chosen.level });
   const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back in part; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
-    matrix ? h("span.wide-only", "A square is coloured if the ", TOPIC, " surely has more of that ", bdi(best.name), " than of the others, and darker the more it has.") : "", axis && best ? h("span.wide-only", "The line is its share by ", bdi(best.name), ".") : ""];
+    matrix ? h("span.wide-only", "A square is coloured if the ", TOPIC, " surely has more of that ", bdi(best.name), " than of the others, and darker the more it has.") : "", axis && best ? h("span.wide-only", "The line is its share by ", bdi(best.name), ", on one scale.") : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > 14 ? 12 : 18}px`, "--bar": levels > 14 ? "50px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 
