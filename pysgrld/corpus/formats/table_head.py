@@ -78,9 +78,10 @@ def delimiter_of(head: bytes) -> str | None:
 
 def _is_quoted(text: str, delimiter: str) -> bool:
     """Return True if each line is the same number of cells in quotes."""
-    lines = [line for line in text.split("\n")[:_RECORDS] if line][
-        : None if text.endswith("\n") else -1
-    ]
+    if not text.startswith('"'):
+        return False
+    lines = [line for line in text.split("\n", _RECORDS)[:_RECORDS] if line]
+    lines = lines[: None if text.endswith("\n") else -1]
     quoted = re.compile(rf'"(?:[^"]|"")*"(?:{re.escape(delimiter)}"(?:[^"]|"")*")+\r?')
     widths = {line.count(f'"{delimiter}"') for line in lines if quoted.fullmatch(line)}
     whole = all(map(quoted.fullmatch, lines))
@@ -88,6 +89,9 @@ def _is_quoted(text: str, delimiter: str) -> bool:
 
 
 def _is_table(text: str, delimiter: str) -> bool:
+    first = text.partition("\n")[0].split(delimiter)
+    if any(len(name) > _LONGEST + 2 for name in first):  # with quotes
+        return False
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         records = [record for record in islice(reader, _RECORDS + 1) if record]
