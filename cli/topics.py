@@ -54,6 +54,8 @@ ROUGH = (
 ORDERED = "Words are in the order {}, not of their probabilities (--words probable)."
 #: Columns of a terminal from which on probable words are listed next to the others.
 WIDE = 110
+#: Columns of a terminal from which on the distinctiveness of topics is listed.
+ROOMY = 72
 #: Rows of a screen beside those of topics: the heading, what is left out, and the next prompt.
 BESIDE = 8
 
@@ -154,8 +156,9 @@ def command(
     Words are distinctive ones: surely probable, and more so than in other topics. If documents are
     short, below 30 words on average, they are the most probable ones. --words distinctive, probable,
     frex or relevance:LAMBDA (0 to 1) chooses.
-    Weight is the share of the training tokens, NPMI the coherence of the first ten words. Components
-    of a mixture are those of the newest checkpoint, and their weight is that of the stick.
+    Weight is the share of the training tokens, NPMI the coherence of the first ten words, distinct
+    the mean share of a word's probability that is this topic's and no other's. Components of a mixture
+    are those of the newest checkpoint, and their weight is that of the stick.
     """
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.intervals import SHARE
@@ -394,14 +397,15 @@ def _show(
     )  # columns of a word beside figures
     more = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
-    columns = max(16, room() - 18 - wide - len(counted))
+    distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""
+    columns = max(16, room() - 18 - wide - len(counted) - len(distinct))
     both = room() >= WIDE and not intervals and bool(topics[0].probable)
     beside, second = "", 0
     if both:
         columns = second = columns // 2 - 1
         beside = " " * (columns + 2 - len(results.word_order.title)) + "probable words"
     heading = "words    " if intervals else results.word_order.title
-    echo(f"{noun}  weight  {counted} NPMI  {heading}{more}{beside}")
+    echo(f"{noun}  weight  {counted} NPMI{distinct}  {heading}{more}{beside}")
     blocks: list[list[str]] = []
     for topic in topics:
         lines: list[str] = []
@@ -411,6 +415,8 @@ def _show(
             of = f"{topic.found} of {chains}".ljust(len(counted) - 2) + "  "
         npmi = "    -" if topic.npmi is None else f"{topic.npmi:>5.2f}"
         head = f"{topic.id:>{wide}}  {percent(topic.weight)}  {of}{npmi}  "
+        if distinct and topic.distinctiveness is not None:
+            head += f"{topic.distinctiveness:>{len(distinct) - 2}.2f}  "
         if intervals:
             if topic.label:
                 lines.append(f"{head}{topic.label}:")

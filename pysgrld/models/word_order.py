@@ -183,6 +183,30 @@ def top_words(phi: Floats, n: int) -> Int64s:
     return found
 
 
+def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
+    """Return the mean exclusivity p(w|k) / sum_j p(w|j) of the first words of each topic, (K,).
+
+    Parameters
+    ----------
+    phi : (V, K or more)
+        Probabilities of the words in the topics.
+    k : int
+        Topics K; further columns are padding.
+    top : (K, n)
+        Ids of the first words of each topic.
+
+    Returns
+    -------
+    Doubles
+        From 1/K, if all topics share the words equally, to 1, if no other topic has them.
+    """
+    values = np.ones(k)
+    for topic, words in enumerate(top.tolist()):
+        rows = np.ascontiguousarray(phi[words, :k], np.float64)
+        values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
+    return values
+
+
 def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
     """Yield copies of a few topics at a time, (n, V) float64, contiguous.
 

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.models.word_order import PROBABLE, top_words
+from pysgrld.models.word_order import PROBABLE, distinctiveness, top_words
 from pysgrld.reading.results import Results
 
 #: Effective sample size below which a bound is called rough.
 _ENOUGH = 100.0
+#: First words of a topic that coherence and distinctiveness look at.
+_WORDS = 10
 
 
 class Word(NamedTuple):
@@ -54,6 +56,8 @@ class Topic(NamedTuple):
         Share of the tokens of training, or of the stick of a mixture.
     npmi, umass : float or None
         Coherence of its first ten words.
+    distinctiveness : float or None
+        Mean of p(w|k) / sum_j p(w|j) over its first ten words; None of directions.
     words : tuple of Word
         The first words in the order of `Results.word_order`.
     documents : int or None
@@ -73,6 +77,7 @@ class Topic(NamedTuple):
     weight: float | None
     npmi: float | None
     umass: float | None
+    distinctiveness: float | None
     words: tuple[Word, ...]
     documents: int | None
     against: tuple[Word, ...] = ()
@@ -103,7 +108,12 @@ def topics_of(
         probable = results.order_topics(phi, n, at, PROBABLE)
     followed = intervals and not results.fitted.no_mean
     bounds = results.word_intervals(top, at) if followed else None
-    found = results.coherence(10, at) if coherences else None
+    found = results.coherence(_WORDS, at) if coherences else None
+    layers = results.fitted.layers
+    own = None
+    if not results.fitted.signed:
+        first = top[:, :_WORDS] if n >= _WORDS else results.order_topics(phi, _WORDS, at)
+        own = distinctiveness(phi, layers[at], first)
     weights, counts = results.weights(at), results.fitted.counts()
     labels, chains = results.given_names(at), results.found_by(at)
     topics = []
@@ -137,6 +147,7 @@ def topics_of(
                 None if weights is None else float(weights[k]),
                 None if found is None else float(found.npmi[k]),
                 None if found is None else float(found.umass[k]),
+                None if own is None else float(own[k]),
                 words,
                 None if counts is None else int(counts[k]),
                 against,

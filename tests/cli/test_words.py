@@ -93,10 +93,9 @@ def test_all_outputs_show_the_same_words_in_the_same_order(made, tmp_path, order
         lines = progress._first_topics(run)
         assert lines[0].endswith("distinctive words")
         assert {int(line.split()[0]): re.findall(r"w\d+", line) for line in lines[1:]} == words
-        html = model._repr_html_()
-        for row in words.values():
-            places = [html.index(f">{w}<") if f">{w}<" in html else html.find(w) for w in row[:1]]
-            assert min(places) >= 0
+        table = re.findall(r"<tr><th.*?>(.*?)</th><td.*?>(.*?)</td></tr>", model._repr_html_())
+        html = {i: re.findall(r">(w\d+)</span>", row) for i, (_, row) in enumerate(table)}
+        assert {k: row[:8] for k, row in html.items()} == words
 
 
 def test_words_that_all_topics_have_are_not_first(made):
@@ -120,6 +119,22 @@ def test_probabilities_stay_those_of_the_words(made):
             assert word["probability"] == pytest.approx(p)
         p = [word["probability"] for word in topic["probable_words"]]
         assert p == sorted(p, reverse=True)
+
+
+def test_topics_show_their_distinctiveness(made):
+    """Red with: all words counted for the first ten, or a column in another place than its heading."""
+    model = LDA.load(made / "a")
+    exclusive = model.components_ / model.components_.sum(axis=0)
+    place = {w: i for i, w in enumerate(model.feature_names_in_)}
+    lines = shown("topics", made / "a", "--top", "4", columns="100").splitlines()
+    end = next(line for line in lines if "distinct  " in line).index("distinct") + len("distinct")
+    ten = model.top_words(10)
+    for topic in json.loads(shown("topics", made / "a", "--json", "--top", "4"))["topics"]:
+        k = topic["id"]
+        mean = np.mean([exclusive[k, place[word]] for word in ten[k]])
+        assert topic["distinctiveness"] == pytest.approx(mean)
+        line = next(s for s in lines if re.match(rf" *{k} +\d+\.\d %", s))
+        assert line[:end].split()[-1] == f"{mean:.2f}"
 
 
 def test_a_wide_terminal_lists_both_and_a_narrow_one_distinctive_words(made):

@@ -10,6 +10,7 @@ from pysgrld.models.word_order import (
     WordOrder,
     WordScorer,
     default_order,
+    distinctiveness,
     parse_order,
     top_words,
 )
@@ -75,6 +76,15 @@ def test_a_rare_word_of_one_topic_alone_does_not_win_by_chance():
     assert 9 not in first[:5]
     assert first[0] == 0
     assert first[1:5] == [1, 2, 3, 4]
+
+
+def test_distinctiveness_is_the_mean_exclusivity_of_the_first_words():
+    """Red with: the padding counted as topics; a sum over words in place of topics."""
+    phi = np.zeros((4, 3), np.float32)
+    phi[:, :2] = [[0.5, 0.0], [0.25, 0.25], [0.25, 0.25], [0.0, 0.5]]
+    phi[:, 2] = 9.0  # padding
+    top = np.array([[0, 1], [1, 2]])
+    np.testing.assert_allclose(distinctiveness(phi, 2, top), [0.75, 0.5])
 
 
 def test_both_layouts_of_a_matrix_give_the_same_words():
