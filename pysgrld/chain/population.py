@@ -9,8 +9,9 @@ Everything is done on square roots of probabilities, whose variance depends litt
 the top words of each topic, the variance of a replicate mean is moderated as in Smyth (2004): few
 replicates say little about a single word, so that the posterior variance, multiplied by the mean ratio
 of the two variances over the topic, counts as much as `PRIOR_FREEDOM` further degrees of freedom. If
-replicates vary less than posterior draws do, they were too short for a topic that mixes slowly, or its
-chains disagree: draws are then posterior draws.
+replicates of a topic vary less than posterior draws do, they were too short for a topic that mixes
+slowly, or its chains disagree: its draws are then posterior draws. For single words the variance has no
+such floor: with few replicates, every second word is below it by chance if documents are independent.
 """
 
 from __future__ import annotations
@@ -192,11 +193,11 @@ class PopulationDraws:
         ratios[~np.isfinite(ratios)] = np.nan
         known = np.isfinite(ratios).any(axis=1)
         ratio = np.ones(len(ratios))
-        ratio[known] = np.maximum(1.0, np.nanmean(ratios[known], axis=1))
+        ratio[known] = np.nanmean(ratios[known], axis=1)
         share = PRIOR_FREEDOM / self.freedom
         stretch = np.broadcast_to(np.sqrt(share * ratio)[:, None], posterior.shape).copy()
         variance = stretch**2 * posterior + (1 - share) * replicated
-        narrow = variance < posterior
+        narrow = ratio <= 1.0
         stretch[narrow], variance[narrow] = 1.0, posterior[narrow]
         deviations[:, narrow] = 0.0
         variance *= self.freedom / (self.freedom - 2)

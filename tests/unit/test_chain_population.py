@@ -50,6 +50,22 @@ def test_draws_have_the_moderated_variance_and_the_posterior_mean():
     )
 
 
+def test_the_floor_of_the_variance_is_that_of_a_topic_and_not_of_a_word():
+    """Half of the words vary less over replicates than over draws. Red with: a floor for each word."""
+    scale = np.full((K, V), 0.0031)
+    scale[ROWS, TOP[:, W // 2 :]] = 0.0006
+    spread, samples = made(replicated=scale)
+    population = PopulationDraws(spread, 1, 0)
+    wide = np.stack([population.widen(step, phi) for step, phi in enumerate(samples * 4)])
+    posterior, found = (
+        np.sqrt(np.stack(draws)[:, ROWS, TOP].astype(np.float64)).var(axis=0)
+        for draws in (samples, wide)
+    )
+    freedom = PRIOR_FREEDOM + REPLICATES - 1
+    share = (found / posterior)[:, W // 2 :].mean() * (freedom - 2) / freedom
+    assert 0.45 < share < 0.85
+
+
 def test_words_beyond_the_top_words_keep_their_posterior_draws():
     spread, samples = made(draws=20)
     wide = PopulationDraws(spread, 1, 0).widen(5, samples[5])
