@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pysgrld.report.compare import Carried
     from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord
 
+#: Words of a new topic in the news.
+HEADLINE = 5
 #: Share of a topic's probability on words that the other run lacks, from which on it is told.
 TOLD = 0.01
 
@@ -42,9 +44,10 @@ Examples:
   sgmc compare news-k50 news-k100         other numbers of topics
   sgmc compare news-2023 news-2024 --html years.html --open
   sgmc compare news-2023 news-2024 --carry-labels
+  sgmc compare latest --news --exit-code  with the run that it began from
   sgmc compare a b --json | jq '.topics[] | select(.kind == "split")'""",
 )
-@click.argument("named", nargs=-1, required=True, metavar="RUN RUN", shell_complete=runs)
+@click.argument("named", nargs=-1, required=True, metavar="[RUN] RUN", shell_complete=runs)
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
 @word_order
 @plain("--layer", "1", "of deep models; L,L: left and right", parse=_layers, metavar="L")
@@ -53,6 +56,8 @@ Examples:
 @flag("--force", "replace that page if it is there")
 @flag("--carry-labels", "give topics on the right the names of their partners")
 @flag("--replace-labels", "the same, and replace names that they have")
+@flag("--news", "print only new, grown, faded and gone topics, and new words")
+@flag("--exit-code", "end with exit code 1 if topics are new, for cron and scripts")
 @as_json
 @quiet
 @threads
@@ -66,26 +71,29 @@ def command(
     force: bool,
     carry_labels: bool,
     replace_labels: bool,
+    news: bool,
+    exit_code: bool,
     **values: Any,
 ) -> None:
     """Set the topics of two runs side by side: the same, split, merged, partial, gone or new.
 
+    A run that began with --from is compared with the run that it continues if it is named alone. The
+    news come first: topics that only the right run has, and those whose share of the corpus has
+    grown or faded by half or more.
     The runs may differ in anything: topics, corpus, vocabulary, sampler, model. Overlap is the
     probability that topics have in common, over the words that both runs have (1: the same). Corr. is
     the correlation of their proportions in the same documents, from 0.7 on the same topic. Words in
     brackets are not in the other run's vocabulary. See docs/compare.md.
     """
-    from pysgrld.report.compare import STEPS, TOP, compare
+    from pysgrld.report.compare import STEPS, TOP, compare, former_run
     from pysgrld.run.layout import check_outputs
 
     from .progress import Screen
 
-    if len(named) != 2:
-        raise UsageError(
-            f"two runs are compared, and {len(named)} is named; 'sgmc runs' lists them"
-            if len(named) == 1
-            else f"two runs are compared at a time, and {len(named)} are named"
-        )
+    if len(named) > 2:
+        raise UsageError(f"two runs are compared at a time, and {len(named)} are named")
+    if len(named) == 1:
+        named = (former_run(*named), *named)
     if (open or force) and html is None:
         raise UsageError("--open and --force are for a page: name it with --html FILE.html")
     with Screen(quiet=values["quiet"]) as screen:
@@ -112,8 +120,13 @@ def command(
     if values["json"]:
         labels = {} if carried is None else {"labels": carried._asdict()}
         show_json(found.record() | labels)
-        return
-    _show(found)
+    else:
+        _show_news(found)
+        if not news:
+            echo()
+            _show(found)
+    if exit_code and found.news["new"]:
+        click.get_current_context().exit(1)
 
 
 def _write_page(found: Comparison, path: Path, screen: Any, *, open: bool) -> None:
@@ -141,6 +154,38 @@ def _carried_lines(carried: Carried) -> list[str]:
         left = ", ".join(f"{k} {name!r}" for k, name in carried.lost.items())
         lines.append(f"without one partner on the right that is the same: {left}")
     return lines
+
+
+def _show_news(found: Comparison) -> None:
+    """Print a line for each new, grown, faded and gone topic, and one line for all others."""
+    news = found.news
+    for topic in news["new"]:
+        words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
+        echo(fill(f"NEW: {words}{_share(', ', topic.share_right)}"))
+    if not news["new"]:
+        echo("NEW: no topic")
+    for change in ("grown", "faded", "gone"):
+        for topic in news[change]:
+            shares = _share("", topic.share_left) + _share(" -> ", topic.share_right)
+            echo(fill(f"{change}: {_name_of(found, topic)}, {shares}"))
+    for change in ("steady", "partial"):
+        if news[change]:
+            names = "; ".join(_name_of(found, topic) for topic in news[change])
+            echo(fill(f"{change} ({len(news[change])}): {names}"))
+    if found.new_words:
+        counts = ", ".join(f"{word} {uses:,}" for word, uses in found.new_words.items())
+        echo(fill(f"new words: {counts}"))
+
+
+def _share(before: str, share: float | None) -> str:
+    return "" if share is None else f"{before}{100 * share:.1f} %"
+
+
+def _name_of(found: Comparison, topic: ComparedTopics) -> str:
+    """Return the names of the topics on the right; of a topic that is gone, on the left."""
+    is_left = topic.change == "gone" or not topic.right
+    side, ids = (found.left, topic.left) if is_left else (found.right, topic.right)
+    return " + ".join(side.names[k] for k in ids)
 
 
 def _show(found: Comparison) -> None:

@@ -150,6 +150,7 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
     Parameters
     ----------
     name : str
+        A path, a name under `root`, or "latest" for the run that training began last.
     root : Path
     holds : callable (path) -> object
         Returns a true value if a folder has the wanted content.
@@ -173,6 +174,9 @@ def named_folder(name: str, root: Path, holds: Callable[[Path], object]) -> Path
             refusal = refusal or error
     if refusal is not None:
         raise refusal
+    if name == LATEST:
+        path = latest_run(root)
+        return path if holds(path) else None
     return None
 
 

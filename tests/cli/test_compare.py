@@ -25,15 +25,40 @@ def two(sgmc_module, trained):
 def test_two_runs_stand_side_by_side(two):
     done = two("compare", "bible-scir", RIGHT)
     lines = done.stdout.splitlines()
+    lines = lines[lines.index("") + 1 :]
     assert lines[0] == f"left   {LEFT}: lda, scir, 8 topics, 1,071 documents"
     assert lines[1] == f"right  {RIGHT}: lda, scir, 12 topics, 1,071 documents"
     assert lines[2] == "4,347 words in both"
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, done.stdout.splitlines())) <= 80
     said = done.stdout.replace("\n  ", " ")
     assert "Of 8 topics and 12 topics: " in said
     assert "Perplexity on the same 118 held-out documents: " in said
     assert done.stderr == ""
     assert done.stdout == two("compare", "bible-scir", RIGHT, "--threads", "1").stdout
+
+
+def test_news_come_first_and_set_the_exit_code(two, tmp_path):
+    """Red with: new topics in the last rows alone; an exit code that a run without news sets, too."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    themes = [[f"{name}{i}" for i in range(12)] for name in ("sea", "bread", "clipper")]
+    for name, kinds in (("before", 2), ("after", 3)):
+        lines = [" ".join(rng.choice(themes[d % kinds], 30)) for d in range(60 * kinds)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    usual = ("--algo", "gibbs", "--burn-in", "20", "--iterations", "60", "--max-df", "1.0", "-q")
+    two("train", tmp_path / "before.txt", "-k", "3", *usual, "--out", "sgmc-runs/before")
+    continued = ("--from", "latest", "--only-new", "--out", tmp_path / "after")
+    two("train", tmp_path / "after.txt", "--iterations", "60", "-q", *continued)
+    done = two("compare", tmp_path / "after", "--news", "--exit-code", code=1)
+    first, *rest = done.stdout.splitlines()
+    assert first.startswith("NEW: clipper")
+    assert first.endswith("%")
+    assert "new words: clipper" in done.stdout
+    assert not any(line.startswith("left ") for line in rest)
+    quiet = two("compare", tmp_path / "after", "before", "--news", "--exit-code")
+    assert quiet.stdout.startswith("NEW: no topic\n")
+    assert "gone: clipper" in quiet.stdout
 
 
 def test_json_tells_of_every_topic(two):
@@ -96,7 +121,7 @@ def test_runs_without_samples_and_of_other_families_are_compared(two):
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        ((LEFT,), 2, "two runs are compared, and 1 is named; 'sgmc runs' lists them"),
+        ((LEFT,), 2, "continues no other run: name the two"),
         ((LEFT, LEFT, LEFT), 2, "two runs are compared at a time, and 3 are named"),
         ((LEFT, "bible-scir"), 2, "is compared with itself; name two runs"),
         ((LEFT, "nothing"), 66, "nothing: is not a run"),

@@ -269,6 +269,26 @@ def test_a_comparison_says_itself_in_lines(made):
     assert unsure.endswith("which one predicts better is not sure.")
 
 
+def test_news_are_topics_that_are_new_or_have_another_share(made):
+    """Red with: a topic without a partner called grown; a rare topic called so for its ratio alone."""
+    shares = [(0.10, 0.151), (0.10, 0.149), (0.10, 0.06), (0.001, 0.005)]
+    pairs = [
+        row("one to one", (k,), (k,), 0.9, share_left=a, share_right=b)
+        for k, (a, b) in enumerate(shares)
+    ]
+    pairs.append(row("one to one", (5,), (5,), 0.4, share_right=0.01, outside_right=0.5))
+    lone = [row("gone", (4,), (), 0.1, nearest=0, share_right=None)]
+    news = made._replace(topics=(*pairs, *lone, made.topics[-1])).news
+    assert {change: [t.numbers for t in topics] for change, topics in news.items()} == {
+        "new": ["- -> 6", "5 -> 5"],
+        "grown": ["0 -> 0"],
+        "faded": ["2 -> 2"],
+        "gone": ["4 -> -"],
+        "partial": [],
+        "steady": ["1 -> 1", "3 -> 3"],
+    }
+
+
 # ---- runs
 
 

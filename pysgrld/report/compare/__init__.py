@@ -13,25 +13,36 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.corpus import Corpus
+from pysgrld.corpus.stopwords import named
 from pysgrld.errors import MismatchError, MissingInputError, SgmcError, UsageError
 from pysgrld.evaluate.matching import DISTRIBUTIONS
 from pysgrld.models.word_order import WordOrder, parse_order
 from pysgrld.options.paths import is_folder, resolve_path
-from pysgrld.reading.find_runs import open_run
+from pysgrld.reading.find_runs import find_folder, open_run
 from pysgrld.reading.former_topics import digest_of_topics
 from pysgrld.reading.labels import LABELS, write_labels
 from pysgrld.reading.results import Results
 from pysgrld.reading.score import score_own
-from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord, PairedScore, Side
+from pysgrld.report.compare.comparison import (
+    UNKNOWN,
+    ComparedTopics,
+    Comparison,
+    OwnWord,
+    PairedScore,
+    Side,
+)
 from pysgrld.report.compare.documents import SharedDocuments, shared_documents
 from pysgrld.report.compare.partners import Group, Likening, Topics, group
 from pysgrld.report.topic_words import names_of
+from pysgrld.run import RunDirectory
 from pysgrld.run.machine import threads as allowed_threads
 
 #: Top words of a topic that are compared.
 TOP = 10
 #: Steps of a comparison: both runs read, documents read with both, topics matched, documents scored.
 STEPS = 5
+#: New words that a comparison lists.
+NEW_WORDS = 20
 #: Words that have no names: they are called by their number.
 _NUMBERED = re.compile(r"(?:word|w)?\d+")
 
@@ -142,7 +153,32 @@ def compare(
         score=score if isinstance(score, PairedScore) else None,
         notes=tuple(notes),
         signed=how.signed,
+        new_words=second.new_words(),
     )
+
+
+def former_run(name: str) -> str:
+    """Return the folder of the run that a run continues (``train --from``).
+
+    Parameters
+    ----------
+    name : str
+        A run, as `compare` takes it.
+
+    Raises
+    ------
+    UsageError
+        If the run continues no other.
+    MissingInputError
+        If a run is missing.
+    """
+    run = RunDirectory.open(find_folder(name))
+    parent = run.config.get("parent")
+    if not parent:
+        raise UsageError(
+            f"{run.path}: continues no other run: name the two runs to compare; 'sgmc runs' lists them"
+        )
+    return str(parent["run"])
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
@@ -235,6 +271,19 @@ class _ComparedRun:
             {self.results.vocabulary[w]: float(mixed[w]) for w in best},
             float(lacking @ lacking if self.how.signed else lacking.sum()),
         )
+
+    def new_words(self) -> dict[str, int]:
+        """Return the uses of the most frequent words, without stop words, that the other run lacks."""
+        counts = self.results.word_counts()
+        if counts is None:
+            return {}
+        known = self.shared | named("english")
+        words = [
+            (word, int(count))
+            for word, count in zip(self.results.vocabulary, counts.tolist(), strict=True)
+            if word not in known
+        ]
+        return dict(sorted(words, key=lambda pair: (-pair[1], pair[0]))[:NEW_WORDS])
 
     def described(self) -> Side:
         """Return the run as a comparison describes it."""
@@ -393,7 +442,7 @@ def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
         for topic in comparison.topics
         if topic.kind == "one to one"
         and topic.same
-        and max(topic.outside_left or 0.0, topic.outside_right or 0.0) < 0.5
+        and max(topic.outside_left or 0.0, topic.outside_right or 0.0) < UNKNOWN
     }
     labels_to_carry = {partners[k]: label for k, label in left.labels.items() if k in partners}
     stays = {} if replace else right.labels

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from pysgrld.errors import plural
 from pysgrld.evaluate.matching import CORRELATED, SAME
@@ -15,6 +17,14 @@ from pysgrld.run.machine import version
 
 #: Standard errors on each side of a 95 % interval.
 _WIDTH = 1.96
+#: Ratio of a topic's shares on both sides from which on it has grown or faded.
+GROWN = 1.5
+#: Difference of these shares from which on it has, so that rare topics do not by chance.
+GROWN_BY = 0.005
+#: Share of a topic's probability on words that the other run lacks, from which on it is new or gone.
+UNKNOWN = 0.5
+#: Changes of topics, in the order in which news are told.
+CHANGES = ("new", "grown", "faded", "gone", "partial", "steady")
 #: Degrees between the colours of neighbouring rows of the page: the golden angle, so that none are alike.
 _TURN = 137.5
 
@@ -124,6 +134,22 @@ class ComparedTopics(NamedTuple):
         sides = (", ".join(map(str, ids)) or "-" for ids in (self.left, self.right))
         return " -> ".join(sides)
 
+    @property
+    def change(self) -> Literal["new", "grown", "faded", "gone", "partial", "steady"]:
+        """What has become of the topics: their kind, their words and their shares."""
+        if self.kind in {"new", "gone", "partial"}:
+            return self.kind
+        if (self.outside_right or 0.0) >= UNKNOWN:
+            return "new"
+        if (self.outside_left or 0.0) >= UNKNOWN:
+            return "gone"
+        before, after = self.share_left, self.share_right
+        if before is None or after is None or abs(after - before) < GROWN_BY:
+            return "steady"
+        if after >= GROWN * before:
+            return "grown"
+        return "faded" if before >= GROWN * after else "steady"
+
 
 class PairedScore(NamedTuple):
     """How well both runs predict the same held-out documents.
@@ -192,6 +218,8 @@ class Comparison(NamedTuple):
         Remarks on what could not be compared, or needs care.
     signed : bool
         Whether an overlap is a cosine of directions.
+    new_words : mapping of str to int
+        The most frequent words of the right run that the left run's vocabulary lacks, with their uses.
     """
 
     left: Side
@@ -201,6 +229,15 @@ class Comparison(NamedTuple):
     score: PairedScore | None
     notes: tuple[str, ...]
     signed: bool = False
+    new_words: Mapping[str, int] = MappingProxyType({})
+
+    @property
+    def news(self) -> dict[str, list[ComparedTopics]]:
+        """Topics by their `change`, of each the greatest share first."""
+        found: dict[str, list[ComparedTopics]] = {change: [] for change in CHANGES}
+        for topic in sorted(self.topics, key=lambda t: -(t.share_right or t.share_left or 0.0)):
+            found[topic.change].append(topic)
+        return found
 
     @property
     def is_correlated(self) -> bool:
@@ -226,11 +263,16 @@ class Comparison(NamedTuple):
 
     def record(self) -> dict[str, Any]:
         """Return everything by name, for JSON."""
-        record = self._asdict() | {"left": self.left._asdict(), "right": self.right._asdict()}
+        record = self._asdict() | {
+            "left": self.left._asdict(),
+            "right": self.right._asdict(),
+            "new_words": dict(self.new_words),
+        }
         record["topics"] = [
             topic._asdict()
             | {
                 "same": topic.same,
+                "change": topic.change,
                 "only_left": [word._asdict() for word in topic.only_left],
                 "only_right": [word._asdict() for word in topic.only_right],
             }
