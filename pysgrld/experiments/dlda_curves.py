@@ -80,6 +80,11 @@ SAMPLERS = (
     "gibbs",
     "ours",
 )
+#: Topics of rows of LDA by Gibbs sampling, with the priors of our defaults; the paper has 128.
+LDA = (64, 128, 256)
+DRAWN = (*SAMPLERS, "lda")
+#: Iterations of these rows before the first sample, and samples.
+LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
 class PaperColumn(NamedTuple):
@@ -117,8 +122,9 @@ NEWS = PaperColumn(
     "20News",
     _paper(
         tlasgr=(770, 758, 757), tlfsgr=(772, 759, 760), sgrld=(777, 770, 775), gibbs=(768, 754, 752)
-    ),
-    _rows(SAMPLERS),
+    )
+    | {"lda-128": 893},
+    [*_rows(SAMPLERS), *(f"lda-{topics}" for topics in LDA)],
     2000,
 )
 WIKI = PaperColumn(
@@ -231,17 +237,23 @@ def task(
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
     settings: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
-    settings |= {"algo": "scir"} if sampler == "ours" else {"algo": algo, "preset": "dlda-2017"}
+    if sampler == "lda":
+        settings = {"model": "lda", "algo": "gibbs", "topics": int(widths[0]), "seed": seed}
+        settings |= {"burn-in": LDA_BURN_IN, "sample-every": 1}
+    else:
+        ours = {"algo": "scir"}
+        settings |= ours if sampler == "ours" else {"algo": algo, "preset": "dlda-2017"}
     if algo != sampler:
         settings["boundary"] = "reflect"
-    if sampler not in ("ours", "gibbs"):
+    if sampler not in ("ours", "gibbs", "lda"):
         settings["burn-in"] = column.burn_in
     if setting.quick:
         settings |= {"burn-in": QUICK_BURN_IN}
-        if sampler != "gibbs":
+        if sampler not in ("gibbs", "lda"):
             settings |= {"warm-up": 10 if sampler == "ours" else 0, **QUICK}
     options, _ = resolve(settings, data.facts())
-    collected = QUICK_COLLECTED if setting.quick else COLLECTED
+    collected = LDA_COLLECTED if sampler == "lda" else COLLECTED
+    collected = QUICK_COLLECTED if setting.quick else collected
     iterations = options.burn_in + collected * options.sample_every
     if sampler == "ours":
         published = task("tlasgr-128", seed, data, setting, column)
@@ -292,10 +304,15 @@ def rows(
                 round(mean.iteration),
                 mean.seconds,
                 len(ends),
-                deviation([end.further for end in ends]),
+                deviation([score(end) for end in ends]),
             )
         )
     return lines
+
+
+def score(point: CurvePoint) -> float:
+    """Return the rate-weighted perplexity, or that of `sgmc eval` for LDA, which has no rates."""
+    return point.perplexity if math.isnan(point.further) else point.further
 
 
 def describe(point: CurvePoint) -> str:
@@ -304,7 +321,7 @@ def describe(point: CurvePoint) -> str:
         return (
             f"point perplexity {point.point:.1f}, no sample yet after {point.iteration} iterations"
         )
-    return f"perplexity {point.further:.1f}, mean of {point.samples} samples"
+    return f"perplexity {score(point):.1f}, mean of {point.samples} samples"
 
 
 def sentences(
@@ -318,11 +335,14 @@ def sentences(
     if setting.quick:
         text.append("a small cut and few iterations: only that it works can be seen from this.")
     weighted = {
-        line[0]: line[2] for line in shown if line[2] is not None and math.isfinite(line[2])
+        line[0]: value
+        for line in shown
+        for value in (line[3] if line[0].startswith("lda-") else line[2],)
+        if value is not None and math.isfinite(value)
     }
     for layers in LAYERS:
         size = "-".join(map(str, layers))
-        scores = {s: weighted[f"{s}-{size}"] for s in SAMPLERS if f"{s}-{size}" in weighted}
+        scores = {s: weighted[f"{s}-{size}"] for s in DRAWN if f"{s}-{size}" in weighted}
         paper = {s: column.paper[f"{s}-{size}"] for s in scores if f"{s}-{size}" in column.paper}
         if not scores:
             continue
@@ -344,18 +364,16 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
     """Draw perplexity against training seconds, a panel for each number of layers."""
     from matplotlib.lines import Line2D
 
-    sizes = [
-        "-".join(map(str, layers))
-        for layers in LAYERS
-        if any(c.name.split("-", 1)[1] == "-".join(map(str, layers)) for c in curves)
-    ]
+    used = {c.name.split("-", 1)[1] for c in curves}
+    all_sizes = ["-".join(map(str, layers)) for layers in (*LAYERS, *((k,) for k in LDA))]
+    sizes = [size for size in dict.fromkeys(all_sizes) if size in used]
     figure = new_figure(2.2 + 4.2 * len(sizes), 4.8)
     panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
     for size, axes in zip(sizes, panels, strict=True):
-        for sampler, colour in zip(SAMPLERS, COLOURS, strict=False):
+        for sampler, colour in zip(DRAWN, (*COLOURS, "#555555"), strict=True):
             name = f"{sampler}-{size}"
             for curve in (c for c in curves if c.name == name and c.points):
-                plot(axes, curve, colour, lambda p: p.further)
+                plot(axes, curve, colour, score)
                 if name in column.paper and curve.points[-1].samples and not quick:
                     end, paper = curve.points[-1].seconds, column.paper[name]
                     axes.plot(end, paper, "x", color=colour, ms=7, mew=1.8)
@@ -372,12 +390,13 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
     labels = {
         "gibbs": "Gibbs, whole corpus",
         "ours": "ours: SCIR",
+        "lda": "LDA, Gibbs",
         f"tlasgr{REFLECTED}": "TLASGR, reflected",
         f"tlfsgr{REFLECTED}": "TLFSGR, reflected",
     }
     handles = [
         Line2D([], [], color=colour, lw=2.2, label=labels.get(sampler, sampler.upper()))
-        for sampler, colour in zip(SAMPLERS, COLOURS, strict=False)
+        for sampler, colour in zip(DRAWN, (*COLOURS, "#555555"), strict=True)
         if sampler in drawn
     ]
     handles += [

@@ -52,6 +52,8 @@ STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
 #: Number of steps shown of each, the nearest at the end first.
 SHOWN = 3
+#: A decay is measured from this total variation down to this multiple of the curve's end.
+DECAY_FROM, DECAY_TO = 0.7, 1.5
 
 
 class TrialsTask(NamedTuple):
@@ -226,7 +228,7 @@ def sentences(
             f"{kind}: total variation after {compared[-1]:,} iterations, best step: {parts}, exact draws "
             f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(curves, i, compared)}."
         )
-    return text
+    return [*text, say_decay(curves, compared)]
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
@@ -238,6 +240,37 @@ def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s
     if not len(behind) or behind[-1] == len(compared) - 1:
         return ""
     return f", from iteration {compared[behind[-1] + 1]:,} on"
+
+
+def decay(curve: Doubles, compared: Int64s) -> float:
+    """Return the slope of log total variation against log iteration while a curve decays.
+
+    By least squares, after the last mark above `DECAY_FROM`, down to `DECAY_TO` times the end; NaN for
+    fewer than three marks.
+
+    Parameters
+    ----------
+    curve : (marks,) float64
+        Distances of one sampler and step.
+    compared : (marks,) int64
+        Iterations.
+    """
+    first = int(np.flatnonzero(curve >= DECAY_FROM).max(initial=-1)) + 1
+    last = int(np.flatnonzero(curve > DECAY_TO * curve[-1]).max(initial=-1))
+    if last - first < 2:
+        return math.nan
+    part = slice(first, last + 1)
+    return float(np.polyfit(np.log(compared[part]), np.log(curve[part]), 1)[0])
+
+
+def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str:
+    """Return a sentence on the rates of MLD's curves, where the paper claims T^(-1/2) for all."""
+    parts = []
+    for i, kind in enumerate(ALIKE):
+        slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}
+        listed = ", ".join(f"{s:.2f} (h = {h:g})" for h, s in slopes.items() if not math.isnan(s))
+        parts.append(f"{kind} {listed or 'none'}")
+    return f"slopes of MLD's decay, of which the paper claims -0.5: {'; '.join(parts)}."
 
 
 def draw(
@@ -264,6 +297,11 @@ def draw(
                     label=f"{LABELS[algo]}, h = {h:g}",
                 )
         axes.axhline(floors[i], color="black", lw=1.2, label="exact draws, as many")
+        height = 0.9 * curves["smld", nearest(curves, "smld", i)[0]][-1, i]
+        guide = compared[-1] * np.array([max(1e-3, height**2), 1.0])
+        axes.plot(
+            guide, height * (guide / guide[-1]) ** -0.5, "--", color="grey", label="slope -1/2"
+        )
         axes.set(xscale="log", yscale="log", xlabel="iteration", title=list(ALIKE)[i])
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))

@@ -272,6 +272,15 @@ def test_mirrored_langevin_is_said_to_lead_from_when_no_step_of_sgrld_is_nearer(
     assert mld_tv.overtaken(curves, 0, at) == ""
 
 
+@pytest.mark.parametrize("slope", [-0.5, -1.7])
+def test_the_slope_of_a_decay_leaves_out_the_start_and_the_floor(slope):
+    """Red with: the whole curve, whose slope is nearer to 0; logarithm of one axis only."""
+    marks = mld_tv.marks(20_000)
+    curve = np.clip((marks / 100.0) ** slope, 0.1, 1.0)
+    assert mld_tv.decay(curve, marks) == pytest.approx(slope, rel=0.01)
+    assert math.isnan(mld_tv.decay(np.ones(len(marks)), marks))
+
+
 # ---- mld-noise
 
 

@@ -120,12 +120,12 @@ def test_a_process_that_is_killed_is_said():
 
 
 def test_rows_are_chosen_by_patterns_in_the_order_of_the_table():
-    assert len(dlda_curves.NEWS.names) == 21
+    assert len(dlda_curves.NEWS.names) == 24
     assert set(dlda_curves.NEWS.paper) < set(dlda_curves.NEWS.names)
     chosen = matching(dlda_curves.NEWS.names, ("ours-128", "tl*gr-128"))
     assert chosen == ["tlasgr-128", "tlfsgr-128", "ours-128"]
-    with pytest.raises(UsageError, match="--rows lda: there is no such row"):
-        matching(dlda_curves.NEWS.names, ("tlasgr-*", "lda"))
+    with pytest.raises(UsageError, match="--rows ldx: there is no such row"):
+        matching(dlda_curves.NEWS.names, ("tlasgr-*", "ldx"))
 
 
 def task(name, *, quick=False, n=1000, **kwargs):
@@ -157,6 +157,19 @@ def test_rows_of_the_paper_have_its_constants(name, iterations, expected):
     assert {key: options[key] for key in expected} == expected
     assert row.options.seed == 4
     assert row.options.model == "dlda"
+
+
+def test_rows_of_lda_have_their_topics_and_no_layers_and_are_scored_without_rates():
+    """Red with: the preset of deep LDA; rates that are missing for the score of the table."""
+    row = task("lda-64")
+    assert row.iterations == 500
+    assert (row.options.model, row.options.algo, row.options.topics) == ("lda", "gibbs", 64)
+    assert (row.options.burn_in, row.options.sample_every, row.options.preset) == (200, 1, None)
+    point = CurvePoint(9, 1.0, 900.0, math.nan, 774.0, 5)
+    assert dlda_curves.score(point) == 774.0
+    setting = ExperimentSetting(None)
+    shown = dlda_curves.rows(["lda-128"], [Curve("lda-128", 0, [point], "")])
+    assert "lda 774" in dlda_curves.sentences(shown, [], setting)[0]
 
 
 def test_our_rows_visit_as_many_documents():
