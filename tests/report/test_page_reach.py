@@ -164,11 +164,13 @@ def test_paper_has_every_topic_in_light_and_in_vectors(opened, tmp_path):
     it.page.evaluate("""() => addEventListener("beforeprint", () => {
         const dark = getComputedStyle(document.body).backgroundColor;
         const many = (what) => document.querySelectorAll(what).length;
-        window.printed = [many(".paper tbody tr"), many("main canvas"), dark];
+        const heads = [...document.querySelectorAll(".paper thead th")].map((th) => th.textContent);
+        window.printed = [many(".paper tbody tr"), many("main canvas"), dark, heads];
     })""")
     it.page.pdf(path=tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().count(b"/Type /Page\n") >= 4
-    topics, pictures, paper = it.page.evaluate("window.printed")
+    topics, pictures, paper, heads = it.page.evaluate("window.printed")
+    assert heads == ["no.", "topic", "share of words", "words", "letters"]
     assert (topics, pictures) == (100, 0)
     assert min(map(float, re.findall(r"[\d.]+", paper)[:3])) > 240
     it.page.wait_for_selector(".matrix canvas")

@@ -168,9 +168,11 @@ const paper = h("section.paper");
 function toPaper() {
   Object.assign(dataset, { screen: dataset.theme, theme: "light", paper: "" });
   for (const place of document.querySelectorAll(".drawn")) drawers.get(place)(PAPER);
-  const row = (t) => h("tr", hued(t), numeral(t.id), rowHead(dot(t), " ", bdi(nameOf(t))),
-    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", spaced(t.top)));
-  const head = ["no.", TOPIC, report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS, "words"].map((text) => colHead(text));
+  const withDocs = report.docs && report.topics.some((t) => t.rep?.length);
+  const row = (t) => h("tr", hued(t), numeral(t.id), rowHead(dot(t), " ", report.topics.some((one) => MARKS_BACK[one.trust?.state]) && `${MARKS_BACK[t.trust?.state]?.[0] ?? ""} `, bdi(nameOf(t))),
+    numeral(t.weight ? percent(t.weight[0], shareDigits) : count(t.documents ?? 0)), h("td", spaced(t.top)),
+    withDocs && h("td", t.rep.slice(0, 2).map((i, at) => [at ? "; " : "", bdi(short(docTitle(i), 60))])));
+  const head = ["no.", TOPIC, report.topics[0]?.weight ? weightName.toLowerCase() : NOUNS, "words", ...(withDocs ? [NOUNS] : [])].map((text) => colHead(text));
   paper.replaceChildren(h("h2", `All ${TOPICS}`), table(null, head, report.topics.map(row)));
 }
 
