@@ -214,3 +214,16 @@ def test_the_address_keeps_the_view(opened):
     other.go("overview")
     assert other.page.get_by_role("combobox", name="letters on the map").input_value() == "2"
     assert other.page.get_by_role("combobox", name="order").input_value() == "share"
+
+
+def test_layers_are_an_icicle_with_names(opened):
+    """Cells of one layer are as wide as their shares. Red with: cells of one width."""
+    it = opened("deep")
+    it.go("layers")
+    nodes = it.made.report["layers"]
+    cells = it.page.locator(".layer-icicle > .icicle > div")
+    wide = cells.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().width)")
+    shares = np.array([node["share"] for node in nodes])
+    assert np.allclose(np.array(wide) / sum(wide), shares / shares.sum(), atol=0.01)
+    for cell, node in zip(cells.all(), nodes, strict=True):
+        assert cell.locator("> span").inner_text() == " · ".join(node["words"][:3])

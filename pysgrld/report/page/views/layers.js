@@ -10,7 +10,13 @@ function layersPage() {
     all.forEach((one) => (one.open = open));
   });
   const remark = `Below each are those that it mostly uses; a share is of the ${TOPIC} above. A number is the layer and the place in it; those of layer 1 are nearest to words.`;
-  return { title: "Layers", node: h("section.card", h("div.card-head", h("h1", `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p.remark", remark), place) };
+  return { title: "Layers", node: h("section.card", h("div.card-head", h("h1", `${capital(TOPICS)} of ${TOPICS}`), toggle), h("p.remark", remark), h("div.layer-icicle", { role: "img", "aria-label": `${capital(TOPICS)} of ${TOPICS}, as wide as their shares; the list below has the same.` }, icicle(report.layers)), place) };
+}
+
+/** Topics side by side, as wide as their share, each above those that it mostly uses. */
+function icicle(nodes) {
+  return h("div.icicle", UNREAD, nodes.map((node) => h("div", { "--of": node.share.toFixed(4) },
+    h("span.cut", { title: `${node.layer}.${node.id}, ${percent(node.share)}: ${node.words.map(shown).join(" ")}` }, node.words.slice(0, 3).map(shown).join(" · ")), node.children.length > 0 && icicle(node.children))));
 }
 
 function layerNode(node, top = false) {
