@@ -13,8 +13,8 @@ from pysgrld.types import Doubles, Floats, Int64s
 #: Least overlap of two partners, unless their documents correlate by `CORRELATED`.
 PARTNERS = 0.3
 #: A topic without a partner is gone, or new, if its proportions correlate less than this with those of
-#: every topic of the other model in the same documents. Of 80 topics of two pairs of runs on one corpus,
-#: the correlation of one is smaller (0.22); of topics whose documents were taken away it is 0.25.
+#: every topic of the other model in the same documents. Of 160 topics of four pairs of runs on one
+#: corpus, one without a partner has less; topics whose documents were taken away have 0.25.
 ABSENT = 0.3
 #: Least overlap that a part of a split or a merged topic adds.
 ADDS = 0.05
