@@ -143,7 +143,8 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
     total = int(tokens.sum())
     if not total:
         return None
-    place = {word: i for i, word in enumerate(words)}
+    listed = frozenset[str]().union(*map(named, COMPARED))
+    place = {word: i for i, word in enumerate(words) if word in listed}
     shares = {}
     for name in COMPARED:
         places = [place[word] for word in named(name) if word in place]

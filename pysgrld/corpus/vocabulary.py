@@ -361,7 +361,9 @@ def choose(
     tests: dict[str, Callable[[], npt.NDArray[np.bool_]]] = {
         "stop words": lambda: np.fromiter((w in stop for w in words), np.bool_, len(words)),
         "numbers": lambda: np.fromiter(
-            (is_number(w, rules.numbers) for w in words), np.bool_, len(words)
+            ((w[0] == "_" or w[0].isdigit()) and is_number(w, rules.numbers) for w in words),
+            np.bool_,
+            len(words),
         ),
         "min_df": lambda: document_counts < least,
         "max_df": lambda: document_counts > most,
