@@ -13,7 +13,7 @@ import sys
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pysgrld.estimators.inputs import as_documents, column_names, counts_in
 from pysgrld.estimators.words import known_documents
 from pysgrld.models.table import model_of
 from pysgrld.options.parse import SMALLEST
-from pysgrld.options.peers import hint, peer
+from pysgrld.options.peers import METHODS_OF_PEERS, hint, peer
 from pysgrld.samplers.table import options_of_samplers
 from pysgrld.types import Array, Documents
 
@@ -156,6 +156,23 @@ class Estimator(ABC):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     # ---- the interface of scikit-learn's tools
+
+    if not TYPE_CHECKING:  # types of attributes are those of the class
+
+        def __getattr__(self, name: str) -> Any:
+            """Answer names of other tools' methods with what does their job here.
+
+            Raises
+            ------
+            AttributeError
+                If there is no such attribute, or the property of this name raised an error.
+            """
+            method, note = METHODS_OF_PEERS.get(name, ("", ""))
+            if method and hasattr(type(self), method):
+                raise AttributeError(f"{name} is {method} here{note and ': '}{note}")
+            if note and not method:
+                raise AttributeError(f"there is no {name} here: {note}")
+            return object.__getattribute__(self, name)
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags that scikit-learn's tools, such as pipelines, read."""

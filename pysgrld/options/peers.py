@@ -210,6 +210,35 @@ MODELS_OF_PEERS = {
 }
 
 
+#: Methods of other tools' models, with our method, and a remark or what to do if there is no method.
+METHODS_OF_PEERS = {
+    **dict.fromkeys(("get_topic_info", "show_topics"), ("topics_frame", "")),
+    **dict.fromkeys(
+        ("get_topic", "get_topics", "show_topic", "print_topic", "print_topics", "get_topic_words"),
+        ("top_words", ""),
+    ),
+    "get_document_info": ("documents_frame", "it takes the documents"),
+    **dict.fromkeys(
+        ("get_document_topics", "approximate_distribution", "get_topic_dist", "infer"),
+        ("transform", ""),
+    ),
+    "visualize_barchart": ("plot_topics", ""),
+    **dict.fromkeys(
+        ("topics_over_time", "topics_per_class"), ("effect", "as effect(X, '~ year', data)")
+    ),
+    "log_perplexity": ("perplexity", ""),
+    "update": ("partial_fit", ""),
+    "reduce_topics": ("", "fit again with a smaller n_components"),
+    "merge_topics": ("", "fit again with a smaller n_components"),
+    "find_topics": ("", "save(RUN), then sgmc topics RUN --word WORD"),
+    "get_representative_docs": ("documents_frame", "sort it by the column of a topic"),
+    **dict.fromkeys(
+        ("visualize_topics", "visualize_documents", "visualize_heatmap", "visualize_hierarchy"),
+        ("", "save(RUN), then sgmc report RUN --open"),
+    ),
+}
+
+
 def parse_model(*names: str) -> Callable[[str], str]:
     """Return a parser of models, which answers names of other tools with what does their job here.
 

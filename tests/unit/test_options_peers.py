@@ -164,3 +164,21 @@ def test_answers_to_models_name_commands_and_options_that_exist():
             assert option in OPTIONS
     for name in MODELS_OF_PEERS:
         assert name not in MODELS
+
+
+def test_methods_of_peers_are_answered_with_ours():
+    """Red with: a counterpart that no model has; an unfitted model's message lost."""
+    from pysgrld.options.peers import METHODS_OF_PEERS
+
+    model = LDA()
+    for name, (method, _) in METHODS_OF_PEERS.items():
+        assert not hasattr(model, name)
+        assert not method or hasattr(LDA, method), name
+    with pytest.raises(AttributeError, match=r"^get_topic_info is topics_frame here$"):
+        model.get_topic_info()
+    with pytest.raises(AttributeError, match="no reduce_topics here: fit again with a smaller"):
+        model.reduce_topics(5)
+    with pytest.raises(AttributeError, match="'LDA' object has no attribute 'nonsense'"):
+        model.nonsense()
+    with pytest.raises(ValueError, match="fit"):
+        _ = model.topics_
