@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from pysgrld.errors import UsageError
 
 from .options import show_json
-from .terminal import echo, fill, shown
+from .terminal import echo, fill, room, shown
 
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Signs of a small chart, the lowest first, and groups that are listed of a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
+#: Space before the excerpt of a document.
+INDENT = " " * 11
 
 
 def check_alone(asked: dict[str, Any], others: bool) -> None:
@@ -64,9 +67,12 @@ def answer(
         lines = []
         for topic in listed:
             lines.append(f"{topic.topic:>5}  {names[topic.topic]}")
-            lines += [
-                f"         {_percent(d.share):<24}  {_short(d.title)}" for d in topic.documents
-            ]
+            for document in topic.documents:
+                lines.append(f"         {_percent(document.share):<24}  {_short(document.title)}")
+                if document.excerpt:
+                    columns = max(24, room() - len(INDENT))
+                    wrapped = textwrap.wrap(shown(document.excerpt), columns)
+                    lines += [INDENT + line for line in wrapped]
             if not topic.documents:
                 lines.append("         no document surely has it")
     else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,14 @@ from pysgrld.report.population import EstimatedShares, PopulationShares
 from pysgrld.report.sections.groups import Groups, along_column, along_corpus, by_columns, clustered
 from pysgrld.report.topic_words import heaviest
 
+#: Letters of a document's excerpt.
+EXCERPT = 200
+#: Letters at the beginning of a text in which an excerpt is looked for.
+_READ = 100_000
+#: Difference of sums of weights that may be due to rounding.
+_ROUNDING = 1e-9
+#: A word of a text.
+_WORD = re.compile(r"\w+")
 #: Share of a word's uses from which on a topic is listed.
 LEAST = 0.005
 
@@ -29,12 +39,16 @@ class Between(NamedTuple):
 
 
 class InDocument(NamedTuple):
-    """A document that surely has a topic: its row in the corpus, from 0, and the topic's share."""
+    """A document that surely has a topic: its row in the corpus, from 0, and the topic's share.
+
+    The excerpt is the part of its text with the most probable words of the topic; "" without a text.
+    """
 
     row: int
     id: str
     title: str
     share: Between
+    excerpt: str
 
 
 class DocumentsOfTopic(NamedTuple):
@@ -132,6 +146,8 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
     weights, loadings = TopicShares(results.share_sizes()), DocumentTopics()
     draws = read_documents(results, corpus, rows, layer, [weights, loadings])
     best = loadings.representatives(n)
+    phi = np.abs(results.phi(layer))
+    of_uses = phi / np.maximum(phi.sum(1, keepdims=True), np.finfo(np.float32).tiny)
     listed = []
     shares = weights.shares.about(results.weights(layer))
     for topic in heaviest(results.fitted.shown(layer), shares.mean[:, 0]):
@@ -145,9 +161,46 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
                 float(x[place, column]) for x in (loadings.mean, loadings.low, loadings.high)
             )
             share = Between(mean, low, high) if draws > 1 else Between(mean, None, None)
-            documents.append(InDocument(int(rows[place]), key, title, share))
+            documents.append(InDocument(int(rows[place]), key, title, share, ""))
+        texts = about.texts(rows[places])
+        if any(texts):
+            uses = dict(zip(results.vocabulary, of_uses[:, topic].tolist(), strict=True))
+            documents = [
+                document._replace(excerpt=excerpt_of(text or "", uses))
+                for document, text in zip(documents, texts, strict=True)
+            ]
         listed.append(DocumentsOfTopic(topic, documents))
     return listed
+
+
+def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:
+    """Return the stretch of a text, in whole words, whose words have the greatest sum of weights.
+
+    Parameters
+    ----------
+    text : str
+    weights : mapping of str to float
+        Of words in lower case; other words weigh nothing.
+    letters : int
+        Letters of the stretch, at most.
+    """
+    line = " ".join(text[:_READ].split())
+    words = [
+        (match.start(), match.end(), weights.get(fold(match[0]), 0.0))
+        for match in _WORD.finditer(line)
+    ]
+    first, total, best, stretch = 0, 0.0, -1.0, (0, min(letters, len(line)))
+    for start, end, weight in words:
+        total += weight
+        while end - words[first][0] > letters and words[first][0] < start:
+            total -= words[first][2]
+            first += 1
+        if total > best + _ROUNDING:
+            best, stretch = total, (words[first][0], end)
+    start, end = stretch
+    end = max([end, *(e for s, e, _ in words if s >= end and e - start <= letters)])
+    end = min(end, start + letters)
+    return f"{'... ' if start else ''}{line[start:end]}{' ...' if end < len(line) else ''}"
 
 
 def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
