@@ -77,7 +77,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 def grid() -> Doubles:
     """Return the angles of the grid, (ANGLES,), in radians."""
-    return np.arange(ANGLES) * (2 * math.pi / ANGLES)
+    return np.asarray(np.arange(ANGLES) * (2 * math.pi / ANGLES), np.float64)
 
 
 def exact_angles() -> Doubles:

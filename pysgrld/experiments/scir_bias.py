@@ -101,17 +101,17 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 def work(task: BiasTask, share: Callable[[float], None]) -> Bias:
     """Compute the biases of one target and step."""
     weights = binomial(MINIBATCH, 1 / CATEGORIES)
-    estimates = task.shape * (PRIOR + (1 - PRIOR) * np.arange(len(weights)))
+    estimates = task.shape * (PRIOR + (1 - PRIOR) * np.arange(len(weights), dtype=np.float64))
     width = QUICK_WIDTH if task.quick else WIDTH
     full = quadrature(task.shape, task.h, np.array([task.shape]), np.ones(1), width)
     minibatch = quadrature(task.shape, task.h, estimates, weights, width)
-    chains = [
-        chain_bias(task, algo, by_minibatch, lambda part, i=i: share((i + part) / 3))
-        for i, (algo, by_minibatch) in enumerate(
-            (("sgrld", False), ("scir", False), ("scir", True))
-        )
-    ]
-    return Bias(full, minibatch, *chains)
+
+    def third(number: int) -> Callable[[float], None]:
+        return lambda part: share((number + part) / 3)
+
+    sgrld = chain_bias(task, "sgrld", False, third(0))
+    scir, scir_minibatch = (chain_bias(task, "scir", m, third(1 + m)) for m in (False, True))
+    return Bias(full, minibatch, sgrld, scir, scir_minibatch)
 
 
 def binomial(n: int, p: float) -> Doubles:
