@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import signal
 from typing import Any
@@ -114,6 +115,8 @@ def command(
     """
     # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):  # when Python ends, only the exit code is left
+        atexit.register(signal.signal, number, signal.SIG_IGN)
     if quiet and verbose:
         raise UsageError("-q and -v contradict each other: give one")
     options, parent = given(values), values["from"]

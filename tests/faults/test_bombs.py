@@ -182,6 +182,20 @@ def test_a_workbook_is_measured_before_it_is_read(name, data, message, tmp_path,
 
 
 @pytest.mark.row(51)
+def test_a_column_of_parquet_is_measured_before_it_is_read(tmp_path, trials):
+    """Red with: no limit (1.4 GB for 18 kB)."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    made = tmp_path / "made.parquet"
+    text = pyarrow.table({"text": ["ab " * 2**25]})
+    parquet.write_table(text, made, compression="zstd")
+    with pytest.raises(CorpusError, match=r"column 'text' unpacks to \d{9} bytes"):
+        read(tmp_path, "x.parquet", made.read_bytes())
+    trials()
+
+
+@pytest.mark.row(51)
 def test_empty_rows_that_are_repeated_to_the_end_of_a_sheet_do_not_count(tmp_path, trials):
     """LibreOffice writes them. Red with: all cells that are repeated counted."""
     rows = (

@@ -97,6 +97,21 @@ def test_the_real_command_ends_with_85(forks, trials, number):
     trials()
 
 
+@pytest.mark.row(8)
+def test_a_signal_after_the_end_changes_no_exit_code(forks, trials):
+    """Red with: the usual effect of SIGTERM while Python ends (-15 for a run that is finished)."""
+    sgmc = Path(sys.executable).with_name("sgmc")
+    run = forks.folder / "run"
+    command = [sgmc, *map(str, forks.train("run")), "--starts", "1"]
+    with subprocess.Popen(command, cwd=forks.folder, stderr=subprocess.DEVNULL) as process:
+        is_there = (run / "config.json").exists
+        wait_until(lambda: is_there() and RunDirectory.open(run).status.get("state") == "finished")
+        time.sleep(0.15)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+    trials()
+
+
 @pytest.mark.row(9)
 @counts(5, 50)
 def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(

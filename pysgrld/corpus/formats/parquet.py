@@ -11,6 +11,7 @@ from typing import Any
 
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.formats.protocol import BadDocument, Batch, Context, Texts, field_names
+from pysgrld.corpus.formats.records import RATIO, SMALL
 from pysgrld.corpus.formats.text_fields import SAMPLED, chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError, MissingInputError
@@ -42,12 +43,20 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     ):
         schema = table.schema_arrow
         names = [field.name for field in schema if is_text(field.type)]
+        limit = context.options.max_input
+        groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
+        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+        for chunk in chunks if limit is None else ():
+            size = chunk.total_uncompressed_size
+            if size > max(SMALL, RATIO * chunk.total_compressed_size):
+                raise CorpusError(
+                    f"column {chunk.path_in_schema[:40]!r} unpacks to {size} bytes; allow it by "
+                    "--max-input if it is no bomb",
+                    source.label,
+                )
         first = table.iter_batches(batch_size=SAMPLED, columns=names, use_threads=False)
         context, columns = _columns(schema, first, source, context)
-        groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
-        chunks = (group.column(i) for group in groups for i in range(group.num_columns))
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
-        limit = context.options.max_input
         if limit is not None and size > limit:
             raise CorpusError(
                 f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; "
