@@ -1,6 +1,6 @@
 """The ``sgmc`` command: a table of commands, and the one place where errors become exit codes.
 
-A command is a module beside this file that has a click command called ``command``. It is imported
+A command is a module next to this file that has a click command called ``command``. It is imported
 when it is used, and NumPy only when it works: help is instant.
 """
 
@@ -21,7 +21,7 @@ from .terminal import echo
 
 #: Commands in the order of help: what each does, in one line.
 COMMANDS = {
-    "train": "train a model on a corpus; go on with a run that was stopped",
+    "train": "train a model on a corpus, or resume a stopped run",
     "search": "how many topics? train several numbers, and compare",
     "eval": "perplexity on held-out documents; coherence",
     "topics": "look at the topics: words, weights, coherence",
@@ -84,11 +84,11 @@ class Sgmc(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a reader that leaves early, as ``head`` does, is no error.
 
-        Of Ctrl-C nothing is said here: click would put a blank line into a log of JSON.
+        Ctrl-C is not reported here: click would put a blank line into a log of JSON.
         """
         try:
             result = super().invoke(ctx)
-            if sys.stdout is not None:  # closed by whoever started us
+            if sys.stdout is not None:  # closed by the parent process
                 sys.stdout.flush()
         except BrokenPipeError:
             _give_up(1)
@@ -113,13 +113,13 @@ class Sgmc(click.Group):
         try:
             if sys.stderr is not None and not sys.stderr.closed:
                 sys.stderr.flush()
-        except OSError:  # of lines that nobody could be shown, for which it would end with 120
+        except OSError:  # without this, unwritten lines would end Python with exit code 120
             _give_up(2)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _exit_code(error: BaseException, *, json_log: bool) -> int:
-    """Say an error, in one line or as an object of JSON, and give the exit code."""
+    """Print an error, in one line or as a JSON object, and return the exit code."""
     code, text = explain(error)
     if code == WriteError.exit_code and isinstance(error, OSError):
         _give_up(1)
@@ -130,13 +130,13 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
     if text:
         try:
             echo(text, err=True)
-        except OSError:  # nobody reads standard error; the exit code still tells
+        except OSError:  # standard error is closed; the exit code remains
             _give_up(2)
     return code
 
 
 def _no_command(typed: str) -> str:
-    """Return what is said of a command that is not there: what it is here, or the nearest."""
+    """Return the message for an unknown command, with its name in sgmc or the nearest command."""
     import difflib
 
     from pysgrld.options.peers import hint, peer
@@ -150,7 +150,7 @@ def _no_command(typed: str) -> str:
 
 
 def _help_of(error: click.UsageError) -> str:
-    """Return the help command that lists the option that was typed wrongly, or what it is like."""
+    """Return the hint for an unknown option: the nearest option, or the help command."""
     if error.ctx is None:
         return "sgmc --help"
     names, params = [getattr(error, "option_name", None)], error.ctx.command.params
@@ -162,7 +162,7 @@ def _help_of(error: click.UsageError) -> str:
 
 
 def explain(error: BaseException) -> tuple[int, str]:
-    """Return the exit code of an error, and the line that a person is told."""
+    """Return the exit code of an error and its message."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code, ""
     if isinstance(error, SystemExit):
@@ -206,7 +206,7 @@ def _fails(stream: IO[str] | None) -> bool:
 
 
 def _out_of_memory(error: BaseException | None) -> bool:
-    """Say whether an error, or the one that it came of, means that there is no memory left."""
+    """Return True if an error, or its cause, means that memory is exhausted."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -258,7 +258,7 @@ Topic models by stochastic-gradient MCMC.
 )
 def main() -> None:
     """Run ``sgmc``."""
-    # On a shared machine threads that spin at a barrier take the cores from those they wait for;
+    # On a shared machine threads that spin at a barrier take cores from the threads they wait for;
     # the OpenMP library reads this when the core is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # NumPy's library of matrices would start a thread for every core, for nothing that is done here.

@@ -106,7 +106,7 @@ def _group_lines(
     along: str | None,
     cluster: str | None,
 ) -> list[str]:
-    """Say in which groups a topic surely is more than in other documents, or draw it along them."""
+    """Return the lines of a topic's shares in groups or along a column."""
     of_groups = f"along {along}" if by is None else _short(by)
     lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
 
@@ -134,26 +134,20 @@ def _group_lines(
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             lines.append(f"       {bars}")
     if told and any(each.documents.surely is None for each in told[0].groups):
-        lines += [
-            "",
-            "Fewer than 20 full samples are kept: no intervals, and no group is surely more.",
-        ]
+        lines += ["", "Fewer than 20 full samples: no intervals, and no group is listed as higher."]
     elif groups.levels:
         units = f"values of {cluster}" if cluster else "documents"
         told_of = f"Intervals are for other {units} like these."
         if by is None:
             ends = f"From {_short(groups.levels[0])} to {_short(groups.levels[-1])}. "
         else:
-            ends = (
-                "Groups are listed where the share by documents is surely greater than in the other "
-                "documents: of all that are listed at most 5 % are expected to be wrong. "
-            )
+            ends = "Listed groups have a higher share than other documents (false discovery rate 5 %). "
         lines += ["", *fill(ends + told_of).splitlines()]
     if groups.within:
         column, within = _short(groups.name), _short(groups.within)
         told_of = (
-            f"Each {within} has one {column}: documents of one are alike, and these intervals are too "
-            f"narrow. --cluster {within} gives intervals over these."
+            f"Documents of one {within} share its {column}, so these intervals are too narrow. Use "
+            f"--cluster {within} for intervals that allow for it."
         )
         lines += ["", *fill(told_of).splitlines()]
     return lines

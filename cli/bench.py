@@ -92,12 +92,12 @@ def command(
 
     if mpi and threads:
         raise UsageError(
-            "--threads is of one process: with --mpi give it to mpiexec, as processors"
+            "--threads cannot be combined with --mpi: set the processors of each rank in mpiexec"
         )
     if not mpi and (topics or minibatch):
-        raise UsageError("--topics and --minibatch have a meaning with --mpi only: leave them out")
+        raise UsageError("--topics and --minibatch require --mpi")
     with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as comm:
-        # everything that may be refused, before minutes are spent; ranks say it once
+        # check all options before minutes are spent; ranks report an error once
         old = read_results(Path(compare)) if compare else None
         if out:
             read = [name for name in (compare, corpus) if name]
@@ -180,7 +180,7 @@ def _over(
 
 
 def _show_model(found: dict[str, Any]) -> None:
-    """Show what the model makes of the figures: a line for each minibatch."""
+    """Show the modelled times: a line for each minibatch."""
     of, ranks = found["corpus"], found["model"][0]["ranks"]
     echo(
         "\nan iteration by the number of ranks, in ms, and the share of work that they divide: a model, "

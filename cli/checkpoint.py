@@ -46,7 +46,7 @@ def list_(run: str | None, json: bool) -> None:
 @plain("--step", "the newest", "iteration of the checkpoint", parse=integer(0, 2**53), metavar="N")
 @as_json
 def show(run: str | None, step: int | None, json: bool) -> None:
-    """Show what one checkpoint of RUN holds."""
+    """Show the content of one checkpoint of RUN."""
     path, reports = _reports(run)
     report = next((r for r in reports[::-1] if step in (None, r.step)), None)
     if report is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Words of a new topic in the news.
 HEADLINE = 5
-#: Share of a topic's probability on words that the other run lacks, from which on it is told.
+#: Share of a topic's probability on words that the other run lacks, from which it is printed.
 TOLD = 0.01
 
 
@@ -38,7 +38,7 @@ def _layers(value: str) -> tuple[int, int]:
 @click.command(
     "compare",
     cls=Described,
-    instead={"-n": "--top N says how many words of each topic"},
+    instead={"-n": "use --top N for the number of words of each topic"},
     epilog="""\b
 Examples:
   sgmc compare news-k50 news-k100         other numbers of topics

@@ -49,7 +49,7 @@ Examples:
     metavar="bash|zsh|fish",
     shell_complete=lambda _ctx, _param, begun: of_option(_SHELL.parse, "", begun),
 )
-@flag("--install", "write it where the shell looks for it")
+@flag("--install", "write it to the folder that the shell reads")
 def command(shell: str, install: bool) -> None:
     """Print what makes a shell complete commands, options, their values, runs and files.
 

@@ -62,7 +62,7 @@ def build(
 ) -> None:
     """Turn CORPUS, of any kind, into a folder that trains at once and is shared by processes.
 
-    Stopped by Ctrl-C or SIGTERM (exit code 85), or killed? Run the same command again: it goes on.
+    Stopped by Ctrl-C or SIGTERM (exit code 85), or killed? Run the same command again to resume.
     """
     options = _reading(values)
 
@@ -85,7 +85,7 @@ def build(
     "merge",
     cls=Described,
     short_help="make one corpus of its shards",
-    instead={name: "the corpus is written to DIR, beside its shards" for name in ("-o", "--out")},
+    instead={name: "the corpus is written to DIR, next to its shards" for name in ("-o", "--out")},
     epilog="""\b
 Example:
   sgmc slurm --time 2h --array 64 -o build.sh -- \\
@@ -161,7 +161,7 @@ def sample(
 @command.command(
     "phrases",
     cls=Described,
-    short_help="find words that stand beside each other more often than by chance",
+    short_help="find words that occur together more often than by chance",
     epilog="""\b
 Examples:
   sgmc corpus phrases news.txt -o phrases.txt   look at it, delete some lines
@@ -203,8 +203,8 @@ def phrases(
 ) -> None:
     """Find phrases of two and three words in CORPUS, which is text, and write one a line.
 
-    A phrase stands in a sentence, has no stop words, and comes often: its words stand beside each
-    other far more often than by chance. What is in FILE counts as one word with --phrases FILE.
+    A phrase is a frequent sequence of words in a sentence, without stop words, that occur together
+    far more often than by chance. With --phrases FILE each phrase in FILE counts as one word.
     """
     options = _reading(values)
 
@@ -261,7 +261,7 @@ def stop_words(language: str | None) -> None:
 Examples:
   sgmc corpus info news
   sgmc corpus info --json docword.nips.txt.gz | jq .tokens
-  sgmc corpus info news --verify         is every byte what was built?""",
+  sgmc corpus info news --verify         compare every byte with its checksum""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files, required=True)
 @flag("--verify", "hash every byte of a stored corpus")
@@ -311,7 +311,7 @@ Examples:
 def words(
     corpus: tuple[str, ...], kept: bool, dropped: bool, json: bool, quiet: bool, **values: Any
 ) -> None:
-    """Show which words of CORPUS are kept and which are left out, the most frequent first.
+    """Show the kept and the omitted words of CORPUS, the most frequent first.
 
     Rules are asked in this order: stop words, numbers, --min-df, --max-df, --max-vocab. A corpus that
     was built has the words that were kept; name the texts that it was built of.
@@ -352,7 +352,7 @@ def words(
     short_help="take the texts out of a stored corpus",
     epilog="""\b
 Examples:
-  sgmc corpus drop-text news                     what was built
+  sgmc corpus drop-text news                     a corpus in this folder
   sgmc corpus drop-text sgmc-runs/news-scir/corpus     a run's own copy""",
 )
 @click.argument("folder", metavar="DIR")
@@ -360,7 +360,7 @@ Examples:
 def drop_text(folder: str, quiet: bool) -> None:
     """Take the texts out of DIR, a folder that 'sgmc corpus build' wrote, or a run's corpus.
 
-    Counts, ids, titles and columns stay, and runs go on. Other copies keep theirs.
+    Counts, ids, titles and columns stay, and runs can be resumed. Other copies keep their texts.
     """
     from pysgrld.corpus.build import drop_text as drop
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 #: Words of a topic in the table of replicates.
 TOP_SHOWN = 8
-#: Widest column of a topic's rows in the other chains; of more chains only JSON tells them.
+#: Widest column of a topic's rows in the other chains; with more chains only JSON lists them.
 WIDEST = 24
 
 
 @click.command(
     "diagnose",
     cls=Described,
-    instead={"-n": "--top N says how many words of each topic"},
+    instead={"-n": "use --top N for the number of words of each topic"},
     epilog="""\b
 Examples:
   sgmc train --chains 4 corpus.txt && sgmc diagnose
@@ -52,7 +52,7 @@ Examples:
 @plain(
     "--replicate",
     "none",
-    "train N fresh runs on resampled documents, and show how many find each topic",
+    "train N fresh runs on resampled documents, and count the runs that find each topic",
     parse=integer(1, 100),
     metavar="N",
 )
@@ -71,12 +71,12 @@ def command(
     force: bool,
     **values: Any,
 ) -> None:
-    """Tell which topics several chains share, and whether the chains have mixed.
+    """Compare the topics of several chains, and test whether the chains have mixed.
 
     RUN is a folder of chains ('sgmc train --chains'), or runs that differ in --chain-id or --seed
     only. Each topic of the first chain is matched with one of every other chain. Overlap is the
     probability that they have in common (1: the same). R-hat is near 1 where chains have mixed;
-    ESS is what their draws are worth in independent ones. Components of a mixture are not matched:
+    ESS is the effective sample size. Components of a mixture are not matched:
     what every draw has is compared. See docs/diagnose.md.
     """
     from pysgrld.reading.compare_chains import TOP, diagnose
@@ -124,7 +124,7 @@ def command(
 def _replicate(
     name: str | None, runs: int, top: int | None, *, quiet: bool, json: bool, threads: int | None
 ) -> None:
-    """Show how many fresh runs on resampled documents find each topic."""
+    """Show the number of fresh runs on resampled documents that find each topic."""
     from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.topics import topics_of
@@ -219,7 +219,7 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
 
 def _labels(d: Diagnosis) -> dict[int, str]:
-    """Return the names of the first chain's topics, where somebody named them, or their seeds."""
+    """Return the names of the first chain's topics, given by the user or by seed words."""
     from pysgrld.reading.find_runs import open_run
 
     return open_run(d.runs[0], 1).given_names() if d.topics and d.layer == 1 else {}
@@ -252,7 +252,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
 
 
 def _show_quantities(d: Diagnosis, columns: int) -> None:
-    """Show R-hat, ESS, and the mean of each chain as far as they fit."""
+    """Show R-hat, ESS, and the means of the chains that fit the width."""
     wide = max(len(q.title) for q in d.quantities)
     fit = max(1, (columns - wide - 18) // 10)
     echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")

@@ -90,7 +90,7 @@ def command(
     population: str | None,
     **values: Any,
 ) -> None:
-    """Tell how shares of topics go with columns of the documents, as FORMULA combines these.
+    """Estimate effects of document columns on shares of topics; FORMULA combines the columns.
 
     Columns of numbers are compared at their third quartile and their first, categories with their
     first value. Shown are predicted shares in percent, other columns being as they are, and their

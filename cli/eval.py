@@ -95,7 +95,7 @@ Examples:
 @quiet
 @threads
 def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -> None:
-    """Perplexity of held-out documents, beside the unigram model's; coherence of topics.
+    """Perplexity of held-out documents, compared with the unigram model; coherence of topics.
 
     Of a mixture it is minus the log predictive density of a document, which is scored whole.
     On the run's own held-out documents it is the run's running average; on others the kept
@@ -147,10 +147,10 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
         raise UsageError("--corpus and --observed-corpus both name documents: give one")
     for name in ("observed", "seed"):
         if name in values and "corpus" not in values:
-            raise UsageError(f"--{name} says how --corpus FILE is split: give --corpus too")
+            raise UsageError(f"--{name} requires --corpus FILE, which it splits")
     if not (pair or "corpus" in values):
         for name in reading_of(values):
-            raise UsageError(f"--{name} says how --corpus FILE is read: give --corpus too")
+            raise UsageError(f"--{name} requires --corpus FILE, which it describes")
     if not scoring and (pair or "corpus" in values):
         raise UsageError(
             "--coherence looks at the training corpus: add --perplexity, or leave "
@@ -167,7 +167,7 @@ def _score(
         for name in ("observed", "seed"):
             if name in values:
                 raise UsageError(
-                    f"--{name} has no meaning for {results.path}: {results.fitted.kind} scores "
+                    f"--{name} does not apply to {results.path}: {results.fitted.kind} scores "
                     "documents whole"
                 )
     if "corpus" not in values and "observed_corpus" not in values:

@@ -54,7 +54,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 @plain(
     "--top",
     "30; arviz: all; mallet: 20",
-    "words of each topic, where not all are written",
+    "words of each topic, if not all are written",
     parse=integer(1),
     metavar="N",
 )
@@ -86,9 +86,9 @@ def command(
     population: str | None,
     **values: Any,
 ) -> None:
-    """Take what a run found to other programs: topics, words, documents, draws.
+    """Export the results of a run to other programs: topics, words, documents, draws.
 
-    Of several chains topics are those of the chains that have them, together; arviz has each chain.
+    For several chains each topic is a mean of the chains that have it; arviz has each chain.
     """
     given = {
         "--sparse": sparse,

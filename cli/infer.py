@@ -76,7 +76,7 @@ Examples:
 @plain(
     "--draws",
     "none",
-    "90 % interval of each proportion, from so many kept samples",
+    "90 % interval of each proportion, from N kept samples",
     parse=integer(20),
     metavar="S",
 )
@@ -95,7 +95,7 @@ Examples:
 @plain(
     "--keep-field",
     "none",
-    "fields of the documents to be written beside their ids",
+    "fields of the documents to write next to their ids",
     parse=columns,
     metavar="NAME,...",
 )
@@ -154,7 +154,7 @@ def command(
     folder = out != "-" and (out.endswith("/") or is_folder(out, OutputError))
     if not folder and (format or part or part_documents):
         raise UsageError(
-            "--format, --part and --part-documents are of a folder of parts: give -o DIR/"
+            "--format, --part and --part-documents require a folder of parts: give -o DIR/"
         )
     table = bool(top or dense)
     if folder:
@@ -181,7 +181,7 @@ def command(
             screen.note(f"{results.no_mean}: under the current ones")
         if results.found_by(at) is not None:
             screen.note(
-                f"{plural(len(results.chains), 'chain')}: of each topic those that have it, together"
+                f"{plural(len(results.chains), 'chain')}: each topic: mean of the chains that have it"
             )
         steps = interval_steps(results, draws) if draws else None
         if folder:
@@ -189,8 +189,8 @@ def command(
             record = inference_record(results, path, parts, layout, at, steps)
             parts = prepare_parts(parts, record, force=force)
             if parts.existing:
-                there = plural(len(parts.existing), "part that is there", "parts that are there")
-                screen.note(f"{out}: goes on beside {there}")
+                there = plural(len(parts.existing), "finished part", "finished parts")
+                screen.note(f"{out}: resuming after {there}")
             documents = results.documents(path, screen, fields, parts.wanted)
             done = write_parts(results, documents, parts, layout, at, steps)
             _said(screen, out, done, documents)
@@ -208,21 +208,21 @@ def command(
 
 
 def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -> None:
-    """Say how many documents were inferred."""
+    """Print the number of inferred documents."""
     empty = f", {done.empty:,} of them without a known word" if done.empty else ""
     where = "" if out == "-" else f"{out}: "
     for field in sorted(documents.absent) if done.documents else ():
         screen.note(f"warning: no document has a field {field[:40]!r} (--keep-field)")
     if done.documents and done.empty == done.documents:
         screen.note(
-            "warning: no document has a word that the run knows: all rows are the same, those of a "
+            "warning: no document has a word that the run knows: all rows are equal, as for a "
             "document without words"
         )
     screen.note(f"{where}{plural(done.documents, 'document')}{empty}")
 
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
-    """Say which parts are this process's own."""
+    """Print the parts of this process."""
     from pysgrld.reading.infer import Share
 
     if value is None:

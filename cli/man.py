@@ -1,4 +1,4 @@
-"""Manual pages: what ``--help`` shows, written for ``man``. The build puts them beside the command."""
+"""Manual pages: the text of ``--help`` for ``man``. The build installs them with the command."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Roff(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Write names with what they are."""
+        """Write names with their descriptions."""
         del col_max, col_spacing
         for name, meaning in rows:
             self.write(f".TP\n.B {_text(name.strip())}\n{_text(' '.join(meaning.split()))}\n")
@@ -114,7 +114,7 @@ def _of_all() -> str:
             said = re.match(r"(.*) \(exit (\d+)\)\.", (kind.__doc__ or "").replace("\n", " "))
             if said:
                 codes.setdefault(int(said[2]), said[1])
-    codes[errors.SgmcError.exit_code] = "A bug in sgmc, which says how to report it"
+    codes[errors.SgmcError.exit_code] = "A bug in sgmc; the message explains how to report it"
     rows = [(0, "Done"), *sorted(codes.items()), (130, "Stopped at once, by a second Ctrl\\-C")]
     return (
         ".SH FILES\n.TP\n.I ./sgmc\\-runs\nRuns, each a folder, and the name of the latest.\n"

@@ -1,4 +1,4 @@
-"""Options of commands: those of training, made from their table, and those that several share."""
+"""Options of commands: training options from their table, and options of several commands."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 SHORT = {"topics": "-k"}
 #: A value longer than this is not repeated whole in a message.
 LONGEST = 60
-#: How much alike, of 1, an option must be to what was typed to be taken for what was meant.
+#: Least similarity, at most 1, of a suggested option to the typed one.
 ALIKE = 0.75
 #: Widest left column of a help text.
 COLUMN = 28
-#: Where a command's context says that help is to show every option.
+#: Key of the flag in a command's context that makes help show every option.
 ALL = "pysgrld.help_all"
 
 
@@ -80,7 +80,7 @@ class Described(click.Command):
         self.instead = instead or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what was typed; where that fails, the hint names the help of this command."""
+        """Parse the typed text; the hint of an error names the help of this command."""
         try:
             rest = super().parse_args(ctx, args)
             self._refuse_empty_paths(ctx)
@@ -104,7 +104,7 @@ class Described(click.Command):
                 raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
-        """Return what to do instead of an option that this command has not; None: nobody knows."""
+        """Return the replacement for an option that this command lacks, or None."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
         if (found := peer(name)) is None:
@@ -151,13 +151,13 @@ class Grouped(click.Option):
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """Give the left and the right column of the help."""
         record = super().get_help_record(ctx)
-        if record is None or self.required:  # which click says itself
+        if record is None or self.required:  # click reports it
             return record
         return record[0], f"{record[1]} [{self.shown}]"
 
 
 def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:
-    """Make one option of the table a click option; its value is None where it was not given."""
+    """Make one option of the table a click option; its value is None if it was not given."""
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     if entry.flag:
         how = {"group": entry.group, "shown": entry.shown, "first": entry.first}
@@ -202,9 +202,9 @@ def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated
 def options_of_training(
     *groups: str, without: Collection[str] = ()
 ) -> Callable[[Decorated], Decorated]:
-    """Add options of the table, in its order: all, or those of some groups, which help then shows.
+    """Add options of the table, in its order: all, or the options of some groups, which help then shows.
 
-    Those that are left out have no meaning for the command, or another one.
+    The omitted options do not apply to the command.
     """
     return options_of(
         {
@@ -217,7 +217,7 @@ def options_of_training(
 
 #: Heading of the options by which documents are read.
 READ_GROUP = "How documents are read"
-#: How documents are read whose words are those of a run.
+#: Options of reading documents with the vocabulary of a run.
 READING = (
     "text-field",
     "document-is",
@@ -243,18 +243,18 @@ _READING = {
 _READING["vocab"] = _READING["vocab"]._replace(
     shown="beside the counts", help="words of the numbers in a file of counts"
 )
-#: Adds the options of reading documents for a run; `reading_of` takes what was typed.
+#: Adds the options of reading documents for a run; `reading_of` takes the typed ones.
 options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Give the options of `options_of_reading`, and further ones, that were typed, and what was typed."""
+    """Return the typed values of the options of `options_of_reading` and of further options, by name."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 
 @contextlib.contextmanager
 def reading_by_default() -> Iterator[None]:
-    """Say of a corpus that cannot be read by the defaults of options where the options are."""
+    """Add a pointer to the reading options to the error of a corpus that the defaults cannot read."""
     try:
         yield
     except CorpusError as error:
@@ -349,7 +349,7 @@ def layer(function: Decorated) -> Decorated:
 
 
 def population(function: Decorated) -> Decorated:
-    """Add ``--population``, which says for which documents intervals are meant."""
+    """Add ``--population``: the documents for which intervals are meant."""
     return plain(
         "--population",
         "alike",
@@ -387,7 +387,7 @@ def show_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON cannot say, by None."""
+    """Replace NaN and infinity, which JSON lacks, by None."""
     import math
 
     if isinstance(value, dict):

@@ -12,7 +12,7 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: Slices that are printed of each topic, words of each, words that are followed, and told of.
+#: Printed slices of each topic, words of each slice, words that are followed, and words that are printed.
 SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 
@@ -58,8 +58,8 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
     echo()
     echo(
         fill(
-            f"Rises, falls: how many times as probable in {names[-1]} as in {names[0]}, where the "
-            f"interval leaves 1 out. {title}"
+            f"Rises, falls: ratio of the probability in {names[-1]} to that in {names[0]}, if its "
+            f"interval excludes 1. {title}"
         )
     )
 

@@ -1,7 +1,6 @@
-"""Progress as a person sees it: a bar on a terminal, plain lines in a log, JSON if asked.
+"""Progress output: a bar on a terminal, plain lines in a log, JSON with --json-log.
 
-Everything here goes to standard error. Nothing here may stop a run: what cannot be shown is not
-shown.
+All output goes to standard error. A failed write never stops a run.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ SHOWN = 10
 
 
 class Screen(logging.Handler):
-    """Tells a person what a command is doing, and what the library logs meanwhile.
+    """Printer of the progress of a command and of the library's log.
 
     A `pysgrld.train.events.Reporter` and a context manager.
 
@@ -50,13 +49,13 @@ class Screen(logging.Handler):
     quiet : bool
         Nothing but errors.
     verbose : bool
-        Also what is for the curious.
+        Also print details.
     json_log : bool
         A JSON object a line instead.
     stamped : bool
         Begin each line of a log with the time, in UTC; never on a terminal.
     limit : float, optional
-        Seconds until a time limit, counted from now: for the estimate of what is left.
+        Seconds until a time limit, counted from now: for the estimate of the remaining time.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Screen(logging.Handler):
         self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
         try:
             there = sys.stderr.isatty()
-        except (AttributeError, ValueError, OSError):  # closed by whoever started us
+        except (AttributeError, ValueError, OSError):  # closed by the parent process
             there = False
         self.terminal = there and not json_log and not quiet
         self.stamped = stamped and not there
@@ -113,12 +112,12 @@ class Screen(logging.Handler):
         self._line("warning", line, f"warning: {line}", always=True)
 
     def detail(self, line: str) -> None:
-        """Say a detail, in a line that only the curious ask for."""
+        """Print a line of detail if the screen is verbose."""
         if self.verbose:
             self._line("detail", line)
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Show how far the reading of a corpus is."""
+        """Show the progress of reading a corpus."""
         done = plural(progress.documents, "document")
         if self.terminal:
             self._draw("reading", progress.bytes_read, progress.bytes_total, done)
@@ -130,13 +129,13 @@ class Screen(logging.Handler):
             self._line("reading", f"reading: {done}{share}", **progress._asdict())
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Say where a run starts or goes on from."""
+        """Print the folder of a run and its start."""
         self.described(run)
         self._line("started", f"{run.path}: {line}", run=str(run.path))
         self.began = self.last = time.monotonic()
 
     def described(self, run: RunDirectory) -> None:
-        """Say which model a run trains, and on which corpus."""
+        """Print the corpus, the model and the sampler of a run."""
         from pysgrld.models.table import model_of
 
         self.described_corpus(run)
@@ -159,7 +158,7 @@ class Screen(logging.Handler):
                 self.detail(f"--{name} {spelled(name, value)}")
 
     def described_corpus(self, run: RunDirectory) -> None:
-        """Say on which corpus a run trains."""
+        """Print the corpus of a run."""
         self._close()
         corpus = run.config["corpus"]
         held = corpus["held_out"]
@@ -196,7 +195,7 @@ class Screen(logging.Handler):
         self._line("position", line + self._left(), **fields)
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Show the topics of training, and what the rest of the time is for."""
+        """Show the topics of training and the progress line of the refinement."""
         if not self.quiet and (topics := _first_topics(run.path)):
             for text in topics:
                 self._line("topics", text)
@@ -213,7 +212,7 @@ class Screen(logging.Handler):
         self.detail(f"waited for documents for {share:.1f} % of the training time")
 
     def finished(self, run: RunDirectory, line: str) -> None:
-        """Say how a run ended, and what to type next."""
+        """Print the result of a run and the next commands."""
         self._close()
         self._line("finished", line, run=str(run.path))
         if self.json_log:
@@ -234,7 +233,7 @@ class Screen(logging.Handler):
 
     @staticmethod
     def shortest_name(path: Path) -> str:
-        """Say what to type for a run or a folder of chains: nothing if it is the latest one here."""
+        """Return the argument that names a run or a folder of chains, empty for the latest run."""
         from pysgrld.errors import SgmcError
         from pysgrld.run import latest_run
 
@@ -247,7 +246,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def counting(self, what: str, total: int) -> Iterator[Any]:
-        """Return a function that is told how many of ``total`` are done."""
+        """Return a function that takes the number of finished units of ``total``."""
 
         def tell(done: int) -> None:
             if self.terminal:
@@ -262,7 +261,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def steps(self) -> Iterator[Any]:
-        """Return a function that is told what is being done, how much of it, and of how much."""
+        """Return a function that takes the name, the finished units and all units of a step."""
         with contextlib.ExitStack() as stack:
             known: dict[str, Any] = {}
 
@@ -293,7 +292,7 @@ class Screen(logging.Handler):
             if self._bar is not None:
                 self._bar.clear()
             print(text, file=sys.stderr, flush=True)  # noqa: T201
-        except Exception:  # nobody reads standard error: the run goes on
+        except Exception:  # standard error is closed: the run continues
             return
         with contextlib.suppress(Exception):
             if self._bar is not None:
@@ -307,7 +306,7 @@ class Screen(logging.Handler):
         return True
 
     def _time_left(self, read: int, total: int) -> str:
-        """Say how long the reading will take yet, by how fast it was since it was first looked at."""
+        """Return the remaining time of the reading, estimated from its speed so far."""
         now = time.monotonic()
         if self._first is None or read < self._first[1]:  # of another corpus
             self._first = now, read
@@ -336,7 +335,7 @@ class Screen(logging.Handler):
                     shape = "{desc} {n:,}, {elapsed}{postfix}"
                 self._bar = tqdm(
                     total=total,
-                    initial=done,  # what is done already is left out of its speed
+                    initial=done,  # earlier work does not count for the speed
                     desc=what,
                     bar_format=shape,
                     leave=False,
@@ -359,7 +358,7 @@ class Screen(logging.Handler):
 
 
 def _first_topics(path: Path) -> list[str]:
-    """Return a line for each of the largest topics of a run; none if they cannot be read."""
+    """Return a line for each of the largest topics of a run, or no lines if it cannot be read."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -379,7 +378,7 @@ def _first_topics(path: Path) -> list[str]:
 
 
 def _on_use(path: Path) -> str | None:
-    """Return what a person should know of the topics of a run that has ended."""
+    """Return the remark on the topics of a finished run, or None."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -398,7 +397,7 @@ def json_line(event: str, line: str, **fields: Any) -> str:
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
-    """Format a line of ``metrics.jsonl`` for a person: its score always beside the unigram's."""
+    """Format a line of ``metrics.jsonl`` as text: its score, compared with the unigram's."""
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
     score = score_in(record)
     error = record.get(score.error)

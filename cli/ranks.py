@@ -18,14 +18,14 @@ from .progress import Screen
 if TYPE_CHECKING:
     from pysgrld.chain.mpi import Ranks
 
-#: Seconds that a process waits for others where nothing was said.
+#: Default of --rank-timeout in seconds.
 PATIENCE = 1800.0
-#: Seconds for the launcher to pass on what a process has said before all are ended: it drops the rest.
+#: Seconds for the launcher to pass on the output of a process before all are ended: it drops the rest.
 PASSED_ON = 0.5
 
 
 class Mute(Screen):
-    """Tells nobody: the screen of all ranks but the first."""
+    """Silent screen of all ranks except the first."""
 
     def _line(self, *_: Any, **__: Any) -> None:
         pass
@@ -33,15 +33,15 @@ class Mute(Screen):
 
 @contextlib.contextmanager
 def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
-    """Make one team of all processes of an MPI launch, which end alike.
+    """Join all processes of an MPI launch, which end with the same exit code.
 
-    The first one says what is wrong, whoever has failed. What nobody has foreseen is said by whom it
+    Rank 0 reports the error of any rank. An unexpected error is reported by the rank that it
     happens to, and ends all.
 
     Raises
     ------
     LaunchError
-        If there is no MPI, or not the launcher's.
+        If MPI is missing, or differs from the launcher's.
     """
     try:
         from pysgrld.chain.mpi import Ranks

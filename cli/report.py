@@ -46,7 +46,7 @@ Examples:
 @plain(
     "--folder",
     "none",
-    "a folder instead, with all documents beside the page",
+    "a folder instead, with the page and all documents",
     parse=str,
     metavar="DIR",
 )
@@ -77,7 +77,7 @@ Examples:
 @plain(
     "--effect",
     "none",
-    "show how topics go with columns: '~ party + year'; see sgmc effect",
+    "effects of columns on topics: '~ party + year'; see sgmc effect",
     parse=str,
     metavar="FORMULA",
 )
@@ -131,8 +131,8 @@ def command(
     """Put what a run found on one page: topics, how sure they are, and documents that have them.
 
     The page is one HTML file that needs no network and no other file. Of a folder of chains it
-    compares them. It can be made while the run trains. What cannot be told, as samples, held-out
-    documents or the corpus are missing, is left out, and the page says so. 'sgmc export' writes
+    compares them. It can be made while the run trains. Parts that need missing samples, held-out
+    documents or the corpus are left out, and the page lists them. 'sgmc export' writes
     tables of the same for spreadsheets and other programs. See docs/report.md.
     """
     import webbrowser
@@ -151,7 +151,7 @@ def command(
     if out is not None and (folder is not None or serve):
         raise UsageError("-o names one file, --folder a folder: give one of them")
     if port is not None and not serve:
-        raise UsageError("--port is of --serve: give both")
+        raise UsageError("--port requires --serve")
     with Screen(quiet=values["quiet"]) as screen, contextlib.ExitStack() as held:
         place = find_folder(run, chains=True)
         read = [name for name in (texts, metadata, labels) if name is not None]
@@ -213,7 +213,7 @@ def command(
         screen.note(f"{path}: {len(page.html) / 1e6:.1f} MB, {page.summary}")
         if serve:
             with PageServer(path.parent, port, screen.note) as server:
-                # also with --quiet: nobody can guess the address
+                # also with --quiet: the user needs the address
                 line = f"{server.address} shows it, on this machine alone; Ctrl-C ends it"
                 screen.note(line, always=True)
                 if open:
@@ -235,7 +235,7 @@ def _effects(
     *,
     these: bool,
 ) -> dict[str, Any]:
-    """Estimate effects of columns for the page, of the run or of the chains that it is of."""
+    """Estimate effects of columns for the page, from its run or its chains."""
     from pysgrld.effects.answers import EffectRequest
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count

@@ -30,7 +30,7 @@ def patterns(value: str) -> tuple[str, ...]:
     return found
 
 
-#: What is said of the figures of a small cut, in place of what they would mean.
+#: Printed instead of a verdict if --quick is given.
 QUICK = "it works, and --quick shows no more than that: leave it out to compare with the paper"
 
 
@@ -39,7 +39,7 @@ QUICK = "it works, and --quick shows no more than that: leave it out to compare 
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc reproduce                                     what there is
+  sgmc reproduce                                     list the experiments
   sgmc reproduce dlda-table1 --corpus 20news --quick
   sgmc reproduce dlda-table1 --corpus 20news --rows 'tlasgr-*,ours-*'
   sgmc reproduce dlda-mnist --corpus mnist -o figure3""",
@@ -54,14 +54,14 @@ Examples:
 @plain(
     "--seeds",
     "1",
-    "repeat each row with so many seeds, and give the mean",
+    "repeat each row with N seeds, and give the mean",
     parse=integer(1, 1000),
     metavar="N",
 )
 @plain(
     "--seconds",
     "none",
-    "end each row after so much training: 90s, 10m",
+    "end each row after this training time: 90s, 10m",
     parse=duration,
     metavar="TIME",
 )
@@ -78,10 +78,10 @@ def command(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Rerun a paper's figure or table: its numbers beside ours.
+    """Rerun a paper's figure or table, and compare its numbers with ours.
 
     Writes the data as CSV and the picture as PNG. Rows are trained at the same time, each with one
-    thread. Without EXPERIMENT, list what there is.
+    thread. Without EXPERIMENT, list all experiments.
     """
     typed = {name: value for name, value in values.items() if value is not None}
     if experiment is None:
@@ -94,7 +94,7 @@ def command(
     chosen = find(experiment)
     for option in ("rows", "seeds", "seconds"):
         if option in typed and option not in chosen.options:
-            raise UsageError(f"--{option} has no meaning for {experiment}: leave it out")
+            raise UsageError(f"--{option} does not apply to {experiment}: leave it out")
     source = check_corpus(experiment, corpus)
 
     from pysgrld.experiments.frame import ExperimentSetting, make_folder
@@ -125,7 +125,7 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
         padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in others)]
         echo("  ".join(padded).rstrip())
     echo(f"\nthe paper: {experiment.claim}")
-    # a small cut says nothing of the paper's claim
+    # a small cut cannot test the paper's claim
     for sentence in [QUICK] if quick else report.sentences:
         echo(f"found: {sentence}")
     echo(f"written: {', '.join(map(str, report.files))}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pysgrld.reading.find_runs import ListedRun
 
 HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
-#: Columns that are aligned on the left, and those that a narrow table can spare, in this order.
+#: Columns aligned on the left, and columns that a narrow table drops, in this order.
 LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "model", "iteration")
 
 
@@ -28,14 +28,14 @@ LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc runs                those under ./sgmc-runs
-  sgmc runs corpus-search  those of a search""",
+  sgmc runs                runs under ./sgmc-runs
+  sgmc runs corpus-search  runs of a search""",
 )
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=files)
 @flag("--all", "also the runs of searches, each in a line")
 @as_json
 def command(folder: str | None, all: bool, json: bool) -> None:
-    """List the runs in DIR, with what they train, how far they are and how well they predict.
+    """List the runs in DIR: model, sampler, size, progress and score.
 
     DIR is ./sgmc-runs by default. The score is the newest one on held-out documents; scores compare
     runs only where these are the same. A search is one line, with the score of who leads: name it to
@@ -54,7 +54,7 @@ def command(folder: str | None, all: bool, json: bool) -> None:
         return
     if not found:
         raise MissingInputError(
-            f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
+            f"{root}: no run found; train one with 'sgmc train CORPUS', or name its folder"
         )
     from pysgrld.search.show import search_of
 

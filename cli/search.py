@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 #: Options of training that a search decides itself, or that need a corpus which is read once: what to
 #: do instead.
 _INSTEAD = {
-    "chain-id": "--chains N trains so many chains of each setting that is left",
-    "iterations": "--epochs E says how far those go that are left to the end",
-    "resume": "the same command goes on with a search, and another --out begins anew",
+    "chain-id": "--chains N trains N chains of each remaining setting",
+    "iterations": "--epochs E sets the length of the last rung",
+    "resume": "the same command resumes a search; another --out begins a new one",
     "corpus-size": "it reads a stored corpus, which knows its size; leave it out",
     "shuffle-buffer": "it reads a stored corpus, in an order of its own; leave it out",
 }
@@ -73,11 +73,11 @@ def _axis(ctx: click.Context, param: click.Parameter, typed: tuple[str, ...]) ->
 Examples:
   sgmc search corpus.txt                     20, 50, 100 and 200 topics
   sgmc search corpus.txt -k 10,20,50 --grid eta=0.01,0.05 --jobs 2
-  sgmc search sgmc-runs/corpus-search        go on; or its result once more
+  sgmc search sgmc-runs/corpus-search        resume it, or show its result again
   sgmc search built --out s --tasks          tasks that are open, for an array
   sgmc search s --task $SLURM_ARRAY_TASK_ID  one of them
 
-Stopped (exit code 85) or killed? Run the same command again: it goes on. See
+Stopped (exit code 85) or killed? Run the same command again to resume. See
 docs/choosing-k.md.""",
 )
 @click.argument("corpus", nargs=-1, required=True, shell_complete=files)
@@ -122,7 +122,7 @@ docs/choosing-k.md.""",
     metavar="DIR",
     group=_SEARCH,
 )
-@flag("--tasks", "decide what is done, print how many tasks are open", group=_SEARCH)
+@flag("--tasks", "judge the finished tasks, print the number of open tasks", group=_SEARCH)
 @plain(
     "--task",
     "none",
@@ -153,8 +153,8 @@ def command(
     """Find out how many topics suit CORPUS: for predicting, and for reading.
 
     Trains a model for each number of topics (or other option), in rungs of 4, 8, 16, ... epochs. A rung
-    drops what is surely worse on held-out documents and cannot catch up; the others go on until they
-    have settled, in several chains. All that 'sgmc train' takes may be given, the same for all.
+    drops settings that are surely worse on held-out documents and cannot catch up; the others train
+    until they have converged, in several chains. All options of 'sgmc train' apply to every setting.
     """
     from pysgrld.search.folder import SearchRequest, check
 
@@ -216,7 +216,7 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
 
 
 def _show(result: SearchResult, written: list[Path]) -> None:
-    """Print the table, the answers and what was written."""
+    """Print the table, the answers and the written files."""
     from pysgrld.search.show import SPARE, sentences
     from pysgrld.search.show import table as table_of
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SearchScreen(SeveralScreen):
-    """Tells a person of a search. A `pysgrld.search.halving.SearchTeller`.
+    """Printer of the progress of a search. A `pysgrld.search.halving.SearchTeller`.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SearchScreen(SeveralScreen):
         self.progress: SearchProgress | None = None
 
     def note(self, line: str, *, always: bool = False) -> None:
-        """Say a fact in a line, and what is so of all that is tried once."""
+        """Print a line; print a line common to all runs once."""
         if line not in self._said:
             super().note(line, always=always)
 
@@ -50,7 +50,7 @@ class SearchScreen(SeveralScreen):
         self.detail(f"{path}: {line}")
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Say which rung begins."""
+        """Print the beginning of a rung."""
         self.begin(len(names))
         self._names = names
         far = "until settled" if rung.epochs is None else f"to {rung.epochs:g} epochs"
@@ -64,7 +64,7 @@ class SearchScreen(SeveralScreen):
         )
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Say what was decided."""
+        """Print the decisions."""
         self._close()
         dropped = [c for c in record["contenders"] if not c["goes_on"]]
         for one in dropped:

@@ -15,14 +15,14 @@ from .progress import Screen, evaluation_line, score_in, speed
 if TYPE_CHECKING:
     from pysgrld.train.events import Position
 
-#: Figures of more chains than this are told as a range.
+#: Scores of more chains than this are printed as a range.
 EACH = 6
 
 
 class SeveralScreen(Screen):
-    """Tells a person of several chains. A `pysgrld.train.processes.Watcher`.
+    """Printer of the progress of several chains. A `pysgrld.train.processes.Watcher`.
 
-    What every chain says alike is said once. In a log each evaluation of a chain is a line; on a
+    A line common to all chains is printed once. In a log each evaluation of a chain is a line; on a
     terminal there is one line when all chains have been evaluated, above one bar.
 
     Parameters
@@ -32,7 +32,7 @@ class SeveralScreen(Screen):
         As `Screen` has them.
     """
 
-    #: Name of what is told of.
+    #: Plural noun of the parallel runs.
     noun = "chains"
 
     def __init__(self, chains: int, **how: Any) -> None:
@@ -41,7 +41,7 @@ class SeveralScreen(Screen):
         self.begin(chains)
 
     def begin(self, number: int) -> None:
-        """Begin to tell of so many runs, the first with number 1."""
+        """Begin with a number of runs, the first with number 1."""
         self.chains = number
         self._positions: dict[int, Position] = {}
         self._records: dict[int, Mapping[str, Any]] = {}
@@ -53,7 +53,7 @@ class SeveralScreen(Screen):
         return f"chain {number}"
 
     def note(self, line: str, *, always: bool = False) -> None:
-        """Say a fact in a line."""
+        """Print a line."""
         self._said.add(line)
         super().note(line, always=always)
 
@@ -74,12 +74,12 @@ class SeveralScreen(Screen):
             self._line("failed", f"{self.called(number)}: error: {text}", always=True, chain=number)
         elif values[0] not in self._said:
             self._said.add(values[0])
-            # what is said before a chain starts is of all of them
+            # a line before a chain starts applies to all chains
             line = f"{self.called(number)}: {values[0]}" if number in self._started else values[0]
             {"note": super().note, "warn": self.warn, "detail": self.detail}[event](line)
 
     def all_done(self, folder: Path, number: int) -> None:
-        """Say that all chains are done, and what to type next."""
+        """Print that all chains are done, and the next commands."""
         self._close()
         if self.json_log:
             self._line("finished", f"{number} chains are done", run=str(folder))

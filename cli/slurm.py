@@ -36,7 +36,7 @@ MOST_JOBS, USUAL_JOBS = 100_000, 1000
 LARGEST = 1 << 20
 #: Times that a job goes back into the queue, of commands that do not see themselves whether they get on.
 RESTARTS = 20
-#: The shortest time limit with the usual notice; and what is left beside the notice, at least.
+#: The shortest time limit with the usual notice, and the least time in addition to the notice.
 SHORTEST, BESIDE = 600, 60
 #: What the script asks for itself, in the words of its own options.
 _OWN = {
@@ -131,7 +131,7 @@ Examples:
 @plain("--mem", "the site's", "memory of a job: 64G", parse=_memory, metavar="SIZE")
 @plain("--partition", "the site's", "partition", parse=_name, metavar="NAME")
 @plain("--account", "the site's", "account", parse=_name, metavar="NAME")
-@plain("--array", "one job", "an array of so many jobs", parse=integer(1, MOST_JOBS), metavar="N")
+@plain("--array", "one job", "an array of N jobs", parse=integer(1, MOST_JOBS), metavar="N")
 @plain("--at-once", "all", "jobs of an array that run together", parse=integer(1), metavar="N")
 @plain(
     "--sbatch",
@@ -210,7 +210,7 @@ def command(
             f"{least} s, or another --notice"
         )
     if mpi_plugin and not job.shared:
-        raise UsageError("--mpi-plugin has a meaning with --nodes or --ranks-per-node: give one")
+        raise UsageError("--mpi-plugin requires --nodes or --ranks-per-node")
     written = os.fsencode(script(job))  # arguments are bytes, and need not be UTF-8
     commands = job.commands()
     _check_folders(commands)
@@ -271,7 +271,7 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
     with main.make_context("sgmc", list(args[:1]), resilient_parsing=True) as above:
         _, found, _ = main.resolve_command(above, list(args[:1]))
         if found is None:
-            raise UsageError(f"there is no command '{args[0]}'")
+            raise UsageError(f"no command '{args[0]}': 'sgmc help' lists them")
         with found.make_context(args[0], list(args[1:]), parent=above) as context:
             values = context.params
             if shared != bool(values.get("mpi")):
@@ -301,7 +301,7 @@ _SHARING = ("--shard", "--part", "--task")
 
 
 def _check_folders(commands: list[tuple[str, ...]]) -> None:
-    """Refuse an array of which two jobs would write into one folder."""
+    """Refuse an array if two of its jobs would write into one folder."""
     seen: dict[str, int] = {}
     for i, args in enumerate(commands, 1):
         if any(arg.split("=")[0] in _SHARING for arg in args):
@@ -337,7 +337,7 @@ class Job(NamedTuple):
     memory, partition, account : str or None
         As SLURM takes them; None: as the site has them by default.
     array : int or None
-        Number of jobs; None for one job, or for one for each combination of ``over``.
+        Number of jobs, or None for one job, or for one for each combination of ``over``.
     over : mapping of str to tuple of str
         Values of each name; jobs are all their combinations.
     restarts : int or None
@@ -348,7 +348,7 @@ class Job(NamedTuple):
     program : tuple of str
         The words that start ``sgmc``.
     nodes, ranks : int or None
-        Nodes of a job, and MPI processes on each, with ``cpus`` each; None for both: one process.
+        Nodes of a job, and MPI processes on each, with ``cpus`` each, or None for both: one process.
     plugin : str
         How SLURM starts MPI processes, by its name for it.
     notice : int
@@ -379,7 +379,7 @@ class Job(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """Return whether several processes run the command together."""
+        """Return True if several processes run the command together."""
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
@@ -462,7 +462,7 @@ def script(job: Job) -> str:
     if array:
         requests.append(f"--array=1-{array}{f'%{job.at_once}' if job.at_once else ''}")
     elif job.at_once:
-        raise UsageError("--at-once is of an array: give --array or --over")
+        raise UsageError("--at-once requires --array or --over")
     for name, value in (
         ("mem", job.memory),
         ("partition", job.partition),
@@ -484,7 +484,7 @@ def script(job: Job) -> str:
         *(f"#SBATCH {request}" for request in requests),
         "",
         f"# {job.notice} seconds before its time limit sgmc gets USR1, writes a checkpoint and ends",
-        "# with 85; the job goes back into the queue, and the same command goes on. scancel ends it.",
+        "# with 85; the job goes back into the queue and resumes. scancel ends it.",
         *_chosen(job, values),
         *job.setup.splitlines(),
         'export OMP_NUM_THREADS="$SLURM_CPUS_PER_TASK"',

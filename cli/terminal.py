@@ -89,7 +89,7 @@ def room() -> int:
 
 
 def screen_rows() -> int | None:
-    """Return the rows of the terminal that output goes to, at least 10; None where it goes elsewhere."""
+    """Return the rows of the terminal that output goes to, at least 10, or None if it goes elsewhere."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return max(10, shutil.get_terminal_size().lines)

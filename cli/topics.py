@@ -40,30 +40,27 @@ if TYPE_CHECKING:
     Followed = dict[int, tuple[SeedWord, ...]]
 
 
-#: What is said below topics of several chains.
+#: Explanation printed below topics of several chains.
 FOUND = (
-    "Found: chains that have the topic. Of further chains about 19 in 20 have what 4 of 4 have, 4 in 5 "
-    "what 3 of 4 have, 1 in 3 what 2 of 4 have. Weight and words are of the chains that have it."
+    "Found: chains that have the topic. A topic found in 4 of 4 chains is in about "
+    "19 of 20 further chains, 3 of 4: 4 in 5, 2 of 4: 1 in 3. Weight and words: mean of these chains."
 )
-#: What is said of words with intervals that draws are worth little for.
-ROUGH = (
-    "In brackets: independent draws that those of a word are worth, where these are fewer than 100; its "
-    "interval is wider for it."
-)
-#: The order of words beside which their probabilities stand.
+#: Explanation of words with a low effective sample size.
+ROUGH = "In brackets: effective sample size of a word, if below 100; its interval is wider for it."
+#: Explanation of the order of words that are printed with probabilities.
 ORDERED = "Words are in the order {}, not of their probabilities (--words probable)."
 #: Columns of a terminal from which on probable words are listed next to the others.
 WIDE = 110
 #: Columns of a terminal from which on the distinctiveness of topics is listed.
 ROOMY = 72
-#: Rows of a screen beside those of topics: the heading, what is left out, and the next prompt.
+#: Rows of a screen that hold no topics: the heading, the line of omitted topics, and the next prompt.
 BESIDE = 8
 
 
 @click.command(
     "topics",
     cls=Described,
-    instead={"-n": "--top N says how many words of each topic"},
+    instead={"-n": "use --top N for the number of words of each topic"},
     epilog="""\b
 Examples:
   sgmc topics                     the latest run: a screenful by weight
@@ -87,8 +84,8 @@ Examples:
 @word_order
 @flag("--all", "show all topics on a terminal, too: not a screenful, the greatest first")
 @layer
-@flag("--tree", "of a deep model: the topics of all layers, each under those that use it")
-@flag("--intervals", "where 90 % of the draws of a word's probability lie, in percent")
+@flag("--tree", "of a deep model: the topics of all layers, each under the topics that use it")
+@flag("--intervals", "90 % interval of each word's probability, in percent")
 @flag("--names", "also name topics that labels.json in the run's folder does not name")
 @plain(
     "--name-with",
@@ -102,7 +99,7 @@ Examples:
 @plain(
     "--documents",
     "none",
-    "so many documents that most surely have each topic",
+    "N documents that most surely have each topic",
     parse=integer(1, 1000),
     metavar="N",
 )
@@ -117,7 +114,7 @@ Examples:
     parse=str,
     metavar="COLUMN|corpus",
 )
-@flag("--over-time", "words of each topic in slices of time, and those that rise and fall")
+@flag("--over-time", "words of each topic in slices of time; rising and falling words")
 @plain(
     "--cluster",
     "each document alone",
@@ -180,7 +177,7 @@ def command(
         )
         results.order_words(words)
         if cluster is not None and by is None and along is None:
-            raise UsageError("--cluster says what --by and --along count: give one of them")
+            raise UsageError("--cluster requires --by or --along")
         if force and name_with is None:
             raise UsageError(
                 "--force replaces names with --name-with: give it too, or leave it out"
@@ -198,9 +195,7 @@ def command(
             return
         if tree:
             if layer is not None or intervals or names:
-                raise UsageError(
-                    "--tree shows all layers, without intervals and names: leave those out"
-                )
+                raise UsageError("--tree cannot be combined with --layer, --intervals or --names")
             _show_tree(results, top or 6, as_json=values["json"])
             return
         if intervals and results.fitted.no_mean:
@@ -220,8 +215,7 @@ def command(
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
         if results.training_corpus() is None:
             screen.note(
-                f"{results.gone}: no coherence, and weights, where documents tell them, are those in "
-                "the held-out ones"
+                f"{results.gone}: no coherence; weights from documents are of the held-out documents"
             )
         slim, learned = len(results.kept(slim=True)), results.fitted.learned()
         if values["json"]:
@@ -238,7 +232,7 @@ def command(
                     "noise": spread.noise,
                     "width": spread.width,
                     "remedy": None if spread.faithful else spread.remedy,
-                    **({"worth": spread.worth} if spread.worth else {}),
+                    **({"ess": spread.ess} if spread.ess else {}),
                     "kept_samples": len(results.kept()),
                     **({"top_word_samples": slim} if slim else {}),
                     **({"eta": float(eta[0])} if (eta := learned.get("eta")) is not None else {}),
@@ -249,7 +243,7 @@ def command(
             )
             return
         if intervals and topics[0].words[0].low is None:
-            screen.note("too few samples are kept to tell intervals")
+            screen.note("no intervals: too few samples are kept")
         rows = None if values["all"] else screen_rows()
         use = use_of_topics(results, [topic.weight for topic in topics], at)
         line = use.remark
@@ -273,7 +267,7 @@ def command(
 
 
 def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_json: bool) -> None:
-    """Name topics by a command, and say what came of it."""
+    """Name topics by a command, and print the result."""
     from pysgrld.reading.labels import LABELS
     from pysgrld.report.naming import name_topics
 
@@ -319,7 +313,7 @@ def _record(
 
 
 def _learned(learned: Mapping[str, Any]) -> str:
-    """Say what priors were learned, in a line; "" where none were."""
+    """Return a line with the learned priors, empty if all are fixed."""
     said = []
     if (alpha := learned.get("alpha")) is not None:
         said.append(
@@ -331,10 +325,10 @@ def _learned(learned: Mapping[str, Any]) -> str:
 
 
 def _plain(word: Word) -> dict[str, Any]:
-    """Return a word as JSON has it: what is said of open bounds is there where they are."""
+    """Return a word as a JSON object; flags of open bounds only if they are set."""
     found = {name: value for name, value in word._asdict().items() if value is not False}
-    if found["worth"] is None:
-        del found["worth"]
+    if found["ess"] is None:
+        del found["ess"]
     return found
 
 
@@ -373,7 +367,7 @@ def _show(
     rows: int | None,
     brief: bool,
 ) -> None:
-    """Print the topics: all, or as many as fit so many rows of a terminal, briefly with a line each."""
+    """Print the topics: all, or as many as fit the rows of a terminal, a line each if brief."""
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (
@@ -394,7 +388,7 @@ def _show(
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
     pad = min(
         20, max(9, room() - 44 - len(noun) - len(counted))
-    )  # columns of a word beside figures
+    )  # columns of a word next to its figures
     more = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
     distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""
@@ -444,13 +438,13 @@ def _show(
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:
-    """Return how many blocks of lines fit so many rows, at least 1."""
+    """Return the number of blocks of lines that fit the rows, at least 1."""
     ends = itertools.accumulate(map(len, blocks))
     return max(1, sum(end <= rows for end in ends))
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Say the place of the first seeds of a topic among its words."""
+    """Return the ranks of the first seeds of a topic among its words."""
     if not seeds:
         return []
     told = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
@@ -480,4 +474,4 @@ def _with_interval(word: Word, scale: float, pad: int) -> str:
         return f"{text}  {f'<{scale * high:.{digits}f}':>6}"
     least = f"{'<' if word.low_open else ''}{scale * low:.{digits}f}"
     said = f"{text}  {least:>6} to {scale * high:.{digits}f}"
-    return f"{said:<{pad + 30}} ({word.worth:.0f})" if word.rough else said
+    return f"{said:<{pad + 30}} ({word.ess:.0f})" if word.rough else said

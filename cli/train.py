@@ -40,12 +40,12 @@ class Train(Described):
 Examples:
   sgmc train corpus.txt                        a document a line; no tuning
   sgmc train -k 20 data/docword.bible.txt.gz   UCI counts, 20 topics
-  sgmc train --from news-scir november.csv     topics go on, with new words
+  sgmc train --from news-scir november.csv     continue with new documents
   zcat news.jsonl.gz | sgmc train --text-field body --max-vocab 20000 -
   sgmc train --chains 4 corpus.txt             then: sgmc diagnose
 
 Stopped by Ctrl-C, SIGTERM or the time limit (exit code 85)? Run the same
-command again: it goes on, bit for bit. To train a run for longer, name it:
+command again to resume, bit for bit. To train a run for longer, name it:
   sgmc train --resume bible-scir --iterations 5000""",
 )
 @click.argument("corpus", nargs=-1, shell_complete=files)
@@ -65,7 +65,7 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
 @plain(
     "--from",
     "none",
-    "go on with the topics of RUN: on its documents and those of CORPUS, which may have new words",
+    "continue from the topics of RUN: on its documents and the new documents of CORPUS",
     parse=str,
     metavar="RUN",
     group="Run",
@@ -86,7 +86,7 @@ command again: it goes on, bit for bit. To train a run for longer, name it:
 @plain(
     "--rank-timeout",
     "30m",
-    "--mpi: end a process that has waited for the others for so long",
+    "--mpi: longest wait of a process for the others",
     parse=duration,
     metavar="TIME",
     group="Run",
@@ -110,7 +110,7 @@ def command(
     Plain text (a document a line, or a folder of .txt files), a Wikipedia dump, JSON lines, CSV,
     Excel, RIS, BibTeX, Parquet, counts (UCI, LDA-C, SVMlight, Matrix Market, .npz) or a folder made
     by 'sgmc corpus build'; gz, bz2, xz and zst are read as they are. Without a budget it trains
-    until the held-out perplexity has settled. Defaults are in [brackets]. These are the options
+    until the held-out perplexity has converged. Defaults are in [brackets]. These are the options
     that most people use; --help-all shows all of them, by model.
     """
     # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
@@ -121,9 +121,9 @@ def command(
         raise UsageError("-q and -v contradict each other: give one")
     options, parent = given(values), values["from"]
     if only_new and parent is None:
-        raise UsageError("--only-new has a meaning with --from RUN only: leave it out")
+        raise UsageError("--only-new requires --from RUN")
     if forget is not None and (parent is None or only_new):
-        raise UsageError("--forget is of documents that --from RUN brings: leave it out")
+        raise UsageError("--forget requires --from RUN without --only-new")
     limit = options.get("time-limit")
     how: dict[str, Any] = {
         "quiet": quiet,
@@ -138,7 +138,7 @@ def command(
 
         together = over_ranks(rank_timeout, options.get("threads"))
     elif rank_timeout:
-        raise UsageError("--rank-timeout has a meaning with --mpi only: leave it out")
+        raise UsageError("--rank-timeout requires --mpi")
     elif "chain-id" not in options:
         refuse_launch(launch())
     with together as comm:
@@ -163,7 +163,7 @@ def _train(
     request, found = Request(corpus, options, break_lock=break_lock), 0
     if parent[0] is not None:
         request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
-    elif not corpus:  # go on with a run, or with as many chains as its folder has
+    elif not corpus:  # resume a run, or all chains of its folder
         request, found = going_on(options, break_lock=break_lock)
     request.check()
     if found or (chains or 1) > 1:

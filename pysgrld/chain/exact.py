@@ -37,17 +37,17 @@ TOGETHER = 2
 #: Draws of all chains together.
 DRAWS = 200
 #: Sweeps of each chain from which on bounds of their draws were found to be intervals: fewer leave them
-#: too near to where they began, and are not swept unless somebody asks for them (docs/calibration.md).
+#: too near to where they began, and run only if the user asks for them (docs/calibration.md).
 FEWEST = 500
-#: Sweeps of each chain at least if nobody gave a budget, if they are no more token visits than this. More
+#: Least sweeps of each chain without a given budget, if they are no more token visits than this. More
 #: sweeps raise the effective sample size of words and documents, but hardly that of shares of topics.
 ENOUGH, AFFORDED = 600, 4e9
 #: The same of topics over time, whose steps are accepted or not and mix more slowly.
 ENOUGH_OVER_TIME = 1000
 #: Token visits of a training minibatch that take as long as one of a collapsed sweep.
 COST = 2.5
-#: Training that is followed by exact draws has settled when doubling it buys less than this share: the
-#: chains go on from where it has come, and averages over its own draws are of no use then.
+#: Training before a Gibbs refinement has converged when doubling it gains less than this share: the
+#: chains of the refinement start from its last state, so averages over its draws are not needed.
 SETTLED_BEFORE = 0.02
 
 _PREFIX = "exact."
@@ -407,7 +407,7 @@ class ExactPlan(NamedTuple):
 
 
 def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
-    """Return the plan of the exact stage that a checkpoint is in; None where it has not begun.
+    """Return the plan of the exact stage that a checkpoint is in, or None if it has not begun.
 
     Raises
     ------
@@ -446,7 +446,7 @@ def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
     return arrays.get(f"{_TRACE}{name}")
 
 
-def worth_in(arrays: Mapping[str, Array]) -> dict[str, float]:
+def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     """Return the medians of effective sizes, by what the figures are of, as far as they are known."""
     found = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))

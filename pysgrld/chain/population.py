@@ -106,7 +106,7 @@ class WordSpread:
 
     @classmethod
     def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
-        """Return the variation that a checkpoint has; None if it has none.
+        """Return the variation that a checkpoint has, or None if it has none.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class PopulationDraws:
 
     @classmethod
     def of(cls, arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-        """Return the population draws of a checkpoint; None if it has too few draws or replicates."""
+        """Return the population draws of a checkpoint, or None if it has too few draws or replicates."""
         spread = WordSpread.stored(arrays)
         if spread is None or spread.draws < 2 or len(spread.replicates) < 2:
             return None

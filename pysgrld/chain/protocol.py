@@ -113,7 +113,7 @@ class Chain(ABC):
             If it cannot.
         """
         del topics, tokens
-        raise UsageError("topics of this model cannot go on over a corpus that has grown")
+        raise UsageError("topics of this model cannot be continued on a corpus that has grown")
 
     def next_batch(self) -> Minibatch | None:
         """Return the documents of the next iteration, or None at the end of the stream."""

@@ -66,7 +66,7 @@ class Watch:
             if self.timeout is not None and waited > self.timeout:
                 self._say(
                     f"sgmc: error: {self.who} has waited {waited:.0f} s for others: one of them has "
-                    "died or hangs (--rank-timeout); run the same command again, it goes on from the "
+                    "died or hangs (--rank-timeout); run the same command again to resume from the "
                     "last checkpoint"
                 )
                 self._end(GIVEN_UP)

@@ -98,7 +98,7 @@ def build(
                 log=listener.note,
             )
         except Interrupted:
-            resume_hint = "run the same command again to go on"
+            resume_hint = "run the same command again to resume"
             if "-" in inputs:
                 resume_hint = "nothing is kept of standard input"
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None

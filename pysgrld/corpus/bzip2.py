@@ -129,7 +129,7 @@ class ParallelBzip2(ExitStack):
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, bit: int, count: int) -> int | None:
-        """Return some bits of the file as a number; None if the file ends before."""
+        """Return some bits of the file as a number, or None if the file ends before."""
         end = bit + count
         piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
         if 8 * (bit // 8 + len(piece)) < end:

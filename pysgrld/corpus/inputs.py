@@ -180,8 +180,8 @@ def texts_of_folder(folder: Path) -> Folder:
 
     if all(is_there(folder / name) for name in _RUN):
         raise CorpusError(
-            "a run, and no folder of texts: 'sgmc train' goes on with it where it is to be resumed, and "
-            f"what it has read is {folder / 'corpus'}",
+            "a run, not a folder of texts: resume it with 'sgmc train --resume', or name its corpus, "
+            f"{folder / 'corpus'}",
             folder,
         )
     files: list[Path] = []

@@ -58,7 +58,7 @@ def join(
     empty : bool
         Whether documents without a word stay.
     of_first : (n,) int64, optional
-        The documents of the first part that stay, ascending; None for all.
+        The documents of the first part that stay, ascending, or None for all.
     renamed : mapping of str to str, optional
         New names of files of later parts that share a name with a file of the first part, if the parts
         have different inputs: ids then name the files.
@@ -170,7 +170,7 @@ def grown(
     known_words = set(words)
     new = [word for word in first.vocabulary if word not in known_words]
     if not first.tokens:
-        raise CorpusError("there is no document with a known word", inputs[0])
+        raise CorpusError("no document has a known word", inputs[0])
     matched = open_corpus(
         inputs,
         replace(options, vocab=None, min_df=None, max_df=None, max_vocab=None),

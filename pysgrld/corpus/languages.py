@@ -17,17 +17,17 @@ from pysgrld.types import Documents, Int64s
 
 #: The library that is asked about documents that fit no list and no script.
 _LIBRARY = "py3langid"
-#: A document is in a language if so great a share of its tokens, and so many, are its stop words, and so
-#: many times those of any other.
+#: Least share and number of tokens that are stop words of a document's language, and the least ratio to
+#: the stop words of any other language.
 _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
 #: Languages by the scripts of their letters, as Unicode names them.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: The library is asked about documents of so many words, by their first ones; its best language is taken
-#: if it is so many nats likelier than the second.
+#: Least words of a document for the library, the number of first words that it reads, and the least lead
+#: of its best language over the second, in nats.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
-#: Documents of other languages that are worth a line, by share and number.
+#: Documents of other languages that get a warning, by share and number.
 _WORTH, _FEW = 0.03, 3
-#: Stop words are looked for among the words of so great a share of the documents.
+#: Least document frequency of a word that is compared with lists of stop words.
 _OFTEN = 0.002
 #: Numbers of a document that fits no language, and of a word that is not classified yet.
 UNKNOWN, _UNSEEN = -1, -2
@@ -145,7 +145,7 @@ def require_guesser(language: str) -> None:
 
 
 def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:
-    """Return the line that says how many documents are in which language; None if they are in one.
+    """Return the line that says how many documents are in which language, or None if they are in one.
 
     Parameters
     ----------
@@ -158,13 +158,14 @@ def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str
     known = guesses[guesses != UNKNOWN]
     counts = np.bincount(known, minlength=len(languages))
     order = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
-    worth = [i for i in order[1:] if counts[i] >= max(_FEW, _WORTH * len(guesses))]
-    if not worth:
+    frequent = [i for i in order[1:] if counts[i] >= max(_FEW, _WORTH * len(guesses))]
+    if not frequent:
         return None
     shown = ", ".join(
-        f"{languages[i].title()} {100 * counts[i] / len(guesses):.0f} %" for i in (order[0], *worth)
+        f"{languages[i].title()} {100 * counts[i] / len(guesses):.0f} %"
+        for i in (order[0], *frequent)
     )
-    named_lists = [languages[i] for i in (order[0], *worth) if languages[i] in NAMED]
+    named_lists = [languages[i] for i in (order[0], *frequent) if languages[i] in NAMED]
     advice = f"--language {languages[order[0]]} keeps documents of one language"
     if "none" not in lists and any(name not in lists for name in named_lists):
         advice = (

@@ -56,7 +56,7 @@ class Lexicon:
     origin : str
         Origin of the words: "run", "built", a file, ...
     numbers : bool or None
-        True if words are named by their number; None before the first counts.
+        True if words are named by their number, or None before the first counts.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class Lexicon:
             if self.kind is None and self.match is not None and self.options.vocab is not None:
                 raise UsageError(
                     "--vocab: these documents are matched to the words of a trained run, "
-                    "so there is no vocabulary to choose"
+                    "so the vocabulary cannot be chosen"
                 )
             if self.kind is None and self.chosen and self.options.token_pattern is None:
                 never = sum(word != fold(word) for word in self.chosen)
@@ -189,14 +189,14 @@ class Lexicon:
             numbers = heading.vocabulary is None
             if self.fixed is None and self.numbers not in (None, numbers):
                 raise CorpusError(
-                    "the words of some inputs are known and those of others are only numbers; "
-                    "name them with --vocab FILE",
+                    "some inputs name their words and others only number them; name all words with "
+                    "--vocab FILE",
                     label,
                 )
             if numbers and self.match is not None and not self._numbered(self.match):
                 raise CorpusError(
-                    "words are called by their number here, and by name in the run or the corpus that "
-                    "they are matched to; name them with --vocab FILE, or a vocab.*.txt beside the file",
+                    "words are numbered here, and named in the run or the corpus that "
+                    "they are matched to; name them with --vocab FILE, or a vocab.*.txt next to the file",
                     label,
                 )
             self.numbers = numbers

@@ -257,7 +257,7 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of a regular file in bytes; None for any other kind of file."""
+    """Return the size of a regular file in bytes, or None for any other kind of file."""
     if path == "-":
         return None
     return Path(path).stat().st_size if look_up(path) is Kind.FILE else None
@@ -281,7 +281,7 @@ def undecodable(encoding: str) -> str:
     if encoding != UTF8:
         return f"not {encoding} (choose another --encoding)"
     return (
-        "not UTF-8 (if all of it is in another encoding, say which: --encoding windows-1252 for Western "
+        "not UTF-8 (if all of it is in another encoding, name it: --encoding windows-1252 for Western "
         "text and Excel's CSV, windows-1251 for Cyrillic, gb18030 for Chinese, shift_jis for Japanese)"
     )
 
@@ -306,7 +306,7 @@ class DamagedStreamError(Exception):
 class NeedsDictionaryError(DamagedStreamError):
     """A stream of zstd that was made with a dictionary, which is not in it."""
 
-    advice = "decompress it with zstd -d -D DICTIONARY, and give what comes out"
+    advice = "decompress it with zstd -d -D DICTIONARY, and give the decompressed file"
 
 
 class StreamTooLargeError(DamagedStreamError):
@@ -326,7 +326,7 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 }
 
 _LONGEST_MAGIC = max(map(len, _KINDS))
-#: A frame of zstd without data: its magic number, and the size of what follows in four bytes.
+#: A frame of zstd without data: its magic number, and its size in four bytes.
 _SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 
 

@@ -40,7 +40,7 @@ _TAG = re.compile(
 _WWW = re.compile(rb"www\.")
 #: An at sign with the name, or with the domain of an address, that follows it.
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
-#: Bytes of an address before its at sign; those of words, UTF-8 among them.
+#: Bytes of an address before its at sign, including bytes of UTF-8 words.
 _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
 #: Most bytes of an address before its at sign (RFC 5321).
 _MOST_LOCAL = 64

@@ -257,7 +257,7 @@ class OnePass:
         return -(-self.documents // self.size)
 
     def minibatch(self, t: int) -> Minibatch | None:
-        """Return the documents of iteration ``t``; None at the end of the corpus.
+        """Return the documents of iteration ``t``, or None at the end of the corpus.
 
         Raises
         ------

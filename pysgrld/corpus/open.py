@@ -127,7 +127,7 @@ def open_corpus(
         lexicon.label = inputs[0] if len(inputs) == 1 else f"{inputs[0]} and {len(inputs) - 1} more"
         builder = CorpusBuilder(lexicon, work)
         if builder.done != (0, 0):
-            say(f"goes on after {plural(lexicon.documents, 'document')} read before")
+            say(f"resuming after {plural(lexicon.documents, 'document')} read before")
         meter = Meter(inputs, notify)
         steps = read(
             inputs,
@@ -301,7 +301,7 @@ class CorpusBuilder:
         if step.skipped and self.metadata is not None and not self.metadata.joined:
             raise CorpusError(
                 f"a bad document was left out, so that the rows of {self.options.metadata} cannot be "
-                "told by their order; give them ids, and --id-field",
+                "matched by order; give them ids, and --id-field",
                 step.label,
             )
         block = self.lexicon.take(step)
@@ -357,10 +357,10 @@ class CorpusBuilder:
         lexicon = self.lexicon
         words = lexicon.dictionary.words()
         if self.writer.tokens == 0 and not shard:
-            cause = "no document has a word; is it the right file?"
+            cause = "no document has a word; check the file"
             if lexicon.match is not None:
                 cause = (
-                    "no document has a word of the run's vocabulary; is it the right corpus or run?"
+                    "no document has a word of the run's vocabulary; check the corpus and the run"
                 )
             elif lexicon.unknown:
                 cause = f"no document has a word of the vocabulary {lexicon.origin}; is it the right one?"
@@ -469,7 +469,7 @@ class CorpusBuilder:
             self.log(
                 f"{mostly}{plural(numbers, 'number')} left out of the words"
                 + (", but for years" if rules.numbers == "years" else "")
-                + " (--numbers keep keeps them; sgmc corpus words lists what is left out)"
+                + " (--numbers keep keeps them; sgmc corpus words lists the words left out)"
             )
         if lexicon.numbers:  # the order of first sight means nothing
             kept_ids = kept_ids[

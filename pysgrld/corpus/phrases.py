@@ -90,7 +90,7 @@ def find_phrases(
             "phrases are found in two readings: standard input (-) can be read only once"
         )
     if options.token_pattern is not None:
-        raise UsageError("phrases are made of the words of the tokeniser: leave token_pattern out")
+        raise UsageError("phrases require the words of the tokeniser: leave token_pattern out")
     check_inputs(inputs)
     left_out = options.stop_words or BUILT_STOP_WORDS
     stop = stop_words(left_out).words

@@ -207,12 +207,12 @@ class CorpusOptions:
             compiled_pattern(self.token_pattern)
             if self.phrases:
                 raise UsageError(
-                    "--phrases are made of the words of the tokeniser, not of --token-pattern: leave "
-                    "one of them out"
+                    "--phrases cannot be combined with --token-pattern: phrases require the words of the "
+                    "tokeniser"
                 )
         if self.cuts and (self.token_pattern is not None or self.phrases):
             raise UsageError(
-                "--segment says what words are: leave --token-pattern and --phrases out beside it"
+                "--segment cannot be combined with --token-pattern or --phrases: leave them out"
             )
         if self.meta_field is not None:
             parse.columns(self.meta_field)
@@ -302,7 +302,7 @@ class CorpusOptions:
 
     @property
     def cuts(self) -> str | None:
-        """Language of the library that segments text into words; None for the tokeniser."""
+        """Language of the library that segments text into words, or None for the tokeniser."""
         return None if self.segment == "none" else self.segment
 
     @property

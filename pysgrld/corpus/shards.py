@@ -213,7 +213,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
     """
     if shards := next((f for f in (place, place.parent) if f.suffix == ".shards"), None):
         raise UsageError(
-            f"{place}: name the corpus that is to be made of its shards: {shards.with_suffix('')}"
+            f"{place}: a folder of shards; name the merged corpus: {shards.with_suffix('')}"
         )
     folder = shards_of(place)
     plan = _plan(folder)

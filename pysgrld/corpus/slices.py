@@ -98,7 +98,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
     by : {"year", "month", "decade"} or int
         What a slice is, or how many there are, of about as many documents each.
     values : sequence
-        Values of all documents; None for a missing value.
+        Values of all documents, or None for a missing value.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
     """
     present = [value for value in values if value is not None]
     if not present:
-        raise CorpusError(f"--time {field}: there is none: no document has a value")
+        raise CorpusError(f"--time {field}: no document has a value")
     dates, numbers = False, numbers_of(present, dates=False)
     if np.isnan(numbers).any() or numbers.min() >= _YEARS_BELOW:
         times = numbers_of(present, dates=True)

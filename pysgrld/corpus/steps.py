@@ -75,7 +75,7 @@ class Heading:
     ----------
     kind : {"text", "counts"}
     vocabulary : tuple of str or None
-        For counts: the word of each id; None if words are named by their number.
+        For counts: the word of each id, or None if words are named by their number.
     origin : str
         Where the vocabulary was found, for the record.
     """
@@ -418,7 +418,7 @@ class _Input:
             yield from self._file(self.path)
         if self.last:
             self.notes += self.context.noticed.remarks(self.options.encoding)
-        last = self._step(None)  # what was noticed after the last document
+        last = self._step(None)  # remarks after the last document
         last.source, last.read = self.source, self.given + self.read
         yield last
 

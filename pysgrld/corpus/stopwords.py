@@ -136,7 +136,7 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
     Returns
     -------
     (name, share, english) or None
-        The language, and the shares of the tokens in its list and in the English list; None if no list
+        The language, and the shares of the tokens in its list and in the English list, or None if no list
         has more than twice the tokens of the English list, and a tenth of all. A list with fewer than
         `FEWEST_WORDS` of the words is ignored.
     """
@@ -206,7 +206,7 @@ _SCRIPTS = {
     "HIRAGANA": ("Japanese", "at changes of script, and kanji into overlapping pairs", "japanese"),
     "CJK": (
         "Chinese",
-        "into overlapping pairs of characters, of which many are no words",
+        "into overlapping pairs of characters, and many pairs are no words",
         "chinese",
     ),
     "HANGUL": ("Korean", "at blanks, so that endings stay on the words", "korean"),

@@ -319,7 +319,7 @@ class Corpus:
 
     @property
     def slices(self) -> Int32s | None:
-        """Time slice of every document, (D,); None if the corpus is not divided into slices."""
+        """Time slice of every document, (D,), or None if the corpus is not divided into slices."""
         return self._slices
 
     def _in_slices(self, block: Documents, rows: Int64s) -> Documents:
@@ -344,7 +344,7 @@ class Corpus:
             first += len(block)
 
     def _wrong(self, block: Documents) -> tuple[str, str] | None:
-        """Return the first array with invalid numbers and the error; None if all arrays are valid."""
+        """Return the first array with invalid numbers and the error, or None if all arrays are valid."""
         indices = block.indices
         if len(indices) == 0:
             return None
@@ -411,7 +411,7 @@ class Corpus:
             tokens += block.tokens
         if tokens != self.tokens:
             file = self._vectors["counts"].path.name
-            problem = f"{file} has {tokens} tokens, and meta.json says {self.tokens}"
+            problem = f"{file} has {tokens} tokens, and meta.json records {self.tokens}"
             raise damaged(self.path, problem)
 
 

@@ -83,7 +83,7 @@ def fingerprint_of(digests: Sequence[str]) -> str:
 
 def damaged(path: Path, problem: str) -> CorpusError:
     """Return the error for a damaged stored corpus, with the damage and the remedy."""
-    advice = "build it again with `sgmc corpus build`; of a run: restore it, or train anew"
+    advice = "build it again with `sgmc corpus build`; for a run: restore it, or train a new run"
     return CorpusError(f"a damaged corpus ({problem}); {advice}", path)
 
 
@@ -122,7 +122,7 @@ def read_header(path: Path) -> dict[str, Any]:
         raise damaged(path, "meta.json is not JSON") from None
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise CorpusError(
-            "not a corpus of sgmc (meta.json says something else); of a folder of "
+            "not a corpus of sgmc (its meta.json belongs to another program); for a folder of "
             "texts, move meta.json away",
             path,
         )

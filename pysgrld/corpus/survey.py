@@ -127,7 +127,7 @@ def _report(
     """Report the texts that come in more than 1 % of the documents, word for word or nearly."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
-    for groups, called in ((same, "have the same text"), (near, "are alike but for a few words")):
+    for groups, called in ((same, "have the same text"), (near, "differ only by a few words")):
         sizes = Counter(groups.tolist())
         large = [(size, head) for head, size in sizes.items() if size > least]
         if called.startswith("are"):

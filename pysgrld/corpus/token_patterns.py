@@ -24,7 +24,7 @@ LIMIT, LIMIT_MEGABYTE = 10.0, 5.0
 #: The program of the process: a pattern first, then text after text, each answered by its tokens.
 _PROGRAM = """
 import marshal, re, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when nobody writes to it any more
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends when its input is closed
 read, write = sys.stdin.buffer.read, sys.stdout.buffer.write
 take = lambda: read(int.from_bytes(read(8), "little")).decode("utf-8", "surrogatepass")
 pattern = re.compile(take())
@@ -131,7 +131,7 @@ class _Process:
             ) from None
 
     def _receive(self, size: int, until: float) -> bytes | None:
-        """Read a number of bytes; None after the time limit."""
+        """Read a number of bytes, or None after the time limit."""
         assert self._process.stdout is not None
         fd, parts = self._process.stdout.fileno(), list[bytes]()
         while size:

@@ -143,8 +143,7 @@ def _decoded(path: str | Path, kind: str, longest: int) -> Iterator[tuple[int, l
                 words = whole.decode("utf-8").split("\n")
             except UnicodeDecodeError as error:
                 raise CorpusError(
-                    "not UTF-8; convert the file (iconv -f WINDOWS-1252 -t UTF-8, or from what "
-                    "it is in)",
+                    "not UTF-8; convert the file (for example: iconv -f WINDOWS-1252 -t UTF-8)",
                     source.label,
                     number + whole.count(b"\n", 0, error.start) + 1,
                 ) from None
@@ -187,7 +186,7 @@ def stop_words(choice: str) -> StopWords:
             continue
         if not is_there(name):
             raise MissingInputError(
-                f"--stop-words {name}: there is no such file; give {', '.join(NAMED)}, none, "
+                f"--stop-words {name}: no such file; give {', '.join(NAMED)}, none, "
                 "a file with one word a line, or several of them joined by commas"
             )
         status = Path(name).stat()

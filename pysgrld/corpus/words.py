@@ -26,7 +26,7 @@ class ListedWord(NamedTuple):
     documents, tokens : int
         Documents that hold it, and its occurrences.
     rule : str or None
-        The one of `RULES` that leaves it out; None if it is kept.
+        The one of `RULES` that leaves it out, or None if it is kept.
     """
 
     word: str

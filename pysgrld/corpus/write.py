@@ -192,7 +192,7 @@ class WorkFolder:
     folder : Path
         Folder to work in.
     record : dict or None
-        The last record of `note`; None at the beginning.
+        The last record of `note`, or None at the beginning.
     """
 
     def __init__(self, store: Path, identity: dict[str, Any] | None = None) -> None:
@@ -331,7 +331,7 @@ def _hold(place: Path) -> int:
         If it is not one that was made here.
     """
     not_ours = OutputError(
-        f"{place}: lies where a corpus would be put together, and sgmc has not made it; move it away "
+        f"{place}: in the way of the temporary files of a corpus, and not written by sgmc; move it away "
         "or choose another name"
     )
     while True:

@@ -374,9 +374,7 @@ def columns_asked(
     columns_of(formula, list(columns))
     if cluster is not None and cluster not in columns:
         available = ", ".join(repr(name[:40]) for name in list(columns)[:20])
-        raise UsageError(
-            f"cluster {cluster[:40]!r}: there is no such column; there are {available}"
-        )
+        raise UsageError(f"cluster {cluster[:40]!r}: no such column; columns: {available}")
     return columns
 
 

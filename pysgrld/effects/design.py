@@ -314,7 +314,7 @@ def checked_rank(design: Doubles, names: Sequence[str]) -> None:
     n, p = design.shape
     if n <= p:
         raise UsageError(
-            f"{plural(n, 'document')} cannot tell {plural(p, 'coefficient')}; shorten the formula"
+            f"{plural(n, 'document')} are too few for {plural(p, 'coefficient')}; shorten the formula"
         )
     scale = np.sqrt((design**2).mean(axis=0))
     root = np.linalg.qr(design / np.where(scale > 0, scale, 1.0), mode="r")

@@ -284,7 +284,7 @@ class Estimator(ABC):
             if before.get(name, value) != value:
                 raise UsageError(
                     f"{name}: was {before[name]} when training began, and is {value}: partial_fit "
-                    "continues the same chain. Set it back, or begin anew with fit or a clone"
+                    "continues the same chain. Set it back, or start again with fit or a clone"
                 )
 
 

@@ -121,7 +121,7 @@ class CountModel(TopicModel):
             reason = (
                 "the model knows no words"
                 if names_before is None
-                else "topics of layers cannot go on"
+                else "topics of layers cannot be continued"
             )
             raise UsageError(f"grow: {reason}")
         _, names = new_documents(X, jobs(self.n_jobs))

@@ -252,7 +252,7 @@ class DPMixture(Framed):
         if SAMPLERS[self.algo].whole_corpus:
             for name in ("minibatch", "step_size", "stick_step_size"):
                 if getattr(self, name) is not None:
-                    raise UsageError(f"{name} has no meaning for algo={self.algo!r}: leave it out")
+                    raise UsageError(f"{name} does not apply to algo={self.algo!r}: leave it out")
         new, names = new_documents(X, jobs(self.n_jobs), vocabulary)
         documents, words = self._documents(new, None if names is None else len(names))
         burn_in = min(200, self.max_iter // 5) if self.burn_in is None else self.burn_in

@@ -30,7 +30,7 @@ def jobs(n_jobs: Any) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        A number of threads; -1 for all processors, -2 for all but one, and so on; None for the
+        A number of threads; -1 for all processors, -2 for all but one, and so on, or None for the
         value in the environment, else all.
 
     Raises
@@ -88,12 +88,12 @@ def check_memory(
         if needed(without, max(longest - most, 0)) <= allowed:
             row = int(np.searchsorted(documents.indptr, entry, side="right")) - 1
             raise UsageError(
-                f"X[{row}, {word}] is {most:,}: so many tokens of a document need about "
+                f"X[{row}, {word}] is {most:,}: a document with that many tokens needs about "
                 f"{need / 2**30:,.1f} GB of memory, and {allowed / 2**30:,.1f} GB may be used; is it a "
                 "count? divide large ones"
             )
         raise UsageError(
-            f"X has {facts.words} features: topics over so many need about {need / 2**30:,.1f} GB of "
+            f"X has {facts.words} features: topics over that many need about {need / 2**30:,.1f} GB of "
             f"memory, and {allowed / 2**30:,.1f} GB may be used; take fewer topics or features"
             + (f", or keep fewer samples ({samples / 2**30:,.1f} GB)" if samples else "")
         )

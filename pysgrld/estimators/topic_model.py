@@ -245,7 +245,7 @@ class TopicModel(KeptModel, Transformer):
             warnings.warn(
                 f"max_iter={chain.step} ends before the first posterior sample, at iteration "
                 f"{posterior.first} (burn_in is {posterior.burn_in}): components_ and "
-                f"{model.score.name}_ are those of one draw, not of a mean; set max_iter to "
+                f"{model.score.name}_ are from one draw, not from a mean; set max_iter to "
                 f"{posterior.first} or more, better ten times that{less}",
                 ConvergenceWarning,
                 stacklevel=3,

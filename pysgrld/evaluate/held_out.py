@@ -101,7 +101,7 @@ def pair(observed: Documents, held_out: Documents) -> HeldOut:
     arrays = [(part.indptr, part.indices, part.counts) for part in (observed, held_out)]
     if observed.tokens and all(map(np.array_equal, *arrays)):
         raise CorpusError(
-            "the observed and the held-out corpus are the same, and what is seen cannot be predicted; "
+            "the observed and the held-out corpus are the same, so nothing is left to predict; "
             "give the two parts of a split"
         )
     keep = (np.diff(observed.indptr) > 0) & (np.diff(held_out.indptr) > 0)

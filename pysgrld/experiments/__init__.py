@@ -92,7 +92,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "dlda-mnist": Experiment(
         "dlda_mnist:run",
-        "what three layers learn of handwritten digits: TLFSGR beside TLASGR",
+        "what three layers learn of handwritten digits: TLFSGR and TLASGR",
         f"{_DLDA}, Figure 3",
         "After one epoch the atoms of all layers are meaningful with TLASGR, whose steps adapt to "
         "each layer; with TLFSGR those of layers 2 and 3 have hardly moved.",
@@ -111,7 +111,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "NIPS papers in batch mode: collapsed Gibbs, SGRLD, OVB, HSVG",
         f"{_SGRLD}, Figure 2 (a)",
         "Collapsed Gibbs is lowest, then SGRLD, then OVB, then HSVG.",
-        "docword.NAME.txt(.gz), or a folder with it, and vocab.NAME.txt beside it",
+        "docword.NAME.txt(.gz), or a folder with it, and vocab.NAME.txt next to it",
         ("rows", "seeds", "seconds"),
     ),
     "sgrld-wikipedia": Experiment(
@@ -126,8 +126,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "scir_synthetic:run",
         "SCIR and SGRLD on a sparse and a dense Dirichlet: distance to the posterior",
         f"{_SCIR}, Figures 1 and 2",
-        "SCIR is near the exact law where categories are sparse and SGRLD is not; where none is, they "
-        "are alike.",
+        "With sparse categories SCIR is near the exact distribution and SGRLD is not; without sparse "
+        "categories they are equally near.",
     ),
     "scir-bias": Experiment(
         "scir_bias:run",
@@ -138,7 +138,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "scir-lda": Experiment(
         "lda_curves:scir_lda",
-        "Wikipedia online: SCIR beside SGRLD, as published and with one prior",
+        "Wikipedia online: SCIR and SGRLD, as published and with one prior",
         f"{_SCIR}, Figure 3 (a)",
         "SCIR keeps descending past where SGRLD begins to converge.",
         _PARTS,
@@ -169,7 +169,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "smld-lda": Experiment(
         "lda_curves:smld_lda",
-        "Wikipedia online: mirrored Langevin, exact and approximate, beside SGRLD",
+        "Wikipedia online: mirrored Langevin, exact and approximate, and SGRLD",
         f"{_SMLD}, Figure 1 (b)",
         "SMLD-approximate is clearly better than SGRLD, in speed of convergence and in the level "
         "where it saturates.",
@@ -180,8 +180,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         "sam_circle:run",
         "two modes on a circle, gradients with noise: SGGMC and the thermostat",
         f"{_SGGMC}, section 5.1, Figure 3",
-        "Where the variance of the noise is known to the sampler, its draws are of the true law: no "
-        "corruption is seen.",
+        "If the variance of the noise is known to the sampler, its draws follow the true distribution, "
+        "without corruption.",
     ),
     "sam-order": Experiment(
         "sam_order:run",
@@ -193,7 +193,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "sam_vmf_posterior:run",
         "two directions given a hundred points: GMC, and SGGMC by minibatches of ten",
         f"{_SGGMC}, section 5.2, Figure 4",
-        "With minibatches and the empirical Fisher information, draws are of the true posterior, of both "
+        "With minibatches and the empirical Fisher information, draws follow the true posterior, both "
         "its modes and their correlation.",
     ),
     "sam-20news": Experiment(
@@ -267,7 +267,7 @@ def check_corpus(name: str, corpus: str | None) -> Path | None:
             raise MissingInputError(f"{name} needs its data: give --corpus PATH, {needed}")
         return None
     if not needed:
-        raise UsageError(f"--corpus has no meaning for {name}, which makes its own data")
+        raise UsageError(f"--corpus does not apply to {name}, which makes its own data")
     path = Path(corpus)
     if not is_there(path):
         raise MissingInputError(f"{path}: is not there; --corpus wants {needed}")

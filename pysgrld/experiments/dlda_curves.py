@@ -194,7 +194,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     paths = sorted(folder.glob("docword.*.test-observed.txt*")) if is_folder(folder) else []
     if not paths:
         raise MissingInputError(
-            f"{folder}: no folder with docword.NAME.test-observed.txt(.gz) and, beside it, "
+            f"{folder}: no folder with docword.NAME.test-observed.txt(.gz) and, next to it, "
             "docword.NAME.train.txt, docword.NAME.test-heldout.txt and vocab.NAME.txt"
         )
     observed = paths[0]
@@ -204,9 +204,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
     ]
     for path in other_paths:
         if not is_there(path):
-            raise MissingInputError(
-                f"{path}: there is no such file, which belongs to {observed.name}"
-            )
+            raise MissingInputError(f"{path}: no such file, which belongs to {observed.name}")
     train, words = read_counts(other_paths[0], setting, listener)
     # documents that are empty in one part keep their row
     parts = (
@@ -503,7 +501,7 @@ def say_rates(last: Doubles) -> list[str]:
     ):
         rises = bool(np.all(np.diff(steps) > 0))
         listed = ", ".join(f"layer {layer + 1} {step:.2g}" for layer, step in enumerate(steps))
-        verdict = "longer in higher layers, as the paper says" if rises else "not as the paper says"
+        verdict = "longer in higher layers, as in the paper" if rises else "not as in the paper"
         text.append(f"step after {last[0]:,.0f} minibatches, {label}: {listed}: {verdict}")
     return text
 

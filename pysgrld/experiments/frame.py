@@ -134,9 +134,7 @@ def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
     """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(
-                f"--rows {pattern}: there is no such row; there are {', '.join(names)}"
-            )
+            raise UsageError(f"--rows {pattern}: no such row; rows: {', '.join(names)}")
     return [n for n in names if not patterns or any(fnmatchcase(n, p) for p in patterns)]
 
 

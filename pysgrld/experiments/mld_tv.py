@@ -223,7 +223,7 @@ def sentences(
             f"{LABELS[a]} {ends[a]:.3f} (h = {nearest(curves, a, i)[0]:g})" for a in STEPS
         )
         winner = LABELS[min(ends, key=lambda a: ends[a])]
-        verdict = "as the paper says" if winner == "MLD" else "NOT what the paper says"
+        verdict = "as in the paper" if winner == "MLD" else "NOT as in the paper"
         text.append(
             f"{kind}: total variation after {compared[-1]:,} iterations, best step: {parts}, exact draws "
             f"{floors[i]:.3f}; {winner} ends nearer: {verdict}{overtaken(curves, i, compared)}."

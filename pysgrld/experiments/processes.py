@@ -117,7 +117,7 @@ def _do(
 
     def share(part: float) -> None:
         if stop.is_set():
-            raise Interrupted("nobody waits for this row any more")
+            raise Interrupted("the row was cancelled")
         shares[position] = part
 
     return work(task, share)

@@ -197,7 +197,7 @@ def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
     text = []
     if quick:
         text.append("few chains and iterations: only that it works can be seen from this.")
-    verdict = "as the paper says" if far["sggmc"] < 0.02 else "NOT what the paper says"
+    verdict = "as in the paper" if far["sggmc"] < 0.02 else "NOT as in the paper"
     text.append(
         f"noise known: total variation {far['sggmc']:.3f} (exact draws {far['exact']:.3f}), temperature "
         f"{hot['sggmc']:.2f}: {verdict}. Ignored, the same noise gives {far['sggmc-ignored']:.3f} and "

@@ -282,7 +282,7 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
     if quick:
         text.append("few chains and iterations: only that it works can be seen from this.")
     far = {name: max(row[3:5]) for name, row in cells.items()}
-    verdict = "as the paper says" if far["sggmc"] < 0.02 else "NOT what the paper says"
+    verdict = "as in the paper" if far["sggmc"] < 0.02 else "NOT as in the paper"
     text.append(
         f"minibatches of {MINIBATCH}, noise by empirical Fisher information: total variation of v1 and "
         f"v2 at most {far['sggmc']:.3f}, GMC with all points {far['gmc']:.3f}: {verdict}."

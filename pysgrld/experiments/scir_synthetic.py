@@ -280,7 +280,7 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
         nearer = all(s < o for s, o in zip(ours["scir"], ours["sgrld"], strict=True))
         if target == "sparse":
             line += "; " + (
-                "SCIR is nearer than either SGRLD at every minibatch, as the paper says"
+                "SCIR is nearer than either SGRLD at every minibatch, as in the paper"
                 if nearer
                 and all(s < o for s, o in zip(ours["scir"], ours["sgrld-released"], strict=True))
                 else "SCIR is NOT nearer than both at every minibatch"

@@ -246,7 +246,7 @@ def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) ->
         f"accepts {best[n].accepted:.0%})"
         for n in adjusted
     )
-    verdict = "as the paper says" if adjusted[0] == "em-rld" else "NOT the paper's order"
+    verdict = "as in the paper" if adjusted[0] == "em-rld" else "NOT the paper's order"
     text.append(f"with a correct accept step the best mean ESS of {KEPT} is {order}: {verdict}.")
     free, truth = best["em-rld-unadjusted"], exact()
     top = max(best, key=lambda n: best[n].ess_mean)

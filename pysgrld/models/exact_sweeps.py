@@ -37,7 +37,7 @@ def check_exact(settings: Mapping[str, Any], algo: str) -> None:
     if not settings.get("exact-sweeps"):
         return
     if SAMPLERS[algo].whole_corpus or not SAMPLERS[algo].draws:
-        raise UsageError(f"--exact-sweeps has no meaning for --algo {algo}: leave it out")
+        raise UsageError(f"--exact-sweeps does not apply to --algo {algo}: leave it out")
     if "corpus-size" in settings:
         raise UsageError(
             "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"

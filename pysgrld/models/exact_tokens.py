@@ -22,7 +22,7 @@ from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
-#: Top words of each topic, and documents, whose effective sizes are told.
+#: Top words of each topic, and documents, with a recorded effective sample size.
 WORDS, DOCUMENTS = 10, 100
 #: Bit of the iteration in random keys from which on it has the number of the exact chain.
 _NUMBER = 56
@@ -86,14 +86,14 @@ class ExactTokens(ExactChain):
         All documents.
     watched : Watched
     chain : BlockChain
-        The chain of training that it goes on from.
+        The chain of training that it resumes from.
     number : int
         Among the chains of the stage, from 0.
     """
 
     #: The exact sampler.
     algo: ClassVar[str]
-    #: Whether the topics over words follow from those of tokens, so that no checkpoint need have them.
+    #: True if topics over words follow from topics of tokens, so that checkpoints omit them.
     follow: ClassVar[bool] = False
 
     def __init__(
@@ -119,7 +119,7 @@ class ExactTokens(ExactChain):
     @staticmethod
     @abstractmethod
     def parts(options: Any, chain: BlockChain) -> tuple[tuple[Block, ...], TokenTopics]:
-        """Return the blocks, and the documents of one thread, of a chain that goes on from another."""
+        """Return the blocks, and the documents of one thread, of a chain that resumes from another."""
 
     @property
     def _kept(self) -> tuple[Block, ...]:

@@ -46,5 +46,5 @@ def of_topics(
         "held-out documents": scored,
     }
     if getattr(options, "seed_weight", None):
-        need["counts with those of seeds"] = 8 * 2 * seen * k
+        need["counts and seed counts"] = 8 * 2 * seen * k
     return need

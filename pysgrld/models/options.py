@@ -173,13 +173,13 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         unused |= _OF_DRAWS
     for name in settings:
         if name in unused:
-            raise UsageError(f"--{name} has no meaning for --algo {sampler.name}: leave it out")
+            raise UsageError(f"--{name} does not apply to --algo {sampler.name}: leave it out")
     for name in settings:
         own_options = {*model.options, *sampler.options}
         if name not in own_options and any(name in m.options for m in all_models()):
-            raise UsageError(f"--{name} has no meaning for --model {model.name}: leave it out")
+            raise UsageError(f"--{name} does not apply to --model {model.name}: leave it out")
         if reason := model.refuses.get(name):
-            raise UsageError(f"--{name} has no meaning for --model {model.name}: {reason}")
+            raise UsageError(f"--{name} does not apply to --model {model.name}: {reason}")
     if sampler.name not in model.algorithms:
         typed = sorted(model.implied_by & set(settings))
         named = (
@@ -211,12 +211,12 @@ def _check_learned(settings: Mapping[str, Any], sampler: Sampler, model: Model[A
             continue
         if name not in model.learns:
             raise UsageError(
-                f"--{name} learn has no meaning for --model {model.name}: give a number"
+                f"--{name} learn does not apply to --model {model.name}: give a number"
             )
         if name not in sampler.learns:
             can = (a for a in model.algorithms if name in SAMPLERS[a].learns)
             raise UsageError(
-                f"--{name} learn has no meaning for --algo {sampler.name}: give a number, or --algo "
+                f"--{name} learn does not apply to --algo {sampler.name}: give a number, or --algo "
                 f"{', '.join(can)}"
             )
 
@@ -244,7 +244,7 @@ def check_shared(settings: Mapping[str, Any]) -> None:
     if "corpus-size" in settings:
         raise UsageError(
             "--mpi: --corpus-size reads a stream, which one process does: build the corpus first, with "
-            "'sgmc corpus build', and train on what it writes"
+            "'sgmc corpus build', and train on its output"
         )
 
 
@@ -259,15 +259,15 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         yield f"--min-df {fewest} is above --max-df {most}: no word would be left"
     if "corpus-size" in settings and "epochs" in settings:
-        yield "--epochs has no meaning for --corpus-size: the corpus is read once"
+        yield "--epochs does not apply to --corpus-size: the corpus is read once"
     if "shuffle-buffer" in settings and "corpus-size" not in settings:
-        yield "--shuffle-buffer has a meaning with --corpus-size only: leave it out"
+        yield "--shuffle-buffer requires --corpus-size"
     if ("observed-corpus" in settings) != ("held-out-corpus" in settings):
         yield "--observed-corpus and --held-out-corpus go together: give both"
     sources = [n for n in ("holdout", "holdout-corpus", "observed-corpus") if n in settings]
     if len(sources) > 1:
         yield f"--{sources[0]} and --{sources[1]} both name held-out documents: give one"
     if "observed" in settings and "observed-corpus" in settings:
-        yield "--observed has no meaning for a split made by others: leave it out"
+        yield "--observed does not apply to a split made by others: leave it out"
     if isinstance(settings.get("holdout"), float) and settings["holdout"] >= 1.0:
         yield "--holdout 1.0 would hold out every document: give a share below 1"

@@ -22,7 +22,7 @@ from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Documents, Floats, Int64s, Key, Minibatch
 
-#: Sweeps of a replicate, of which the second half is averaged.
+#: Sweeps of a replicate; the second half is averaged.
 SWEEPS = 80
 #: Number of the first replicate in random keys: chains of the refinement have smaller ones.
 _FIRST_NUMBER = 16
@@ -37,7 +37,7 @@ class WeightedDocuments(TokenTopics):
         How often each document counts, ascending, at least 1.
     topics : int
     alpha : float or None
-        Symmetric Dirichlet parameter per topic; None if it is learned.
+        Symmetric Dirichlet parameter per topic, or None if it is learned.
     threads : int
     """
 

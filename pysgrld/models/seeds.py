@@ -67,7 +67,7 @@ def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
             raise UsageError(
                 f"--seed-words: topic '{name}' has no seed among the "
                 f"{plural(len(vocabulary), 'word')} of the corpus (tried {tried}): stop words, rare "
-                "words and those in most documents are left out; take others, or leave the topic out"
+                "words and very frequent words are left out; take other words, or leave the topic out"
             )
         cells.append((name, tuple((vocabulary[i], i) for i in ids)))
     value["seed-words"] = tuple(cells)

@@ -231,7 +231,7 @@ def refusal_of(
     if isinstance(error, SgmcError):
         return error
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return refusal(f"{shown(path)}: there is no such file; check the path")
+        return refusal(f"{shown(path)}: no such file; check the path")
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return refusal(f"{shown(path)}: cannot be read: {reason}; check the path and its permissions")
 

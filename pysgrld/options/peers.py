@@ -59,7 +59,7 @@ PEERS = (
     Peer("beta", "MALLET, lda", "--eta"),
     Peer("topic_word_prior", "scikit-learn", "--eta"),
     Peer("seed_topic_list", "BERTopic", "--seed-words"),
-    Peer("time_slice", "gensim", "--time", "a column says when each document is from"),
+    Peer("time_slice", "gensim", "--time", "a column with the date of each document"),
     Peer("chain_variance", "gensim", "--drift", "its square root"),
     Peer("min_topic_size", "BERTopic", "", "topics have no least size; --topics is their number"),
     Peer("embedding_model", "BERTopic", "", _COUNTED),
@@ -251,7 +251,7 @@ def parse_model(*names: str) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if (answer := MODELS_OF_PEERS.get(spelt(text))) and text not in names:
-            raise UsageError(f"there is no model {text} here: {answer}")
+            raise UsageError(f"no model {text} here: {answer}")
         return parse_name(text)
 
     parse.values = names  # type: ignore[attr-defined]
@@ -300,5 +300,5 @@ def hint(typed: str, peer: Peer, counterpart: str) -> str:
         One line for a message.
     """
     if not counterpart:
-        return f"there is no {typed} here: {peer.note}"
+        return f"no {typed} here: {peer.note}"
     return f"{typed} is {counterpart} here" + (f": {peer.note}" if peer.note else "")

@@ -60,7 +60,7 @@ TIME: dict[str, Option] = {
     "time": Option(
         str,
         "none",
-        "column that says when a document is from: numbers, as years, or dates",
+        "column with the date of each document: numbers, as years, or dates",
         _GROUP,
         metavar="COLUMN",
     ),

@@ -141,7 +141,7 @@ def seed_words(value: Any) -> SeedWords:
     """
     items = list(value.items() if isinstance(value, Mapping) else value)
     if not items:
-        raise UsageError("there is no topic with seed words")
+        raise UsageError("the file has no topic with seed words")
     topics: dict[str, tuple[Pattern, ...]] = {}
     for item in items:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
@@ -248,4 +248,4 @@ def check_seeds(options: Mapping[str, Any]) -> None:
     UsageError
     """
     if "seed-weight" in options and "seed-words" not in options:
-        raise UsageError("--seed-weight has a meaning with --seed-words only: leave it out")
+        raise UsageError("--seed-weight requires --seed-words")

@@ -41,8 +41,7 @@ TOP = 10
 MOVED = 0.1
 #: Remark if topics are followed by top-word samples alone.
 _FEW_FULL = (
-    f"fewer than {FEWEST} full samples are kept in common: nothing is told of topic weights and of "
-    "what the chains predict"
+    f"fewer than {FEWEST} full samples in common: topic weights and predictions are not compared"
 )
 #: Options in which chains that are compared may differ.
 _OTHERS = ("--seed", "--chain-id")
@@ -217,8 +216,8 @@ def _check_same(chains: Sequence[Results]) -> None:
     for run in chains:
         if not run.fitted.draws:
             raise UsageError(
-                f"{run.path}: {run.options.algo} approximates the posterior and draws nothing "
-                "from it: there are no samples to compare; train with an --algo that samples"
+                f"{run.path}: {run.options.algo} approximates the posterior and has no "
+                "samples to compare; train with an --algo that samples"
             )
     seen: dict[tuple[int, int], Results] = {}
     expected = {n: v for n, v in first.run.identity.fields.items() if n not in _OTHERS}
@@ -291,13 +290,12 @@ def _compare(
     is_scored = is_folder(first.path / "holdout")
     if not is_scored:
         notes.append(
-            "the runs hold no documents out: nothing is told of topic weights and of what "
-            "the chains predict"
+            "the runs hold no documents out: topic weights and predictions are not compared"
         )
     elif not first.options.observed_corpus and len({chain.seed for chain in chains}) > 1:
         notes.append(
-            "runs of different --seed hold out different documents, and train on each other's: what "
-            "they predict is not compared; give chains one seed and different --chain-id"
+            "runs of different --seed hold out different documents: predictions are not compared; "
+            "give chains one seed and different --chain-id"
         )
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)

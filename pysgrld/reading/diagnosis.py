@@ -246,7 +246,7 @@ class Diagnosis(NamedTuple):
         names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
         lines = [
             f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
-            f"{plural(len(self.iterations), 'sample')} each; verdict(...) says it in words"
+            f"{plural(len(self.iterations), 'sample')} each; verdict(...) explains it"
         ]
         ordered = sorted(self.topics, key=lambda topic: (-topic.overlap, topic.id))
         if ordered:
@@ -367,22 +367,22 @@ def judgements(d: Diagnosis) -> list[Judgement]:
     result.append(Judgement(advice.good, advice.sentence))
     if not several:
         alone = (
-            f"One chain cannot tell whether another would have found other {d.noun}s: here its first "
-            "half is compared with its second. Train several: the command that made it, with --chains 4."
+            f"Another chain may find other {d.noun}s: here the first half of one chain is compared with "
+            "its second half. Train several chains: repeat the train command with --chains 4."
         )
         result.append(Judgement(None, alone))
     if sum(d.moved):
         moved = (
-            f"{plural(sum(d.moved), 'topic')} changed places within a chain: figures of these compare "
-            "what is not the same."
+            f"{plural(sum(d.moved), 'topic')} changed places within a chain: their results compare "
+            "different topics."
         )
         result.append(Judgement(False, moved))
     result += [Judgement(False, sentence) for sentence in _sampler(d)]
     if not d.exact_sweeps and d.iterations[-1] < SHORT * max(d.last):
         short = (
             f"The shortest chain ends at iteration {min(d.last):,}, and the longest at "
-            f"{max(d.last):,}: what is later than the shortest is left out. Let it catch up, or leave "
-            "it out."
+            f"{max(d.last):,}: later samples of the other chains are left out. Train the shortest chain "
+            "longer, or leave it out."
         )
         result.append(Judgement(None, short))
     return [*result, *(Judgement(None, f"{note[0].upper()}{note[1:]}.") for note in d.notes)]
@@ -444,8 +444,8 @@ def _quantities(d: Diagnosis) -> str:
     criterion = f"R-hat below {MIXED:g}"
     if unmixed:
         return (
-            f"{nouns} differ from draw to draw and are not matched. Of what every draw has, "
-            f"{len(d.quantities) - len(unmixed)} of {len(d.quantities)} quantities "
+            f"{nouns} differ from draw to draw and are not matched. Of the quantities of every draw, "
+            f"{len(d.quantities) - len(unmixed)} of {len(d.quantities)} "
             f"{'has' if len(d.quantities) - len(unmixed) == 1 else 'have'} mixed ({criterion}); not: "
             f"{'; '.join(unmixed)}."
         )
@@ -457,11 +457,11 @@ def _quantities(d: Diagnosis) -> str:
         ),
         default=math.nan,
     )
-    size = f"the draws are worth {least:,.0f} independent ones or more"
+    size = f"effective sample size (ESS) is at least {least:,.0f}"
     if least < ENOUGH:
-        size += f", where {ENOUGH} make intervals reliable"
+        size += f" ({ENOUGH} needed for reliable intervals)"
     return (
-        f"{nouns} differ from draw to draw and are not matched. All that every draw has has mixed "
+        f"{nouns} differ from draw to draw and are not matched. All quantities of every draw have mixed "
         f"({criterion}); {size}."
     )
 
@@ -469,23 +469,23 @@ def _quantities(d: Diagnosis) -> str:
 def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
     mixed = [topic for topic in sure if is_mixed(topic)]
     criterion = f"R-hat of weight and top words below {MIXED:g}"
-    left_out = "intervals of one chain leave that out, those of all together allow for it"
+    left_out = "intervals of one chain ignore that; intervals of all chains allow for it"
     if parts == "exact chains":
-        left_out = "intervals are of all four, and allow for it"
+        left_out = "intervals use all four chains and allow for it"
     if not mixed:
         return (
-            f"Of the topics that are the same none has mixed ({criterion}): the {parts} agree on what "
-            f"they are about, not on their numbers. {left_out[:1].upper()}{left_out[1:]}."
+            f"No shared topic has mixed ({criterion}): the {parts} agree on the words of the shared "
+            f"topics, not on their numbers. {left_out[:1].upper()}{left_out[1:]}."
         )
     least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
-    size = f"the draws of each are worth {least:,.0f} independent ones or more"
+    size = f"effective sample size (ESS) is at least {least:,.0f}"
     if least < ENOUGH:
-        size += f", where {ENOUGH} make intervals reliable"
+        size += f" ({ENOUGH} needed for reliable intervals)"
     if len(mixed) == len(sure):
-        return f"Of the topics that are the same all have mixed ({criterion}); {size}."
+        return f"All shared topics have mixed ({criterion}); {size}."
     return (
-        f"Of the topics that are the same {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
-        f"({criterion}; {size}); of the other {len(sure) - len(mixed)} the numbers differ between "
+        f"Of the shared topics {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
+        f"({criterion}; {size}); the numbers of the other {len(sure) - len(mixed)} differ between "
         f"{parts.removeprefix('two ')} by more than within them: {left_out}."
     )
 
@@ -496,18 +496,18 @@ def _prediction(d: Diagnosis) -> str:
     rhat = d.prediction.measure.rhat
     opening = f"Held-out documents: R-hat of their log probability is {rhat:.2f}; "
     if not rhat >= MIXED:
-        return opening + f"{'the chains' if d.chains > 1 else 'both halves'} predict alike."
+        return opening + f"{'the chains' if d.chains > 1 else 'both halves'} predict equally well."
     if d.chains == 1:
-        return opening + "the two halves of the chain do not predict alike."
+        return opening + "the two halves of the chain do not predict equally well."
     if d.unit == "document":
         return opening + (
-            "the chains do not predict alike. Minus the log density of a document is "
+            "the chains do not predict equally well. Minus the log density of a document is "
             f"{-most:,.3f} in the best chain and {-least:,.3f} in the worst."
         )
     worst, best = math.exp(-least), math.exp(-most)
     return opening + (
-        f"the chains do not predict alike. A draw's perplexity is {best:,.1f} in the best chain and "
-        f"{worst:,.1f} in the worst, {100 * (worst / best - 1):.1f} % apart."
+        f"the chains do not predict equally well. A draw's perplexity is {best:,.1f} in the best "
+        f"chain and {worst:,.1f} in the worst, {100 * (worst / best - 1):.1f} % apart."
     )
 
 
@@ -527,8 +527,8 @@ def _advice(d: Diagnosis) -> _Advice:
         mixed = False
     if _untold(d):
         return _Advice(
-            f"{plural(len(d.iterations), 'draw')} of each chain are too few to tell whether they have "
-            "mixed: train longer.",
+            f"{plural(len(d.iterations), 'draw')} of each chain are too few to judge mixing: train "
+            "longer.",
             longer=True,
         )
     drifting = [
@@ -543,8 +543,8 @@ def _advice(d: Diagnosis) -> _Advice:
         )
     if len(d.iterations) < FEW:
         return _Advice(
-            f"Only {len(d.iterations)} samples of each chain are compared, which is too few to tell "
-            "more: train longer, or anew with a smaller --sample-every.",
+            f"Only {len(d.iterations)} samples of each chain are compared, too few for more: train "
+            "longer, or train a new run with a smaller --sample-every.",
             longer=True,
         )
     if drifting and d.chains > 1:
@@ -563,7 +563,7 @@ def _advice(d: Diagnosis) -> _Advice:
         return _Advice("The chain still drifts: train longer.", longer=True)
     if d.chains == 1:
         return _Advice(
-            f"The chain moves slowly: for figures of single {d.noun}s train longer. Held-out perplexity, "
+            f"The chain moves slowly: for results of single {d.noun}s train longer. Held-out perplexity, "
             "an average over all of them, may have converged all the same.",
             longer=True,
         )
@@ -574,8 +574,7 @@ def _advice(d: Diagnosis) -> _Advice:
     if not d.topics:
         return _Advice(apart + "Average predictions over the chains.")
     return _Advice(
-        apart
-        + "Fewer --topics leave fewer ways to differ; trust the topics that are the same, and "
+        apart + "Fewer --topics leave fewer ways to differ; trust the shared topics, and "
         "average predictions over the chains."
     )
 
@@ -592,8 +591,8 @@ def _sampler(d: Diagnosis) -> list[str]:
         )
     elif d.noise is not None and not d.faithful:
         remarks.append(
-            "With as little minibatch noise as here means of topics may be off by more than the "
-            f"posterior's width: intervals are credible with {d.remedy}."
+            "Minibatches add little noise, but means of topics may be off by more than the "
+            f"posterior's width: {d.remedy} gives credible intervals."
         )
     if d.contraction and max(d.contraction) > STABLE:
         n = sum(r > STABLE for r in d.contraction)
@@ -603,7 +602,7 @@ def _sampler(d: Diagnosis) -> list[str]:
         )
     if d.slow_tails:
         remarks.append(
-            "Mirrored Langevin hardly moves the words that a topic does not use: what is told here is "
-            "of the words that it does."
+            "Mirrored Langevin hardly moves the words that a topic does not use: these results apply "
+            "to the words that it uses."
         )
     return remarks

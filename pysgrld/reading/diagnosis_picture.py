@@ -107,7 +107,7 @@ def _overlaps(axes: Any, d: Diagnosis) -> None:
         transform=axes.transAxes,
     )
     axes.set_ylim(0, 1.15)
-    axes.set_xlabel("topics, the most alike first")
+    axes.set_xlabel("topics, by decreasing overlap")
     axes.set_ylabel("overlap of the least similar " + ("chains" if d.chains > 1 else "halves"))
 
 

@@ -35,7 +35,7 @@ class Spread(NamedTuple):
         Approximate width of the intervals, divided by the width of the posterior's.
     remedy : str or None
         Options of training that would make them credible intervals.
-    worth : mapping of str to float
+    ess : mapping of str to float
         Median effective sample sizes of the Gibbs refinement, by kind of quantity.
     chains : int
         Chains that are read as one.
@@ -49,7 +49,7 @@ class Spread(NamedTuple):
     noise: float | None
     width: float | None
     remedy: str | None
-    worth: Mapping[str, float] = MappingProxyType({})
+    ess: Mapping[str, float] = MappingProxyType({})
     chains: int = 1
     stretch: float | None = None
 
@@ -67,27 +67,27 @@ class Spread(NamedTuple):
             )
         if self.faithful and self.chains > 1:
             return (
-                "draws of all chains that have a topic, of each as many; where these disagree bounds are "
-                "wider, as much as for so few chains"
+                "equally many draws of each chain that has a topic; bounds are wider if the chains "
+                "disagree"
             )
-        if self.faithful and self.worth:
-            sizes = ", ".join(f"{n:.0f} for {quantity}" for quantity, n in self.worth.items())
-            return f"the draws are worth as many independent ones: {sizes}; bounds allow for that"
+        if self.faithful and self.ess:
+            sizes = ", ".join(f"{n:.0f} for {quantity}" for quantity, n in self.ess.items())
+            return f"effective sample size (ESS): {sizes}; bounds allow for it"
         if self.faithful:
             return None
-        if self.worth:
+        if self.ess:
             return (
-                "exact draws, of chains that have swept too few times to be sure that they have come to "
-                f"rest; {self.remedy} gives intervals"
+                "draws of a Gibbs refinement that may be too short to have converged; "
+                f"{self.remedy} gives intervals"
             )
         if self.noise is None or self.width is None:
             return (
-                f"how much more draws of {self.algo} vary than the posterior is not known; compare with "
+                f"the extra variance of draws of {self.algo} is unknown; compare with "
                 f"{self.remedy or '--algo gibbs'}"
             )
         return (
             f"about {self.width:.2g} times as wide as credible intervals, by the noise of minibatches, "
-            "and perhaps beside them, as means of topics may be off by more than the posterior's width; "
+            "and perhaps off centre, as means of topics may be off by more than the posterior's width; "
             f"{self.remedy} gives credible ones, in a run that mixes more slowly"
         )
 
@@ -131,7 +131,7 @@ class Interval(NamedTuple):
         The 5 % and 95 % quantiles over the samples.
     low_open, high_open : bool arrays
         True if the quantile lies below the bound, because top-word samples lack the value.
-    worth : float64 array
+    ess : float64 array
         Effective sample sizes; NaN if they are unknown, or values never change.
     """
 
@@ -139,7 +139,7 @@ class Interval(NamedTuple):
     high: Doubles
     low_open: Array
     high_open: Array
-    worth: Doubles
+    ess: Doubles
 
 
 def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
@@ -199,7 +199,7 @@ def interval(
         pooled = np.concatenate(drawn)
         result.low[topics], result.high[topics] = bounds(pooled, effective)
         if effective is not None:
-            result.worth[topics] = effective
+            result.ess[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
         if missing.any():  # a quantile is known unless it would differ with lower censored values
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)

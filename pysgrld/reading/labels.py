@@ -100,7 +100,7 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
         if not (number.isascii() and number.isdigit() and str(int(number[:9])) == number):
             raise _wrong(path, f"{shown!r} is no number of a topic")
         if int(number) >= topics:
-            raise _wrong(path, f"there is no topic {number}: they are 0 to {topics - 1}")
+            raise _wrong(path, f"no topic {number}: topics are 0 to {topics - 1}")
         is_label = isinstance(author, str | None) and isinstance(carried, bool)
         if not isinstance(name, str) or not tidy(name) or not is_label:
             raise _wrong(path, f"the name of topic {number} is no text")

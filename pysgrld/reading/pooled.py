@@ -79,7 +79,7 @@ class PooledResults(Results):
 
     def spread(self) -> Spread:
         """Return the spread of the draws of all chains, compared with the posterior."""
-        return super().spread()._replace(worth={}, chains=len(self.chains))
+        return super().spread()._replace(ess={}, chains=len(self.chains))
 
     # ---- topics
 

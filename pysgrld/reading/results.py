@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pysgrld.chain.exact import averaged, trace_in, worth_in
+from pysgrld.chain.exact import averaged, ess_in, trace_in
 from pysgrld.chain.population import PopulationDraws
 from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
@@ -121,7 +121,7 @@ class Results:
         if gone := self.run.samples.gone():
             run_record.warn_once(
                 f"{path}: {len(gone)} of {len(self.run.samples.listed())} kept samples that the newest "
-                "checkpoint lists are gone; figures are of those that are left"
+                "checkpoint lists are missing; results use the remaining samples"
             )
 
     @cached_property
@@ -349,7 +349,7 @@ class Results:
             noise,
             None if noise is None else math.sqrt(wider(noise)),
             self.fitted.remedy,
-            worth_in(self.checkpoint.arrays) if self.fitted.exact else {},
+            ess_in(self.checkpoint.arrays) if self.fitted.exact else {},
             stretch=None if self.population is None else float(np.median(self.population.width)),
         )
 

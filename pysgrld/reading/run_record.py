@@ -203,7 +203,7 @@ def check_shapes(
             problem = f"array {name!r} is {actual}, and the model's is {due}"
         else:
             continue
-        raise CheckpointError(f"{place}: {problem}; delete the file to go on without it")
+        raise CheckpointError(f"{place}: {problem}; delete the file to continue without it")
 
 
 def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) -> Corpus | None:

@@ -27,7 +27,7 @@ class Word(NamedTuple):
         Bounds between which 90 % of its draws lie, or None if unknown.
     low_open, high_open : bool
         True if the bound lies below the value given, as top-word samples lack the word.
-    worth : float or None
+    ess : float or None
         Effective sample size of its draws, if known.
     """
 
@@ -37,12 +37,12 @@ class Word(NamedTuple):
     high: float | None
     low_open: bool = False
     high_open: bool = False
-    worth: float | None = None
+    ess: float | None = None
 
     @property
     def rough(self) -> bool:
         """True if the effective sample size of its draws is too small."""
-        return self.worth is not None and self.worth < _ENOUGH
+        return self.ess is not None and self.ess < _ENOUGH
 
 
 class Topic(NamedTuple):
@@ -68,7 +68,7 @@ class Topic(NamedTuple):
     label : str or None
         The name that a person gave it, in the run's folder or with its seed words.
     found : int or None
-        Chains that have it, of those that are read as one; None where there is one alone.
+        Chains that have it, of those that are read as one, or None if there is one alone.
     probable : tuple of Word
         The most probable words without intervals, if ``words`` are in another order.
     """
@@ -127,9 +127,7 @@ def topics_of(
                 None if bounds is None else float(bounds.high[k, i]),
                 bounds is not None and bool(bounds.low_open[k, i]),
                 bounds is not None and bool(bounds.high_open[k, i]),
-                None
-                if bounds is None or np.isnan(bounds.worth[k, i])
-                else float(bounds.worth[k, i]),
+                None if bounds is None or np.isnan(bounds.ess[k, i]) else float(bounds.ess[k, i]),
             )
             for i, w in enumerate(top[k].tolist())
         )

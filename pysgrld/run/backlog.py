@@ -144,7 +144,7 @@ class Backlog:
             except WriteError as error:
                 if name not in self._errors:
                     self._errors[name] = error
-                    self.note(f"{error}; training goes on, and it is tried again")
+                    self.note(f"{error}; training continues, and sgmc tries again")
                 return
             del waiting[0]
         if self._errors.pop(name, None):

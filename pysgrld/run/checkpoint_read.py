@@ -214,14 +214,14 @@ def newest(
         raise CheckpointError(
             "\n".join(
                 [
-                    f"{run}: no checkpoint is usable; restore one from a backup, or start anew "
-                    "with another --out:",
+                    f"{run}: no checkpoint is usable; restore one from a backup, or start a new "
+                    "run with another --out:",
                     *(f"  {problem}" for problem in problems),
                 ]
             )
         )
     if required:
-        raise CheckpointError(f"{run}: there is no checkpoint; start anew without --resume")
+        raise CheckpointError(f"{run}: no checkpoint; start again without --resume")
     return None, []
 
 
@@ -347,7 +347,7 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
         rest = (before if match[2] else before.removesuffix(b",")) + after
         if content.pop("digest", None) == match[1].decode() == hashlib.sha256(rest).hexdigest():
             return content
-    raise DamagedError(f"{path}: digest differs from what was written")
+    raise DamagedError(f"{path}: digest differs from the recorded digest")
 
 
 def digests(manifest: Mapping[str, Any], table: str) -> dict[str, Written]:
@@ -370,12 +370,14 @@ def warn_of_changed(run: Path, name: str) -> None:
     if written is None or path in _warned:
         return
     try:
-        problem = "" if digest_of(path, written.size) == written else "was changed by somebody else"
+        problem = (
+            "" if digest_of(path, written.size) == written else "was changed by another program"
+        )
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
     if problem:
         _warned.add(path)
-        logger.warning("%s: %s; what is shown of it may be wrong: restore it", path, problem)
+        logger.warning("%s: %s; results from it may be wrong: restore it", path, problem)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -402,7 +404,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if type(needed) is int and needed > SCHEMA:
         raise CheckpointError(
             f"{path}: written by sgmc {content.get('sgmc')}, needs >= {content.get('sgmc')}; this "
-            f"is {version()}: update it, or start anew with another --out"
+            f"is {version()}: update it, or start a new run with another --out"
         )
     missing = _KEYS - content.keys()
     if missing or type(needed) is not int:
@@ -410,7 +412,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not all(isinstance(content[name], dict) for name in _TABLES):
         raise DamagedError(f"{path}: a table is none")
     if content["step"] != folder_step(folder.name):
-        raise DamagedError(f"{path}: says step {content['step']}, lies in {folder.name}")
+        raise DamagedError(f"{path}: records step {content['step']}, lies in {folder.name}")
     for name in content["files"]:
         if name != STATE:
             raise DamagedError(f"{path}: names a file {str(name)[:80]!r}")

@@ -115,7 +115,7 @@ def latest_run(root: Path = ROOT) -> Path:
                 candidates.append((changed, path.name, path))
     if not candidates:
         raise MissingInputError(
-            f"{root}: there is no run here; train one with 'sgmc train CORPUS', or name its folder"
+            f"{root}: no run found; train one with 'sgmc train CORPUS', or name its folder"
         )
     return max(candidates)[2]
 
@@ -308,7 +308,7 @@ def find_run(
 
 def _holds_run(path: Path) -> OutputError:
     return OutputError(
-        f"{path}: holds a run already, and --resume never starts anew; name another folder"
+        f"{path}: holds a run, and --resume never starts a new one; name another folder"
     )
 
 
@@ -356,7 +356,7 @@ def decide(candidate: Candidate, config: Mapping[str, Any], *, resume: str) -> D
             if not candidate.named:
                 continue
             summary = (
-                f"{path}: holds a run of another configuration or corpus; train anew in another "
+                f"{path}: holds a run of another configuration or corpus; train a new run in another "
                 "folder (--out, no --resume), or give the same options:"
             )
             raise MismatchError(mismatch(summary, stored, requested))

@@ -239,7 +239,7 @@ class RunDirectory:
             release = (config.get("versions") or {}).get("pysgrld", "another release")
             raise CheckpointError(
                 f"{file}: a run of format {schema!r}, written by sgmc {release}, but this sgmc reads "
-                f"format {SCHEMA}: use the sgmc that wrote it, or train anew in another folder"
+                f"format {SCHEMA}: use the sgmc that wrote it, or train a new run in another folder"
             )
         return cls(path, config)
 
@@ -612,7 +612,7 @@ class RunDirectory:
             if written != metrics:
                 raise CheckpointError(
                     f"{file}: was edited since the checkpoint was written; restore it, or start "
-                    "anew with another --out"
+                    "a new run with another --out"
                 )
             missing = self.samples.check(table)
         with writing(self.path):

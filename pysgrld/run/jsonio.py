@@ -97,7 +97,7 @@ def unsealed(data: bytes, place: Path) -> Any:
     if seal != _seal(value) and (warned := (str(place), data)) not in _warned:
         _warned.add(warned)
         logger.warning(
-            "%s: was changed since it was written, by hand or by damage: what it says may be wrong",
+            "%s: was changed since it was written, by hand or by damage: its values may be wrong",
             place,
         )
     return value

@@ -134,7 +134,7 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         if is_folder(path, OutputError):
             raise OutputError(f"{path}: is a folder; name a file")
         if is_there(path, OutputError) and any(path.samefile(other) for other in read):
-            raise OutputError(f"{path}: is what is read; name another file")
+            raise OutputError(f"{path}: is an input; name another file")
         whole = resolve_path(regular_target(path), OutputError)
         if is_there(path, OutputError) and any(whole.is_relative_to(other) for other in folders):
             raise OutputError(f"{path}: is in the folder that is read; name another file")

@@ -364,7 +364,7 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
     content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
     if content[:7] != b'{"host"'[: len(content)]:
         raise OutputError(
-            f"{path}: was not written by sgmc, and lies where a lock would be; move it away or name "
+            f"{path}: was not written by sgmc, and has the name of a lock; move it away or name "
             "another folder"
         )
 

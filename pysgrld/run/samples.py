@@ -171,9 +171,9 @@ class Samples:
                 check_values(path, fitting[0])
                 self._checked.add(path.name)
         except FileNotFoundError:
-            raise MissingInputError(f"{path}: there is no sample of step {step}") from None
+            raise MissingInputError(f"{path}: no sample of step {step}") from None
         except DamagedError as error:
-            raise CheckpointError(f"{error}; delete the file to go on without it") from None
+            raise CheckpointError(f"{error}; delete the file to continue without it") from None
         except OSError as error:
             raise CheckpointError(str(damage(path, error))) from error
         return parts
@@ -295,7 +295,7 @@ class Samples:
             raise CheckpointError(str(damage(path, error))) from error
         if digest != written:
             raise CheckpointError(
-                f"{path}: is not the sample that was written; restore it, or delete it to go on "
+                f"{path}: is not the sample that was written; restore it, or delete it to continue "
                 "without it"
             )
         self._known[name] = written

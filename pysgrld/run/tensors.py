@@ -204,7 +204,7 @@ def check_header(path: Path, head: bytes, size: int) -> TensorHeader:
             raise DamagedError(f"{path}: header: {kind} before array {tensor.name!r}")
         position = tensor.stop
     if position != room:
-        raise DamagedError(f"{path}: {room} bytes of data where the header says {position}")
+        raise DamagedError(f"{path}: {room} bytes of data, but {position} by the header")
     return TensorHeader(tuple(tensors), 8 + len(head))
 
 
@@ -355,7 +355,7 @@ def load(
         except EOFError as error:
             raise DamagedError(f"{path}: {error}") from None
         if digest.hexdigest() != expected.sha256:
-            raise DamagedError(f"{path}: SHA-256 differs from what was written")
+            raise DamagedError(f"{path}: SHA-256 differs from the recorded one")
     if described is not None and arrays.described != described:
         raise DamagedError(f"{path}: names, types or shapes differ from the manifest's")
     if problem:

@@ -67,7 +67,7 @@ class ScirSettings(SamplerSettings):
         natural, lazy = values["cir-rate"] == "natural", values["lazy"]
         if lazy == "on" and natural:
             raise UsageError(
-                "--lazy on has no meaning for --cir-rate natural, whose steps do not add up: leave it out"
+                "--lazy on does not apply to --cir-rate natural, whose steps do not add up: leave it out"
             )
         if lazy == "on" and facts.eta < FLOAT_ETA:
             raise UsageError(

@@ -62,7 +62,7 @@ def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
     seeds : Seeds
         Seeds of all topics.
     peers : Peers or None
-        The processes; None for a single one.
+        The processes, or None for a single one.
 
     Returns
     -------

@@ -68,7 +68,7 @@ INNER_STEPS = Option(
 RESAMPLE = Option(
     choice("on", "off"),
     "on",
-    "sample proportions anew for each inner step",
+    "sample proportions again for each inner step",
     _DIRECTIONS,
     metavar="on|off",
     default="on",
@@ -106,7 +106,7 @@ _STEPPED = frozenset({"step-size", "kept-sweeps"})
 def _check_resample(settings: Mapping[str, Any]) -> None:
     """Refuse --resample with a single inner step."""
     if "resample" in settings and settings.get("inner-steps", 1) == 1 and "preset" not in settings:
-        raise UsageError("--resample has a meaning with --inner-steps above 1 only: leave it out")
+        raise UsageError("--resample requires --inner-steps above 1")
 
 
 # ---- samplers

@@ -229,7 +229,7 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
     else:
         where = " or ".join(map(str, places))
         raise MissingInputError(
-            f"{folder}: its corpus is not at {where}, or was changed: restore it, or search anew"
+            f"{folder}: its corpus is not at {where}, or was changed: restore it, or begin a new search"
         )
     options = {**plan.given, **request.given}
     if plan.epochs is not None:
@@ -247,8 +247,8 @@ def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
     other += ["--chains"] if request.chains else []
     if other:
         raise MismatchError(
-            f"{folder}: goes on as it was begun, so {', '.join(other)} cannot be given; leave out what "
-            "was given before, or search anew: name the corpus, and another --out"
+            f"{folder}: resumes with its first options, so {', '.join(other)} cannot be given; leave "
+            "these out, or begin a new search: name the corpus, and another --out"
         )
 
 
@@ -329,8 +329,8 @@ def _planned(
                     if request.given.get("out") is None:
                         return None
                     summary = (
-                        f"{folder}: holds a search with other options or of another corpus; search anew "
-                        "in another folder (--out), or give the same options:"
+                        f"{folder}: holds a search with other options or of another corpus; begin a new "
+                        "search in another folder (--out), or give the same options:"
                     )
                     raise MismatchError(mismatch(summary, stored_plan.identity, draft.identity))
                 move_corpus(plan, folder)

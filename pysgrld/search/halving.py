@@ -145,7 +145,7 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
         return None
     if number > len(rung.cells):
         raise UsageError(
-            f"--task {number}: rung {rung.number} has {len(rung.cells)} tasks; --tasks says how many"
+            f"--task {number}: rung {rung.number} has {len(rung.cells)} tasks (see --tasks)"
         )
     run_request = ready.cell_request(rung, rung.cells[number - 1])
     options = request.given

@@ -198,7 +198,7 @@ def charts(result: SearchResult) -> list[Chart]:
     ] = [
         (
             f"{result.kind.title.capitalize()} of held-out documents",
-            "Lower predicts better. Bars hold 95 % of what the difference to the best may be on other "
+            "Lower predicts better. Bars: 95 % interval of the difference to the best on other "
             "documents.",
             score,
             None,

@@ -245,7 +245,7 @@ def judge(standings: Sequence[Standing]) -> list[Judged]:
         elif not worse.low > WORSE:
             reason = "not surely worse"
         elif standing.gained is None:
-            reason = "too early to tell what it gains"
+            reason = "too few scores to estimate its gain"
         # both in logarithms: the gain of the last doubling, and the distance to the leader
         elif not -math.log1p(-standing.gained) < math.log1p(worse.value):
             reason = "worse, and still gaining"

@@ -71,8 +71,8 @@ class Reading(NamedTuple):
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
         if seen and name != "observed-corpus":  # its documents may be observed in part
             self.listener.note(
-                f"warning: --{name} {path}: is trained on too, so its scores are not those of "
-                "new documents"
+                f"warning: --{name} {path}: is also training data, so its scores do not "
+                "measure new documents"
             )
         return matched_corpus.slice_by(self.slicing)
 

@@ -210,7 +210,7 @@ class Training:
             who = "all ranks " if self.comm.size > 1 else ""
             at = f"iteration {self.chain.step}"
             if self.stage:
-                at = f"exact sweep {self.stage.sweep} of {self.stage.sweeps}"
+                at = f"Gibbs sweep {self.stage.sweep} of {self.stage.sweeps}"
             raise Interrupted(
                 f"{stopped}: {who}stopped after {at}, checkpoint written to "
                 f"{self.run.path}; run the same command again to continue"
@@ -341,8 +341,8 @@ class Training:
         if not sweeps:
             if self.options.exact_sweeps and self.posterior.draws:
                 self.reporter.note(
-                    "no exact draws, as training was short beside them: what is shown as ranges of "
-                    "draws becomes intervals with --exact-sweeps 1000"
+                    "no Gibbs refinement, as training was short: results have ranges of draws instead of "
+                    "intervals; --exact-sweeps 1000 gives intervals"
                 )
             return None
         self.keeper.measure()
@@ -449,8 +449,8 @@ class Training:
                 line += " (no checkpoint was written yet)"
         else:
             self._restore(checkpoint)
-            at = f"exact sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
-            line = f"goes on from {at} of {checkpoint.path.name}"
+            at = f"Gibbs sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
+            line = f"resumes from {at} of {checkpoint.path.name}"
         first, burn_in = self.posterior.first, self.posterior.burn_in
         exact = isinstance(self.options.exact_sweeps, int) and self.options.exact_sweeps > 0
         if self.posterior.draws and not exact and chain.step < self.iterations < first:
@@ -466,7 +466,7 @@ class Training:
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
         run.set_status(
             "running", step=self.keeper.step
-        )  # before what is finished is another budget's
+        )  # the old summary belongs to another budget
         had, now = run.config["options"], self.options.plain()
         if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
             run.update_free(changed)
@@ -475,7 +475,7 @@ class Training:
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
-        """Return topics of short chains, or of the run that this one goes on from; None: others."""
+        """Return topics of short chains, or of the run that this one resumes from; None: others."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
         self.comm.share((by_short_chains, is_limited))
@@ -518,8 +518,8 @@ class Training:
         if not self.run.remove_checkpoints_after(plan.begun):
             raise MismatchError(
                 f"{self.run.path}: its training has ended after {plural(plan.begun, 'iteration')}, "
-                "exact draws have begun, and no checkpoint of that iteration is left; for more "
-                "iterations train anew in another folder (--out, or --resume never)"
+                "the Gibbs refinement has begun, and no checkpoint of that iteration is left; for more "
+                "iterations train a new run in another folder (--out, or --resume never)"
             )
         return True
 
@@ -549,7 +549,7 @@ class Training:
             )
         except CheckpointError as error:
             raise CheckpointError(
-                f"{checkpoint.path}: {error}; remove that folder to go on from the one before"
+                f"{checkpoint.path}: {error}; remove that folder to resume from the previous one"
             ) from None
         if not isinstance(self.stream, OnePass):
             return
@@ -565,7 +565,7 @@ class Training:
         found = self.stream.position(checkpoint.step)
         if found != had:
             raise MismatchError(
-                f"the stream gives other documents than those that {checkpoint.path.name} was "
-                f"trained on ({found.documents:,} where {had.documents:,} were read); give the same "
-                "ones from the first on, or start anew with another --out"
+                f"the stream differs from the documents of {checkpoint.path.name} "
+                f"({found.documents:,} documents, {had.documents:,} at the checkpoint); give the same "
+                "documents from the first on, or start a new run with another --out"
             )

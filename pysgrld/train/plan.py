@@ -324,7 +324,7 @@ def _corpus(
             arguments = (request.inputs, reading, store, threads, listener, parent.forget)
             corpus = grown(parent_results.vocabulary, old, *arguments)
     if corpus.documents < 1 or corpus.tokens < 1:
-        raise CorpusError("there is no document with a known word", request.inputs[0])
+        raise CorpusError("no document has a known word", request.inputs[0])
     return corpus, None
 
 

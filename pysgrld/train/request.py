@@ -62,7 +62,7 @@ class Parent(NamedTuple):
         results = open_run(self.run, 1)
         if digest_of_topics(results.phi()) != self.digest:
             raise MismatchError(
-                f"{self.run}: has other topics than those that were gone on with; begin a new run with "
+                f"{self.run}: no longer has the topics from which this run started; begin a new run with "
                 "--from, in another folder (--out)"
             )
         return results
@@ -206,8 +206,8 @@ def going_on(
     name = given.get("resume", "auto")
     if name in ("auto", "never"):
         raise UsageError(
-            "CORPUS is missing: give files or folders, - for standard input, or --resume RUN to go on "
-            "with a run on its own corpus"
+            "CORPUS is missing: give files or folders, - for standard input, or --resume RUN to resume "
+            "a run on its own corpus"
         )
     folder = find_folder(name, root, chains=True)
     chains = chains_of(folder)
@@ -308,13 +308,15 @@ def growing(
     results = open_run(folder, request.threads)
     options, fitted = results.options, results.fitted
     if fitted.depth > 1 or fitted.signed or fitted.no_mean:
-        raise UsageError(f"--from {name}: topics of {fitted.kind} cannot go on; train anew")
+        raise UsageError(
+            f"--from {name}: topics of {fitted.kind} cannot be continued; train a new run"
+        )
     options_of_run = _chosen(results.run, options, _OF_A_START | _BUDGET | {"chain-id", "vocab"})
     options_of_run["topics"] = fitted.layers[0]
     merged = {**options_of_run, **typed}
     if merged["topics"] != options_of_run["topics"]:
         raise UsageError(
-            f"-k {merged['topics']}: the topics of {name} go on, and these are "
+            f"-k {merged['topics']}: the run continues the topics of {name}, which are "
             f"{options_of_run['topics']}: leave -k out"
         )
     if not only_new and results.training_corpus() is None:

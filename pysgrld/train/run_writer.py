@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.chain.exact import ExactChain, ExactStage, worth_in
+from pysgrld.chain.exact import ExactChain, ExactStage, ess_in
 from pysgrld.chain.posterior import Posterior, thinned
 from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import OnePass
@@ -147,7 +147,7 @@ class RunWriter:
         assert self.stage is not None
         stage = self.stage
         draws = plural(stage.draws, "posterior sample")
-        if sizes := worth_in(stage.arrays()):
+        if sizes := ess_in(stage.arrays()):
             draws += f"; ESS: {', '.join(f'{name} {size:.0f}' for name, size in sizes.items())}"
         average = stage.posterior.average()
         if not math.isfinite(average):

@@ -125,7 +125,7 @@ def choose_folder(
         if other is not None and candidate.named:
             path, stored, new = other
             summary = (
-                f"{path}: is a chain of another configuration or corpus; train anew in another "
+                f"{path}: is a chain of another configuration or corpus; train new chains in another "
                 "folder (--out, no --resume), or give the same options:"
             )
             raise MismatchError(mismatch(summary, stored, new))

@@ -105,6 +105,6 @@ class Stoppable:
         if self.stop.should_stop(0.0):
             raise Interrupted(
                 f"{self.stop.reason}: stopped while the corpus was read, nothing is kept of it; run "
-                "the same command again, or build the corpus first: 'sgmc corpus build' goes on "
-                "where it was stopped"
+                "the same command again, or build the corpus first: 'sgmc corpus build' can be "
+                "resumed"
             )

@@ -223,4 +223,4 @@ def test_options_may_stand_before_or_after_the_corpus(folder):
     for args in (["-k", "3", "not-there.txt"], ["not-there.txt", "-k", "3"]):
         done = CliRunner().invoke(main, ["train", *args], prog_name="sgmc")
         assert done.exit_code == 66
-        assert done.stderr == "sgmc: error: not-there.txt: there is no such file; check the path\n"
+        assert done.stderr == "sgmc: error: not-there.txt: no such file; check the path\n"

@@ -40,7 +40,7 @@ def test_killed_resumed_and_on_other_threads(sgmc, algo, base):
     sgmc.train(*own, out="whole", base=base)
     sgmc.stop_midway(signal.SIGKILL, *own, "--checkpoint-every", "7", base=base)
     done = sgmc.train(*own, "--threads", "2", base=base)
-    assert "goes on from iteration" in done.stderr
+    assert "resumes from iteration" in done.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     left, right = (lines(sgmc.folder / run)[-1] for run in ("run", "whole"))
     assert left["perplexity"] == right["perplexity"]
@@ -52,7 +52,7 @@ def test_killed_resumed_and_on_other_threads(sgmc, algo, base):
     [
         (("--keep-documents", "on", "--minibatch", "5"), "leave --minibatch out"),
         (("--keep-documents", "on", "--corpus-size", "900"), "leave --corpus-size out"),
-        (("--algo", "gibbs", "--keep-documents", "off"), "has no meaning for --algo gibbs"),
+        (("--algo", "gibbs", "--keep-documents", "off"), "does not apply to --algo gibbs"),
         (("--keep-documents", "on", "--counts", "rao-blackwell"), "leave --counts out"),
         (("--keep-documents", "on", "--kept-sweeps", "3"), "leave --kept-sweeps out"),
     ],
@@ -96,12 +96,12 @@ def test_an_approximation_settles_by_its_topics(sgmc):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--algo cgs --minibatch 5", "--minibatch has no meaning for --algo cgs"),
-        ("--algo cgs --step-size 1,1,0", "--step-size has no meaning for --algo cgs"),
-        ("--algo ovb --counts sampled", "--counts has no meaning for --algo ovb"),
-        ("--algo ovb --samples 5", "--samples has no meaning for --algo ovb"),
-        ("--algo hsvg --warm-up 5", "--warm-up has no meaning for --algo hsvg"),
-        ("--algo hsvg --burn-in 5", "--burn-in has no meaning for --algo hsvg"),
+        ("--algo cgs --minibatch 5", "--minibatch does not apply to --algo cgs"),
+        ("--algo cgs --step-size 1,1,0", "--step-size does not apply to --algo cgs"),
+        ("--algo ovb --counts sampled", "--counts does not apply to --algo ovb"),
+        ("--algo ovb --samples 5", "--samples does not apply to --algo ovb"),
+        ("--algo hsvg --warm-up 5", "--warm-up does not apply to --algo hsvg"),
+        ("--algo hsvg --burn-in 5", "--burn-in does not apply to --algo hsvg"),
         ("--algo cgs --layers 8,4", "--layers means --model dlda, which is sampled by"),
         ("--algo ovb --model dlda", "smld-approx, gibbs, not by ovb"),
         ("--algo ovb --step-size 2,1,0.7", "A must be at most 1"),

@@ -167,4 +167,7 @@ def test_training_is_timed_by_as_many_threads_as_are_asked_for(most, wanted, tmp
 
 
 def test_threads_are_no_ranks(sgmc):
-    assert "--threads is of one process" in sgmc("bench", "--mpi", "--threads", "2", code=2).stderr
+    assert (
+        "--threads cannot be combined with --mpi"
+        in sgmc("bench", "--mpi", "--threads", "2", code=2).stderr
+    )

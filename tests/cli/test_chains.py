@@ -193,7 +193,7 @@ def test_a_signal_to_the_parent_stops_all_and_the_same_command_goes_on(
     assert "interrupted" in states(sgmc.folder / "all")
     assert "Traceback" not in said
     done = sgmc(*args)
-    assert "goes on from iteration" in done.stderr
+    assert "resumes from iteration" in done.stderr
     assert [digest(run) for run in chains_of(sgmc.folder / "all")] == undisturbed_chains
 
 
@@ -399,7 +399,7 @@ def test_folders_that_hold_something_else_are_refused(sgmc):
     sgmc.train("--chains", "2", out="all")
     assert "give --chains too" in sgmc.train(out="all", code=73).stderr
     again = sgmc.train("--chains", "2", "--resume", "never", out="all", code=73).stderr
-    assert "never starts anew" in again
+    assert "never starts a new one" in again
     other = sgmc.train("--chains", "2", "--seed", "4", out="all", code=78).stderr
     assert "all/chain-1: is a chain of another configuration" in other
     assert "--seed: 0 -> 4" in other

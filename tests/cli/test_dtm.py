@@ -218,19 +218,19 @@ def test_a_corpus_that_has_grown_by_a_year_has_one_slice_more(dated):
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (("--model", "dtm"), 2, "--model dtm needs --time: the column that says when"),
+        (("--model", "dtm"), 2, "--model dtm needs --time: the column with the date"),
         (("--time", "month"), 65, "no document has a field 'month' (--time)"),
         (("--time", "text"), 65, "its values are neither numbers nor dates"),
         (("--time", "year", "--slices", "month"), 2, "months need dates"),
         (("--time", "year", "--slices", "9"), 2, "4 different values: give 4 or fewer"),
-        (("--time", "year", "--eta", "0.1"), 2, "--eta has no meaning for --model dtm: words walk"),
+        (("--time", "year", "--eta", "0.1"), 2, "--eta does not apply to --model dtm: words walk"),
         (
             ("--time", "year", "--algo", "mala", "--exact-sweeps", "9"),
             2,
             "--exact-sweeps has no meaning",
         ),
         (("--time", "year", "--algo", "scir"), 2, "is sampled by sgld, mala, not by scir"),
-        (("--slices", "4"), 2, "--slices has no meaning for --model lda"),
+        (("--slices", "4"), 2, "--slices does not apply to --model lda"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_line(dated, options, code, said):

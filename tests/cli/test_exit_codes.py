@@ -31,7 +31,7 @@ def test_bad_corpus_is_65_with_file_and_line_and_leaves_nothing(sgmc):
 
 
 def test_missing_corpus_is_66(sgmc):
-    assert "there is no such file" in one_line(sgmc("train", "nowhere.txt", code=66))
+    assert "no such file" in one_line(sgmc("train", "nowhere.txt", code=66))
 
 
 @pytest.mark.parametrize(

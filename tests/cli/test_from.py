@@ -119,7 +119,7 @@ def test_a_corpus_that_forgets_is_another_and_the_same_each_time(parent, tmp_pat
 @pytest.mark.parametrize("typed", [(), ("--from", "a", "--only-new")])
 def test_forgetting_is_of_documents_of_another_run(parent, typed, capsys):
     run("train", parent / "new.txt", *typed, "--forget", 5, code=2)
-    assert "--forget is of documents that --from RUN brings" in capsys.readouterr().err
+    assert "--forget requires --from RUN" in capsys.readouterr().err
 
 
 def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch):
@@ -134,7 +134,7 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
     assert "new documents" not in said
     assert "finished already" in said
     run("train", "--resume", "run", "--iterations", 320)
-    assert "goes on from iteration 300" in capsys.readouterr().err
+    assert "resumes from iteration 300" in capsys.readouterr().err
     run("train", parent / "new.txt", "-k", K + 1, *FAST, "--out", "run", code=78)
     assert "--from" in capsys.readouterr().err
 
@@ -174,7 +174,7 @@ def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
         process.stderr.read()
         process.wait(timeout=60)
     said = sgmc("train", corpus, *more, "--out", "run")
-    assert "goes on from iteration" in said.stderr
+    assert "resumes from iteration" in said.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
 
 

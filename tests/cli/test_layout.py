@@ -112,7 +112,7 @@ def test_searching_with_options_of_training_says_what_to_do_instead():
     """Red with: click's guess at another option."""
     for typed, said in (
         (("--iterations", "5"), "search has no --iterations: --epochs E says"),
-        (("--resume", "never"), "search has no --resume: the same command goes on"),
+        (("--resume", "never"), "search has no --resume: the same command resumes"),
         (("--chain-id", "2"), "search has no --chain-id: --chains N"),
     ):
         done = CliRunner().invoke(main, ["search", "corpus.txt", *typed])
@@ -133,7 +133,7 @@ def test_commands_that_show_words_say_how_many_are_asked_for(command):
     """Red with: no such option, and no word on the right one."""
     done = CliRunner().invoke(main, [command, "a", "-n", "8"])
     assert done.exit_code == 2
-    assert f"{command} has no -n: --top N says how many words of each topic" in done.output
+    assert f"{command} has no -n: use --top N for the number of words of each topic" in done.output
 
 
 def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ def test_killed_resumed_on_other_threads_read_and_exported(sgmc):
     """Red with: alpha or eta not stored in a checkpoint; exports of the prior's mean."""
     sgmc.train(*LEARNED, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *LEARNED, "--checkpoint-every", "7")
-    assert "goes on from iteration" in sgmc.train(*LEARNED, "--threads", "2").stderr
+    assert "resumes from iteration" in sgmc.train(*LEARNED, "--threads", "2").stderr
     whole, found = (
         json.loads(said("topics", sgmc.folder / run, "--json")) for run in ("whole", "run")
     )
@@ -44,10 +44,10 @@ def test_killed_resumed_on_other_threads_read_and_exported(sgmc):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--alpha", "learn", "--model", "sam"), "--alpha learn has no meaning for --model sam"),
-        (("--alpha", "learn", "--algo", "hsvg"), "--alpha learn has no meaning for --algo hsvg"),
-        (("--eta", "learn", "--layers", "9,5"), "--eta learn has no meaning for --model dlda"),
-        (("--eta", "learn", "--model", "dpmm"), "--eta learn has no meaning for --model dpmm"),
+        (("--alpha", "learn", "--model", "sam"), "--alpha learn does not apply to --model sam"),
+        (("--alpha", "learn", "--algo", "hsvg"), "--alpha learn does not apply to --algo hsvg"),
+        (("--eta", "learn", "--layers", "9,5"), "--eta learn does not apply to --model dlda"),
+        (("--eta", "learn", "--model", "dpmm"), "--eta learn does not apply to --model dpmm"),
         (("--eta", "learn", "--algo", "tlasgr", "--model", "lda"), "or --algo scir, gibbs, cgs"),
         (("--alpha", "learnt"), "'learnt' is not a number"),
     ],

@@ -140,7 +140,7 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
     sgmc.train(out="whole", base=base)
     sgmc.stop_midway(signal.SIGKILL, "--checkpoint-every", "7", base=base, word="log predictive")
     done = sgmc.train("--threads", "3", base=base)
-    assert "goes on from iteration" in done.stderr
+    assert "resumes from iteration" in done.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     one, two = figures(sgmc, "run"), figures(sgmc, "whole")
     assert one["log_predictive"] == two["log_predictive"]
@@ -241,16 +241,16 @@ def test_what_a_mixture_cannot_give_is_refused(mixture, args, said):
         ("--corpus-size 1000", "stored first"),
         ("--algo smld", "sampled by scir, sgrld, gibbs"),
         ("--algo cgs", "sampled by scir, sgrld, gibbs"),
-        ("--layers 3,2", "--layers has no meaning for --model dpmm"),
-        ("--algo gibbs --dp-stick-step 1", "--dp-stick-step has no meaning for --algo gibbs"),
+        ("--layers 3,2", "--layers does not apply to --model dpmm"),
+        ("--algo gibbs --dp-stick-step 1", "--dp-stick-step does not apply to --algo gibbs"),
         (
             "--algo gibbs --dp-swaps on",
-            "--dp-swaps has no meaning for --algo gibbs without --dp-conc",
+            "--dp-swaps does not apply to --algo gibbs without --dp-conc",
         ),
         ("--dp-prior 1", "two numbers"),
         ("--dp-start 0", "--dp-start"),
         ("--dp-conc none", "sticks, ew"),
-        ("--alpha 0.1", "--alpha has no meaning for --model dpmm"),
+        ("--alpha 0.1", "--alpha does not apply to --model dpmm"),
     ],
 )
 def test_options_that_a_mixture_has_no_use_for_are_refused(sgmc, options, said):
@@ -262,4 +262,4 @@ def test_options_that_a_mixture_has_no_use_for_are_refused(sgmc, options, said):
 def test_options_of_mixtures_are_refused_elsewhere(sgmc):
     for option in (("--dp-start", "5"), ("--dp-conc", "ew"), ("--dp-prior", "1,1")):
         done = sgmc("train", BIBLE, *option, code=2)
-        assert f"{option[0]} has no meaning for --model lda" in done.stderr
+        assert f"{option[0]} does not apply to --model lda" in done.stderr

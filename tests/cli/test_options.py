@@ -84,7 +84,7 @@ def test_how_documents_are_read_has_no_meaning_for_the_runs_own(name):
     value = typed.get(name, "utf-8")
     done = CliRunner().invoke(main, ["eval", f"--{name}", value], prog_name="sgmc")
     assert done.exit_code == 2
-    assert f"--{name} says how --corpus FILE is read" in done.stderr
+    assert f"--{name} requires --corpus FILE, which it describes" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,7 @@ def test_documents_without_a_known_word_are_warned_of_even_when_quiet(trained):
     (trained.folder / "unknown.txt").write_text("zzz qqq\nxxx\n")
     done = trained("infer", RUN, "unknown.txt", "-q", "-o", "-")
     assert done.stderr.splitlines() == [
-        "warning: no document has a word that the run knows: all rows are the same, those of a document "
+        "warning: no document has a word that the run knows: all rows are equal, as for a document "
         "without words"
     ]
     assert len(done.stdout.splitlines()) == 2

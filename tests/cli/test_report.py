@@ -59,7 +59,7 @@ def test_a_folder_of_chains_has_its_page(sgmc, several):
         (("--layer", "2"), 2, "has 1 layer"),
         (("--by", "../x"), 2, "--by '../x': the corpus has no such column"),
         (("--along", "date"), 2, "--along 'date': the corpus has no such column"),
-        (("--labels", "none.json"), 66, "none.json: there is no such file"),
+        (("--labels", "none.json"), 66, "none.json: no such file"),
         (("--texts", "none.txt"), 66, "none.txt"),
         (("--metadata", "none.csv"), 66, "none.csv"),
         (("-o", "."), 73, ".: is a folder"),
@@ -95,7 +95,7 @@ def test_names_of_topics_are_in_every_output(copied):
     (copied.folder / RUN / "labels.json").write_text('{"3": "x", "99": "y"}')
     for command in (("topics",), ("diagnose",), ("report",), ("export", "--to", "npy", "-o", "b")):
         done = copied(*command, code=65)
-        assert "there is no topic 99" in done.stderr.splitlines()[-1]
+        assert "no topic 99" in done.stderr.splitlines()[-1]
     assert not (copied.folder / RUN / "report.html").exists()
 
 

@@ -431,12 +431,12 @@ def test_a_missing_corpus_is_said_with_what_is_wanted(monkeypatch, tmp_path, nam
         (("dlda-table",), "did you mean 'dlda-table1'?"),
         (("fig1",), "there are dlda-table1, dlda-wikipedia"),
         (("--quick",), "name an experiment"),
-        (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds has no meaning for dlda-mnist"),
-        (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows has no meaning for dlda-mnist"),
+        (("dlda-mnist", "--corpus", ".", "--seeds", "2"), "--seeds does not apply to dlda-mnist"),
+        (("dlda-mnist", "--corpus", ".", "--rows", "a"), "--rows does not apply to dlda-mnist"),
         (("dlda-table1", "--corpus", ".", "--rows", "a,"), "is not a list of rows"),
         (("mld-tv", "--corpus", "."), "mld-tv, which makes its own data"),
-        (("scir-synthetic", "--seeds", "2"), "--seeds has no meaning for scir-synthetic"),
-        (("dlda-table1", "--corpus", ".", "--rows", "lda"), "--rows lda: there is no such row"),
+        (("scir-synthetic", "--seeds", "2"), "--seeds does not apply to scir-synthetic"),
+        (("dlda-table1", "--corpus", ".", "--rows", "lda"), "--rows lda: no such row"),
     ],
 )
 def test_wrong_usage_is_said_in_a_line_and_leaves_nothing(sgmc, arguments, said):

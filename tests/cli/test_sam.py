@@ -145,7 +145,7 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
                 break
         process.stderr.read()
         assert process.wait(timeout=60) == -signal.SIGKILL
-    assert "goes on from iteration" in train(sgmc, algo, *often, "--threads", "2").stderr
+    assert "resumes from iteration" in train(sgmc, algo, *often, "--threads", "2").stderr
     for folder in ("samples", "checkpoints"):
         assert arrays(sgmc.folder / "run" / folder) == arrays(sgmc.folder / "whole" / folder)
 
@@ -159,15 +159,15 @@ def test_threads_and_a_kill_change_nothing(sgmc, algo):
         ("--sigma -1", 2, "--sigma: '-1' is not a number greater than 0"),
         ("-k 61", 2, "--topics 61 is above the 60 words of the vocabulary"),
         ("--weighting bm25", 2, "--weighting"),
-        ("--resample off", 2, "--resample has a meaning with --inner-steps above 1 only"),
-        ("--leapfrog-steps 3", 2, "--leapfrog-steps has no meaning for --algo sggmc"),
-        ("--algo gmc-bgibbs --friction 0.1", 2, "--friction has no meaning for --algo gmc-bgibbs"),
-        ("--algo gmc-bgibbs --minibatch 5", 2, "--minibatch has no meaning for --algo gmc-bgibbs"),
+        ("--resample off", 2, "--resample requires --inner-steps above 1"),
+        ("--leapfrog-steps 3", 2, "--leapfrog-steps does not apply to --algo sggmc"),
+        ("--algo gmc-bgibbs --friction 0.1", 2, "--friction does not apply to --algo gmc-bgibbs"),
+        ("--algo gmc-bgibbs --minibatch 5", 2, "--minibatch does not apply to --algo gmc-bgibbs"),
         ("--algo scir", 2, "sampled by sggmc, gsgnht"),
         ("--eta 0.1", 2, "the prior of topics is --sigma"),
         ("--observed 0.5", 2, "scored whole"),
         ("--corpus-size 100", 2, "stored first"),
-        ("--model lda --kappa 5", 2, "--kappa has no meaning for --model lda"),
+        ("--model lda --kappa 5", 2, "--kappa does not apply to --model lda"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(within, options, code, said):

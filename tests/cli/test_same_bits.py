@@ -18,14 +18,14 @@ def test_stopped_by_a_signal_and_resumed(sgmc, undisturbed, number):
     assert code == 85
     assert f"sgmc: {number.name}: stopped after iteration" in said
     done = sgmc.train("--eval-every", "20")
-    assert "goes on from iteration" in done.stderr
+    assert "resumes from iteration" in done.stderr
     assert sgmc.topics_hash() == undisturbed
 
 
 def test_killed_and_resumed(sgmc, undisturbed):
     code, _ = sgmc.stop_midway(signal.SIGKILL, "--checkpoint-every", "7")
     assert code == -signal.SIGKILL
-    assert "goes on from iteration" in sgmc.train().stderr
+    assert "resumes from iteration" in sgmc.train().stderr
     assert sgmc.topics_hash() == undisturbed
 
 
@@ -55,7 +55,7 @@ def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
     natural = ("--cir-rate", "natural", "--eta", eta, "--warm-up", "4")  # stopped after 15
     sgmc.train(*natural, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *natural, "--checkpoint-every", "7")
-    assert "goes on from iteration" in sgmc.train(*natural, "--threads", "2").stderr
+    assert "resumes from iteration" in sgmc.train(*natural, "--threads", "2").stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
 
 
@@ -65,7 +65,7 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     lazy = ("--lazy", "on", "--samples", "3", "--warm-up", "4")
     sgmc.train(*lazy, out="whole")
     sgmc.stop_midway(signal.SIGKILL, *lazy, "--checkpoint-every", "7")
-    assert "goes on from iteration" in sgmc.train(*lazy, "--threads", "2").stderr
+    assert "resumes from iteration" in sgmc.train(*lazy, "--threads", "2").stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     kept = [
         sorted((p.name, p.read_bytes()) for p in (sgmc.folder / run / "samples").iterdir())
@@ -86,7 +86,7 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     assert "nothing to do" not in done.stderr
     if number == signal.SIGTERM:
         assert "stopped after exact sweep " in said
-        assert "goes on from exact sweep " in done.stderr
+        assert "resumes from exact sweep " in done.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     kept = [
         sorted((p.name, p.read_bytes()) for p in (sgmc.folder / run / "samples").iterdir())
@@ -97,7 +97,7 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
 
 
 def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
-    """Red with: training that goes on from the newest checkpoint, whose number counts sweeps too."""
+    """Red with: training that resumes from the newest checkpoint, whose number counts sweeps too."""
     exact = ("--exact-sweeps", "8", "--samples", "4")
     sgmc.train(*exact, "--iterations", "70", out="whole")
     sgmc.train(*exact, "--keep", "1")
@@ -105,7 +105,7 @@ def test_more_iterations_after_exact_draws_are_those_of_a_longer_run(sgmc):
     assert "no checkpoint of that iteration is left" in done.stderr
     sgmc.train(*exact, out="other")
     done = sgmc.train(*exact, "--iterations", "70", out="other")
-    assert "goes on from iteration 60 " in done.stderr
+    assert "resumes from iteration 60 " in done.stderr
     assert "is gone" not in done.stderr
     assert sgmc.topics_hash("other") == sgmc.topics_hash("whole")
     text = (sgmc.folder / "other" / "metrics.jsonl").read_text()
@@ -117,7 +117,7 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     """Red with: draws of before among those of after."""
     sgmc.train("--exact-sweeps", "8", "--samples", "4")
     done = sgmc.train("--exact-sweeps", "20", "--samples", "4")
-    assert "goes on from exact sweep 8 " in done.stderr
+    assert "resumes from exact sweep 8 " in done.stderr
     assert "(10 posterior samples" in done.stderr
     assert len(list((sgmc.folder / "run" / "samples").iterdir())) == 4
     history = open_run(sgmc.folder / "run", 1).history()
@@ -127,7 +127,7 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     assert "intervals of one chain" not in said
     assert "--exact-sweeps 1000" in said  # twenty are too few
     # red with: "all have mixed; the draws of each are worth nan", as what is not known is not large
-    assert "4 draws of each chain are too few to tell whether they have mixed: train longer" in said
+    assert "4 draws of each chain are too few to judge mixing: train longer" in said
     assert "nan" not in said
 
 
@@ -144,7 +144,7 @@ def test_current_topics_of_lazy_rows_are_brought_up_to_date(sgmc):
 
 def test_a_longer_budget_goes_on_from_a_shorter_one(sgmc, undisturbed):
     sgmc.train("--iterations", "25")
-    assert "goes on from iteration 25" in sgmc.train().stderr
+    assert "resumes from iteration 25" in sgmc.train().stderr
     assert sgmc.topics_hash() == undisturbed
 
 

@@ -231,7 +231,7 @@ def test_what_makes_no_sense_is_said_in_a_line(fresh, monkeypatch):
         (("-k", "5", "--chains", "1"), 2, "nothing to compare"),
         (("--grid", "eta=x"), 2, "--grid: 'x' is not a number"),
         (("--holdout", "0"), 2, "no documents to choose by"),
-        (("--model", "dpmm", "-k", "5,6"), 2, "--topics has no meaning for --model dpmm"),
+        (("--model", "dpmm", "-k", "5,6"), 2, "--topics does not apply to --model dpmm"),
         (("--tasks", "--task", "2"), 2, "contradict"),
         (("--task", "2", "--jobs", "2"), 2, "--jobs: --task trains one run"),
         (("--task", "2", "--json"), 2, "--json: --task trains one run"),
@@ -282,7 +282,7 @@ def test_another_search_is_not_taken_for_the_one_that_is_there(whole, monkeypatc
         (("planted.txt", *ARGS, "--chains", "3", "--out", folder), "--chains: 2 -> 3"),
         (("planted.txt", *ARGS, "--seed", "9", "--out", folder), "--seed: none -> 9"),
         (("other.txt", *ARGS, "--out", folder), "corpus: "),
-        ((folder, "-k", "3"), "goes on as it was begun, so -k cannot be given"),
+        ((folder, "-k", "3"), "resumes with its first options, so -k cannot be given"),
     ):
         done = CliRunner().invoke(main, ["search", *args])
         assert done.exit_code == 78, (args, done.output)

@@ -70,7 +70,7 @@ def test_other_seeds_are_another_run(sgmc, seeds):
     assert "-> war: battle battles" in refused
     sgmc.train("--seed-words", "missing", code=66)
     refused = sgmc.train("--seed-words", "other", "--model", "dpmm", base=(), code=2).stderr
-    assert "--seed-words has no meaning for --model dpmm" in refused
+    assert "--seed-words does not apply to --model dpmm" in refused
 
 
 def test_seeds_of_no_weight_only_name_topics(sgmc, seeds):
@@ -85,5 +85,5 @@ def test_seeded_lazy_runs_stopped_and_on_other_threads(sgmc, seeds):
     how = (*seeds, "--lazy", "on", "--warm-up", "4")
     sgmc.train(*how, "--threads", "1", out="whole")
     sgmc.stop_midway(signal.SIGKILL, *how, "--checkpoint-every", "7")
-    assert "goes on from iteration" in sgmc.train(*how, "--threads", "3").stderr
+    assert "resumes from iteration" in sgmc.train(*how, "--threads", "3").stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")

@@ -58,9 +58,9 @@ def test_stopped_and_killed_it_goes_on_on_any_number_of_threads(skeleton):
     assert code == 85
     code, said = skeleton.stop_midway(signal.SIGKILL, *often, out="stopped", base=RUN)
     assert code == -signal.SIGKILL
-    assert "goes on from iteration" in said
+    assert "resumes from iteration" in said
     said = skeleton.train(*often, out="stopped", base=RUN).stderr
-    assert "goes on from iteration" in said
+    assert "resumes from iteration" in said
     assert "note: the prior outweighs the data" in said
     assert digest(skeleton.folder / "stopped") == digest(skeleton.folder / "whole")
 
@@ -90,7 +90,7 @@ def test_its_options_are_in_the_help_and_others_are_refused_with_its_reason(skel
     assert "Multinomial (--model multinomial): --power P" in text
     assert "multinomial: 1]" in text.split("--eta")[1]
     said = skeleton.train("-k", "3", out="refused", base=RUN, code=2).stderr
-    assert "--topics has no meaning for --model multinomial: all documents have one" in said
+    assert "--topics does not apply to --model multinomial: all documents have one" in said
 
 
 def test_it_keeps_the_promises_of_every_family():

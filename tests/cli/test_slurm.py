@@ -129,7 +129,7 @@ def test_ranks_are_started_together_and_end_together(tmp_path):
         (("--nodes", "2"), ("train", "built"), "several processes"),
         ((), ("train", "--mpi", "built"), "several processes"),
         (("--nodes", "2"), ("train", "--mpi", "built", "--algo", "cgs"), "leave --mpi out"),
-        (("--mpi-plugin", "pmix"), ("train", "built"), "--mpi-plugin has a meaning with"),
+        (("--mpi-plugin", "pmix"), ("train", "built"), "--mpi-plugin requires"),
     ],
 )
 def test_ranks_of_what_one_process_does_are_refused(options, command, said):
@@ -195,7 +195,7 @@ def typed(*words):
         ("--time 5m -- train built", "too short"),
         ("--time 2m --notice 90s -- train built", "at least 150 s"),
         ("--time 1h --notice 5s -- train built", "10s to 18h"),
-        ("--time 1h --at-once 2 -- train built", "--at-once is of an array"),
+        ("--time 1h --at-once 2 -- train built", "--at-once requires --array or --over"),
         ("--time 1h --sbatch gres -- train built", "no option of sbatch"),
         ("--time 1h --sbatch --time=3h -- train built", "asks for time itself"),
         ("--time 1h --sbatch '-t 3h' -- train built", "asks for t itself"),

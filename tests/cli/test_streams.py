@@ -104,7 +104,7 @@ def test_another_stream_is_refused_in_a_run_that_had_begun(sgmc, text):
     other = lines[:500] + lines[501:]
     pipe(sgmc, b"".join(lines), "--out", "run", "--iterations", "12")
     said = pipe(sgmc, b"".join(other), "--out", "run", "--iterations", "15", code=78)
-    assert "the stream gives other documents" in said
+    assert "the stream differs from the documents" in said
     said = pipe(sgmc, b"".join(lines[1:]), "--out", "run", "--iterations", "15", code=78)
     assert "another configuration or corpus" in said
 
@@ -180,9 +180,9 @@ def test_a_build_that_is_stopped_goes_on(sgmc, text):
         os.kill(process.pid, signal.SIGTERM)
         said = process.stderr.read()
         assert process.wait(timeout=30) == 85, said
-        assert "run the same command again to go on" in said
+        assert "run the same command again to resume" in said
         said = sgmc("corpus", "build", many, "-o", "c").stderr
-        assert "goes on after" in said
+        assert "resuming after" in said
         assert fingerprint(sgmc.folder / "c") == fingerprint(sgmc.folder / "whole")
 
 

@@ -134,7 +134,7 @@ def by_allocations(folder, shim, stride):
                 break
         else:
             wrong.append(f"{topics} topics: still failing at the {MOST}th")
-        train_here(folder, **options)  # goes on from whatever is there
+        train_here(folder, **options)  # resumes from whatever is there
         if result(folder) != expected:
             wrong.append(f"{topics} topics: another result after going on")
         yield n // stride

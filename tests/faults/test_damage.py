@@ -224,7 +224,7 @@ def test_after_damage_a_run_goes_on_from_the_one_before_to_the_same_bits(copied,
     newest = checkpoints(copied)[0]
     flip(newest / STATE, 5000, 3)
     done = train_command(copied, "--iterations", "41")
-    assert "goes on from iteration 35" in done.stderr
+    assert "resumes from iteration 35" in done.stderr
     assert "step-00000040/state.safetensors: SHA-256 differs" in done.stderr
     assert (newest.parent / ".corrupt-step-00000040").is_dir()
     assert result(copied) == result(tmp_path)

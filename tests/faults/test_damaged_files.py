@@ -39,7 +39,7 @@ def test_metrics_that_were_changed_are_warned_of(copied, change, trials):
     change(path)
     (line,) = sgmc(copied, "runs", "run").stderr.splitlines()
     assert "run/metrics.jsonl: " in line
-    assert line.endswith("what is shown of it may be wrong: restore it")
+    assert line.endswith("results from it may be wrong: restore it")
     trials()
 
 

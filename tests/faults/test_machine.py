@@ -288,7 +288,7 @@ def test_numbers_that_are_none_end_it_with_86(step, good, folder, whole, trials,
     assert opened(folder).status["error"] in said
     assert read_lines(opened(folder).path / "log.jsonl")[-1]["event"] == "failed"
     lines = train_here(folder)
-    assert any(f"goes on from iteration {good}" in line for line in lines)
+    assert any(f"resumes from iteration {good}" in line for line in lines)
     assert result(folder) == result(whole)
     trials()
 

@@ -50,7 +50,7 @@ def folder(whole, tmp_path):
 def test_a_corpus_that_changes_in_mid_run_ends_it_in_a_sentence(
     change, threads, folder, whole, trials
 ):
-    """No SIGBUS: 65 and the name of the file; the checkpoint is good, and the run goes on from it.
+    """No SIGBUS: 65 and the name of the file; the checkpoint is good, and the run resumes from it.
 
     Red with: minibatches gathered from mapped pages (the process dies); word ids not looked at
     again (a traceback).
@@ -76,7 +76,7 @@ def test_a_corpus_that_changes_in_mid_run_ends_it_in_a_sentence(
     shutil.rmtree(corpus)
     shutil.copytree(folder / "safe", corpus)
     # some minibatches were ready before the harm was done: these are trained on
-    assert any("goes on from iteration " in line for line in train_here(folder))
+    assert any("resumes from iteration " in line for line in train_here(folder))
     assert result(folder) == result(whole)
     trials()
 

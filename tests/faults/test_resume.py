@@ -89,7 +89,7 @@ def test_another_corpus_is_refused_and_another_time_is_not(change, copied, trial
     time.sleep(0.01)
     path.touch()
     done = train_command(copied, "--iterations", "41", code=0 if change == "touch" else 78)
-    assert ("goes on from iteration 40" if change == "touch" else "  corpus: ") in done.stderr
+    assert ("resumes from iteration 40" if change == "touch" else "  corpus: ") in done.stderr
     trials()
 
 
@@ -104,7 +104,7 @@ def test_threads_may_change_at_a_start(first, second, whole, tmp_path, trials):
     shutil.copy(whole / "corpus.txt", tmp_path)
     stopped_here(tmp_path, 17, threads=first)
     lines = train_here(tmp_path, threads=second)
-    assert any("goes on from iteration 17" in line for line in lines)
+    assert any("resumes from iteration 17" in line for line in lines)
     assert result(tmp_path) == result(whole)
     trials()
 

@@ -125,7 +125,7 @@ def test_a_copy_to_the_name_of_an_interrupted_build_leaves_its_work(
     assert files(tmp_path / ".s.tmp") == before
     shutil.rmtree(tmp_path / "s")
     said = sgmc(tmp_path, "corpus", "build", stopped, "-o", "s", *OPTIONS).stderr
-    assert "goes on after" in said
+    assert "resuming after" in said
     assert not (tmp_path / ".s.tmp").exists()
     trials()
 
@@ -352,7 +352,7 @@ def test_a_build_that_is_killed_after_its_reading_goes_on_at_the_next_start(fork
         assert child.wait() == -signal.SIGKILL, child.stderr
         done = (forks.folder / name).exists()
         if not done:
-            assert "goes on after 90 documents" in forks(*build, name)
+            assert "resuming after 90 documents" in forks(*build, name)
         assert known(forks.folder / name) == whole
         nth += max(1, 90 // n)
         trials()

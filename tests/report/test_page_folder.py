@@ -272,7 +272,7 @@ def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, num
     [
         (["-o", "a.html", "--folder", "b"], "give one of them"),
         (["-o", "a.html", "--serve"], "give one of them"),
-        (["--port", "8001"], "--port is of --serve"),
+        (["--port", "8001"], "--port requires --serve"),
         (["--serve", "--port", "65536"], "'65536' is not a whole number from 1 to 65535"),
     ],
 )

@@ -45,7 +45,7 @@ def test_the_command_takes_a_sampler_and_its_option_from_the_row(tmp_path):
     said = sgmc(
         tmp_path, "train", str(CORPUS), "--algo", "scir", "--drift-noise", "1", *few, code=2
     )
-    assert "--drift-noise has no meaning for --algo scir" in said
+    assert "--drift-noise does not apply to --algo scir" in said
 
 
 def test_the_estimator_takes_them_too(tmp_path):

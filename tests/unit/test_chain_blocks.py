@@ -32,5 +32,5 @@ def test_little_noise_is_not_taken_for_the_posterior(sweeps):
 
 
 def test_documents_that_are_kept_are_not_warned_of():
-    """Red with: the sweeps of a sampler that goes on from where its documents are."""
+    """Red with: the sweeps of a sampler that resumes from where its documents are."""
     assert said(algo="gibbs") == []

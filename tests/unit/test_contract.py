@@ -241,7 +241,7 @@ def test_every_option_of_a_family_is_in_the_help_and_refused_by_the_others(name)
         assert f"--{option} " in help_text
         for other in [m for m in MODELS if option not in model_of(m).options]:
             value = OPTIONS[option].default
-            with pytest.raises(UsageError, match=f"--{option} has no meaning for --"):
+            with pytest.raises(UsageError, match=f"--{option} does not apply to --"):
                 check_usage({"model": other, option: value})
 
 

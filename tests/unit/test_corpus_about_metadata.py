@@ -69,9 +69,7 @@ def test_metadata_by_order_are_as_many_as_the_documents_that_were_read(rows, tmp
     meta = tmp_path / "n.csv"
     for n in (3, 5):
         meta.write_text("n\n" + "1\n" * n)
-        with pytest.raises(
-            CorpusError, match=rf"n.csv: {n} rows, and 4 documents in what was read"
-        ):
+        with pytest.raises(CorpusError, match=rf"n.csv: {n} rows, and 4 documents read"):
             build(tmp_path, rows, name="s", metadata=str(meta), on_bad_document=skip)
 
 
@@ -92,7 +90,7 @@ def test_metadata_of_a_stored_corpus_go_by_the_order_of_what_it_was_built_of(tmp
         meta = lines_of(tmp_path / "m.jsonl", [{"v": i} for i in range(n)])
         found = build(tmp_path, *inputs, name=f"s{n}", metadata=str(meta))
         assert found.about.values("v", every(found)) == list(range(1, n, 2))
-    with pytest.raises(CorpusError, match=r"12 rows, and 4 documents in what was read"):
+    with pytest.raises(CorpusError, match=r"12 rows, and 4 documents read"):
         build(tmp_path, one, metadata=str(meta))
 
 
@@ -104,7 +102,7 @@ def test_metadata_by_order_are_refused_where_bad_documents_were_left_out_of_a_st
     path.write_text('{"text": "aa"}\nnothing\n{"text": "bb"}\n')
     kept = build(tmp_path, path, name="kept", on_bad_document="skip").path
     meta = lines_of(tmp_path / "m.jsonl", [{"v": i} for i in range(3)])
-    with pytest.raises(CorpusError, match=r"does not say which were left out.*--id-field"):
+    with pytest.raises(CorpusError, match=r"no record of the documents left out.*--id-field"):
         build(tmp_path, kept, metadata=str(meta))
 
 

@@ -86,7 +86,7 @@ def test_more_columns_than_there_may_be_are_no_fault_of_a_document(tmp_path):
     for how in ("stop", "skip"):
         with pytest.raises(CorpusError) as caught:
             build(tmp_path, tmp_path / "x.csv", meta_field="all", on_bad_document=how)
-        assert str(caught.value).endswith("columns: instead of all, name those to keep")
+        assert str(caught.value).endswith("columns: instead of all, name the columns to keep")
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.csv", "x.jsonl"])

@@ -106,7 +106,7 @@ def test_a_page_is_decoded_by_what_is_asked_for_else_by_what_it_says(tmp_path, p
     ("page", "why"),
     [
         (b"<html>caf\xe9 au lait", "not UTF-8"),
-        (b"<meta charset=shift_jis><p>caf\xfe", "not shift_jis, which it says it is"),
+        (b"<meta charset=shift_jis><p>caf\xfe", "declared as shift_jis, but not valid shift_jis"),
         (b"<html>" + b"<div>" * 20_000 + b"deep", "20,001 tags of this page are never closed"),
         (b"<html><p " + b"a=1 " * 20_000 + b">x", "a tag of this page has more than 5,000 values"),
     ],

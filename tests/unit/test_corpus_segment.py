@@ -169,7 +169,7 @@ def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("other", [{"token_pattern": "x"}, {"phrases": ("a b",)}])
 def test_what_else_says_what_words_are_is_refused_beside_it(other):
-    with pytest.raises(UsageError, match="--segment says what words are"):
+    with pytest.raises(UsageError, match="--segment cannot be combined"):
         CorpusOptions(segment="thai", **other)
     CorpusOptions(segment="none", **other)
 

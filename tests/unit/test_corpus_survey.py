@@ -101,9 +101,7 @@ def test_texts_that_are_alike_but_for_a_number_are_reported(tmp_path):
     said: list[str] = []
     build(tmp_path, written(tmp_path, *texts), log=said)
     assert any(
-        line.startswith(
-            "warning: 40 of 140 documents are alike but for a few words ('report of the"
-        )
+        line.startswith("warning: 40 of 140 documents differ only by a few words ('report of the")
         for line in said
     )
 

@@ -100,7 +100,7 @@ def test_a_pipe_of_counts_without_a_vocabulary_calls_words_by_number(write, tmp_
     path = write("1\n30\n2\n1 20 1\n1 3 1\n", None)
     corpus = read(path, tmp_path / "s", log=lines.append)
     assert corpus.vocabulary == ("3", "20")
-    assert "called by their number" in lines[0]
+    assert "words are named by number" in lines[0]
 
 
 def test_numbers_keep_numeric_order_whatever_is_seen_first(write, tmp_path):
@@ -167,7 +167,7 @@ WRONG = {
     "header negative": ("-3\n4\n5\n1 1 1\n", 1, "number of documents"),
     "header 10^400": (f"1{'0' * 400}\n4\n5\n1 1 1\n", 1, "more than can be"),
     "header W 2^31": ("3\n2147483648\n5\n1 1 1\n", 2, "more than can be"),
-    "D too few": (GOOD.replace("3\n", "2\n", 1), 7, "above 2, as the header says"),
+    "D too few": (GOOD.replace("3\n", "2\n", 1), 7, "above 2, the number in the header"),
     "D too many": (GOOD.replace("3\n", "9\n", 1), 1, "promises 9 documents"),
     "D absurd": (GOOD.replace("3\n", "999999999999999999\n", 1), 1, "promises 999,999"),
     "W too few": (GOOD.replace("\n4\n", "\n3\n", 1), 2, "counts 3 words"),
@@ -291,7 +291,7 @@ def test_counts_by_number_are_refused_over_words_that_are_no_numbers_of_columns(
 ):
     """Red with: the column of each count taken for the word that is spelled like its number."""
     path, options = write(GOOD, None), CorpusOptions.over(recorded, {})
-    with pytest.raises(CorpusError, match="words are called by their number here, and by name in"):
+    with pytest.raises(CorpusError, match="words are numbered here, and named in"):
         open_corpus([str(path)], options, store=tmp_path / "s", match=words)
 
 

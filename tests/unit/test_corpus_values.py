@@ -126,7 +126,7 @@ def test_days_and_months_that_cannot_be_told_apart_need_a_format(tmp_path):
     cells = ["05/06/2001", "07/08/2001"]
     kind, _, lines = column_of(cells, tmp_path)
     assert kind == "string"
-    assert "days and months cannot be told apart ('05/06/2001')" in lines[0]
+    assert "days and months are ambiguous ('05/06/2001')" in lines[0]
     for name, form, first in (("a", "%d/%m/%Y", "2001-06-05"), ("b", "%m/%d/%Y", "2001-05-06")):
         (tmp_path / name).mkdir()
         kind, values, _ = column_of(cells, tmp_path / name, date_format=form)

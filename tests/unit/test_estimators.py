@@ -192,7 +192,7 @@ def test_unfitted_model_says_so(counts):
         ({"n_components": 0}, "n_components >= 1"),
         ({"algo": "vb"}, "algo in scir"),
         ({"lazy": "yes"}, "lazy: wanted auto|on|off, found 'yes'".replace("|", r"\|")),
-        ({"lazy": "on", "algo": "sgrld"}, "^lazy has no meaning for algo sgrld"),
+        ({"lazy": "on", "algo": "sgrld"}, "^lazy does not apply to algo sgrld"),
         ({"alpha": -1.0}, "alpha > 0"),
         ({"eta": 0}, "eta > 0"),
         ({"minibatch": 1.5}, "minibatch >= 1"),
@@ -354,7 +354,7 @@ def test_a_keyboard_interrupt_within_an_iteration_leaves_what_was_fitted(monkeyp
 
 
 def test_a_count_that_needs_too_much_memory_is_named(monkeypatch):
-    """Red with: "X has 40 features: topics over so many need"."""
+    """Red with: "X has 40 features: topics over that many need"."""
     monkeypatch.setattr(fitting, "allowed_memory", lambda: 1 << 28)
     x = np.ones((30, 40), int)
     x[3, 5] = 10**9

@@ -152,8 +152,8 @@ def test_sparse_counts_threads_and_seeds(counts):
         ({"concentration_prior": (1,)}, "concentration_prior: wanted shape and rate"),
         ({"concentration": "x"}, "concentration: wanted one of sticks, escobar-west"),
         ({"minibatch": 0}, "minibatch: wanted a whole number >= 1"),
-        ({"algo": "gibbs", "minibatch": 5}, "minibatch has no meaning for algo='gibbs'"),
-        ({"algo": "gibbs", "step_size": 0.1}, "step_size has no meaning for algo='gibbs'"),
+        ({"algo": "gibbs", "minibatch": 5}, "minibatch does not apply to algo='gibbs'"),
+        ({"algo": "gibbs", "step_size": 0.1}, "step_size does not apply to algo='gibbs'"),
         ({"max_iter": 10, "burn_in": 10}, "burn_in is 10: wanted less than max_iter 10"),
     ],
 )

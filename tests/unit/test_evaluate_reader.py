@@ -25,7 +25,7 @@ PURPOSE = core.Purpose
     ],
 )
 def test_sweeps_of_each_visit(how, fresh, wanted):
-    """Red with: the first visit of a draw averaged; a point score that goes on from kept chains."""
+    """Red with: the first visit of a draw averaged; a point score that resumes from kept chains."""
     assert sweeps_of(how, fresh=fresh) == wanted
 
 

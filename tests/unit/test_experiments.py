@@ -124,7 +124,7 @@ def test_rows_are_chosen_by_patterns_in_the_order_of_the_table():
     assert set(dlda_curves.NEWS.paper) < set(dlda_curves.NEWS.names)
     chosen = matching(dlda_curves.NEWS.names, ("ours-128", "tl*gr-128"))
     assert chosen == ["tlasgr-128", "tlfsgr-128", "ours-128"]
-    with pytest.raises(UsageError, match="--rows ldx: there is no such row"):
+    with pytest.raises(UsageError, match="--rows ldx: no such row"):
         matching(dlda_curves.NEWS.names, ("tlasgr-*", "ldx"))
 
 
@@ -243,7 +243,7 @@ def test_steps_by_layer_are_the_schedule_over_tokens():
     assert found[0, 4] == pytest.approx(0.5 * 6 / row.data.train.tokens)
     assert found[1, 4] == pytest.approx(0.25 * 6 / row.data.train.tokens)
     assert (found[:, 1:4] > found[:, 4:]).all()
-    rises, falls = np.array([1000, 1, 2, 3, 3, 2, 1]), "not as the paper says"
+    rises, falls = np.array([1000, 1, 2, 3, 3, 2, 1]), "not as in the paper"
     assert [line.endswith(falls) for line in dlda_curves.say_rates(rises)] == [False, True]
 
 

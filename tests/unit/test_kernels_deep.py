@@ -60,7 +60,7 @@ def state(call):
 
 
 def run(call, **changes):
-    """Bytes of all that a call gives; then of a second one that goes on from its state."""
+    """Bytes of all that a call gives; then of a second one that resumes from its state."""
     call = call | changes
     kept, found = state(call), []
     if call["link"] != "counts":

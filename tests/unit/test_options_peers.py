@@ -98,7 +98,7 @@ def test_an_option_of_this_command_is_named_alone_and_one_of_training_with_it():
 
 
 def test_what_has_nothing_like_it_says_why():
-    assert "there is no --preserve-case here: text is" in said("train", "--preserve-case", "x")
+    assert "no --preserve-case here: text is" in said("train", "--preserve-case", "x")
 
 
 def test_an_option_that_is_unlike_all_of_ours_gets_no_guess():
@@ -150,7 +150,7 @@ def test_a_parameter_that_nobody_knows_is_answered_with_those_that_there_are():
 @pytest.mark.parametrize("name", [*MODELS_OF_PEERS, "keyATM", "HDP"])
 def test_models_of_other_tools_are_answered(name):
     """Red with: a bare list of the models that there are."""
-    with pytest.raises(UsageError, match=rf"there is no model {name} here: .{{20}}"):
+    with pytest.raises(UsageError, match=rf"no model {name} here: .{{20}}"):
         OPTIONS["model"].parse(name)
     assert OPTIONS["model"].parse("lda") == "lda"
 

@@ -135,12 +135,12 @@ def test_more_names_than_topics_are_refused():
 
 @pytest.mark.parametrize("algo", ["dpmm", "sam"])
 def test_models_without_topics_over_words_refuse_seeds(algo):
-    with pytest.raises(UsageError, match="--seed-words has no meaning for --model"):
+    with pytest.raises(UsageError, match="--seed-words does not apply to --model"):
         check_usage({"model": algo, "seed-words": (("a", ("b",)),)})
 
 
 def test_a_weight_without_seeds_is_refused():
-    with pytest.raises(UsageError, match="--seed-words only"):
+    with pytest.raises(UsageError, match="requires --seed-words"):
         check_usage({"seed-weight": 0.1})
 
 

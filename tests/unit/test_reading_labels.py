@@ -51,7 +51,7 @@ def test_the_folder_of_chains_names_the_topics_of_the_first(tmp_path):
         ("[" * 100_000, "is not JSON"),
         (["a"], "is no object"),
         ('{"1": "a", "1": "b"}', "is not JSON"),
-        ({"4": "a"}, "there is no topic 4: they are 0 to 3"),
+        ({"4": "a"}, "no topic 4: topics are 0 to 3"),
         ({"9" * 5000: "a"}, "99999"),
         ({"01": "a"}, "'01' is no number"),
         ({"-1": "a"}, "'-1' is no number"),

@@ -223,7 +223,7 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
     assert 3 <= there < 75
     done = CliRunner().invoke(main, given)
     assert done.exit_code == 0, done.output
-    assert f"goes on beside {there} parts that are there" in done.output
+    assert f"resuming after {there} finished parts" in done.output
     assert joined(out) == (tmp_path / "one.jsonl").read_bytes()
 
 
@@ -232,8 +232,8 @@ def test_a_command_that_was_killed_goes_on(place, tmp_path):
     [
         (["--part", "3/2", "-o", "p/"], "is not I/N, a part from 1 to N"),
         (["--part", "x", "-o", "p/"], "is not I/N, a part from 1 to N"),
-        (["--part", "1/2", "-o", "x.csv"], "are of a folder of parts: give -o DIR/"),
-        (["--format", "csv"], "are of a folder of parts: give -o DIR/"),
+        (["--part", "1/2", "-o", "x.csv"], "require a folder of parts: give -o DIR/"),
+        (["--format", "csv"], "require a folder of parts: give -o DIR/"),
         (["--part", "1/2", "-o", "p/", "--force"], "would remove parts of others"),
         (
             ["--top", "3", "-o", "p/", "--format", "csv"],

@@ -180,7 +180,7 @@ def test_the_command_tells_both_statements(folder, tmp_path):
     assert "chains" not in alone
     assert all("found" not in topic for topic in alone["topics"])
     said = run("infer", folder, folder.parent / "corpus.jsonl", "-o", tmp_path / "i.csv")
-    assert "3 chains: of each topic those that have it, together" in said.stderr
+    assert "3 chains: each topic: mean of the chains that have it" in said.stderr
     rows = np.loadtxt(tmp_path / "i.csv", delimiter=",", skiprows=1, usecols=range(1, K + 1))
     np.testing.assert_allclose(rows.sum(axis=1), 1.0, atol=1e-5)
 
@@ -198,13 +198,13 @@ def test_words_whose_draws_are_worth_little_are_marked(folder):
     alone = open_run(folder / "chain-1", 1)
     words = [word for topic in topics_of(alone, 10, intervals=True) for word in topic.words]
     exact = alone.word_intervals(alone.top(10))
-    assert np.isfinite(exact.worth).all()
-    assert {word.worth for word in words} == set(exact.worth.ravel().tolist())
+    assert np.isfinite(exact.ess).all()
+    assert {word.ess for word in words} == set(exact.ess.ravel().tolist())
     rough = [word for word in words if word.rough]
     assert 0 < len(rough) < len(words)
-    assert max(word.worth for word in rough) < 100 <= max(word.worth for word in words)
+    assert max(word.ess for word in rough) < 100 <= max(word.ess for word in words)
     said = run("topics", folder / "chain-1", "--intervals").output
     assert len(re.findall(r"\(\d+\)$", said, re.MULTILINE)) == len(rough)
-    assert "independent draws that those of a word are worth" in said
+    assert "In brackets: effective sample size of a word" in said
     shown = json.loads(run("topics", folder / "chain-1", "--json").stdout)
-    assert shown["topics"][0]["words"][0]["worth"] > 2
+    assert shown["topics"][0]["words"][0]["ess"] > 2

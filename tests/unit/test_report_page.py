@@ -353,5 +353,5 @@ def test_names_that_are_damaged_are_refused(runs, tmp_path):
     path = tmp_path / "run"
     shutil.copytree(runs("lda"), path)
     (path / "labels.json").write_text('{"9": "x"}')
-    with pytest.raises(CorpusError, match="there is no topic 9"):
+    with pytest.raises(CorpusError, match="no topic 9"):
         report(path, threads=1)

@@ -101,7 +101,7 @@ def test_numpy_scalars_in_meta_come_back_as_plain_values(run: RunDirectory) -> N
 
 def test_without_a_checkpoint_there_is_none_unless_one_is_required(run: RunDirectory) -> None:
     assert run.load_checkpoint(required=False) is None
-    with pytest.raises(CheckpointError, match="there is no checkpoint"):
+    with pytest.raises(CheckpointError, match="no checkpoint; start again"):
         run.load_checkpoint(required=True)
 
 
@@ -233,7 +233,7 @@ def test_a_whole_manifest_with_nonsense_is_refused(
 def test_a_folder_under_another_step_is_refused(run: RunDirectory) -> None:
     save(run, 1)
     folder(run, 1).rename(folder(run, 7))
-    with pytest.raises(CheckpointError, match="says step 1, lies in step-00000007"):
+    with pytest.raises(CheckpointError, match="records step 1, lies in step-00000007"):
         run.load_checkpoint(required=False)
 
 

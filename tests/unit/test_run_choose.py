@@ -220,7 +220,7 @@ def test_all_differences_are_listed(tmp_path: Path) -> None:
 
 def test_never_refuses_an_out_that_holds_a_run(tmp_path: Path) -> None:
     make(tmp_path / "run")
-    with pytest.raises(OutputError, match="holds a run already") as caught:
+    with pytest.raises(OutputError, match="holds a run, and --resume") as caught:
         choose(tmp_path, out=tmp_path / "run", resume="never")
     assert caught.value.exit_code == 73
 

@@ -93,7 +93,7 @@ def test_what_is_worse_by_less_than_one_percent_stays():
 
 def test_what_has_no_earlier_score_is_not_dropped():
     found = verdicts(standing(0, 700), standing(1, 705), standing(2, 900, gained=None))
-    assert found["k-2"] == (True, "too early to tell what it gains")
+    assert found["k-2"] == (True, "too few scores to estimate its gain")
 
 
 def test_a_slow_starter_that_wins_in_the_end_is_not_dropped():

@@ -80,7 +80,7 @@ def test_a_run_without_a_name_is_called_after_its_corpus_and_its_sampler(given, 
 
 
 def test_a_sampler_that_cannot_do_what_is_asked_is_refused_before_anything_is_read():
-    with pytest.raises(UsageError, match="--lazy has no meaning for --algo sgrld"):
+    with pytest.raises(UsageError, match="--lazy does not apply to --algo sgrld"):
         Request(["songs.txt"], {"algo": "sgrld", "lazy": "on"}).check()
 
 
@@ -152,7 +152,7 @@ def test_held_out_documents_that_are_trained_on_are_warned_of(plan_of, tmp_path,
     held_out = tmp_path / "held-out.txt"
     held_out.write_text(text(tmp_path).read_text() + ("abc def\n" if other else ""))
     _, said = plan_of({"holdout-corpus": str(held_out), "topics": 2})
-    warned = [line for line in said if "is trained on too" in line]
+    warned = [line for line in said if "is also training data" in line]
     assert len(warned) == (not other)
 
 

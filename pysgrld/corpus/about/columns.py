@@ -32,7 +32,7 @@ from pysgrld.corpus.vectors import (
 from pysgrld.errors import CorpusError, NoFieldError, plural
 from pysgrld.types import Array, Int64s
 
-#: Members of the archive that say where documents came from, with the types of their values.
+#: Members of the archive with the origin of each document, with the types of their values.
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
 #: Bytes of values that are in memory at once, if there is more than one.
 BYTES = 2**25
@@ -197,7 +197,7 @@ class DetailsCollector:
     def add(self, found: DocumentDetails, base: int = 0) -> None:
         """Take what is known of the next documents; ``base`` documents come before their input."""
         first, size = self.documents, len(found)
-        # files are numbered in order; those of the documents just before keep their numbers
+        # files are numbered in order; files of the documents just before keep their numbers
         last: dict[tuple[int, str], int] = {}
         for name in found.names:
             key = found.input, name
@@ -270,7 +270,7 @@ class DetailsCollector:
 
 #: The member of the archive that lists its columns.
 CONTENTS = "columns.json"
-#: Most different values of a column that is taken for categories, and of one that is said to be so.
+#: Most different values of a column inferred to be categories, and of one declared to be categories.
 LEVELS, MOST_LEVELS = 1000, 2**20
 #: Hashes of ids that are sorted together.
 SORTED = 2**20
@@ -283,7 +283,7 @@ NUMBERS: dict[str, tuple[str, float]] = {
 }
 
 Stays = npt.NDArray[np.bool_]
-#: Rows of all documents, some at a time, -1 where there is none; each call begins anew.
+#: Rows of all documents in blocks, -1 for a missing row; each call begins with the first document.
 Rows = Callable[[], Iterator[Int64s]]
 
 
@@ -310,7 +310,7 @@ class ColumnSource(NamedTuple):
     rules: ValueRules = ValueRules()
 
 
-#: Returns columns for the collected documents, of which these rows stay and have these ids.
+#: Returns columns for the kept rows of the collected documents, given these rows and their ids.
 Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
 
 

@@ -37,7 +37,7 @@ _NAMED = [
 
 
 class NumericDate(NamedTuple):
-    """Meanings of a date of numbers by the order of its parts; None if it is no date in that order."""
+    """Meanings of a date of numbers by the order of its parts, or None if it is no date in that order."""
 
     year_first: int | None
     day_first: int | None

@@ -30,7 +30,7 @@ class FieldError(Exception):
 def too_many_columns() -> CorpusError:
     """Return the error of documents that have more than `MOST` columns: of no single one of them."""
     return CorpusError(
-        f"the documents have more than {MOST} columns: instead of all, name those to keep"
+        f"the documents have more than {MOST} columns: instead of all, name the columns to keep"
     )
 
 
@@ -72,7 +72,7 @@ class WantedFields(NamedTuple):
     named : frozenset of str
         Which of them a person has named, so that they must be plain values.
     columns : dict of str to (str or None)
-        Other fields with their kind; None if the kind is to be detected.
+        Other fields with their kind, or None if the kind is to be detected.
     everything : bool
         Whether all fields are columns but the text, the id and the title.
     rules : ValueRules
@@ -414,7 +414,7 @@ class NamedDocuments:
 
 
 def _as_json(value: Any) -> str | int | float | bool | None:
-    """Return a value as a JSON type; None if it is missing."""
+    """Return a value as a JSON type, or None if it is missing."""
     tag, text = spelled(value, True)
     if tag == MISSING:
         return None

@@ -95,9 +95,9 @@ class Metadata:
                     "its first line was taken for the columns' names: put a line of names before it"
                 )
             raise CorpusError(
-                f"{plural(self.collector.documents, 'row')}, and {plural(documents, 'document')} in what "
-                "was read, those without words included: rows go by the order of documents, one for "
-                "each; " + advice,
+                f"{plural(self.collector.documents, 'row')}, and {plural(documents, 'document')} read, "
+                "including documents without words: rows are matched by order, one for each "
+                "document; " + advice,
                 self.path,
             )
 
@@ -167,7 +167,7 @@ class Metadata:
             positions = places.gather(block)
             if (positions < 0).any():
                 raise CorpusError(
-                    "rows go by the order of documents, and the corpus does not say which were left out "
+                    "rows are matched by order, and the corpus has no record of the documents left out "
                     "when it was built; build it again, or give ids and --id-field",
                     self.path,
                 )

@@ -55,7 +55,7 @@ def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
 
 
 def integer(value: bytes) -> int | None:
-    """Return a whole number of at most 64 bits; None for any other value."""
+    """Return a whole number of at most 64 bits, or None for any other value."""
     if not _INTEGER.fullmatch(value):
         return None
     number = int(value)
@@ -63,7 +63,7 @@ def integer(value: bytes) -> int | None:
 
 
 def real(value: bytes) -> float | None:
-    """Return a finite number; None for any other value."""
+    """Return a finite number, or None for any other value."""
     number = float(value) if _REAL.fullmatch(value) else math.inf
     return number if math.isfinite(number) else None
 

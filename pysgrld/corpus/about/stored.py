@@ -45,9 +45,9 @@ class Origin(NamedTuple):
     file : str
         Empty if it is not known.
     row : int or None
-        Line, record or row, from 1; None if the file is the document.
+        Line, record or row, from 1, or None if the file is the document.
     record : int or None
-        Number of the record in the input, from 1; None if the file is the document.
+        Number of the record in the input, from 1, or None if the file is the document.
     """
 
     file: str
@@ -274,7 +274,7 @@ class About:
         )
 
     def stored_texts(self) -> StoredTexts | None:
-        """Return the texts as stored in the archive; None if no texts are kept."""
+        """Return the texts as stored in the archive, or None if no texts are kept."""
         if self._texts is None and self.has_texts:
             self._texts = StoredTexts(
                 *(self._vector(name, dtype, TEXTS) for name, dtype in MEMBERS.items())

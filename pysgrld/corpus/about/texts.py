@@ -284,7 +284,7 @@ class StoredTexts:
                 yield self.rows.read(start, stop)[in_frame], self._cut(frame, edges[in_frame])
 
     def take(self, rows: Int64s) -> list[bytes | None]:
-        """Return the texts of documents, each frame read once; None for a missing text."""
+        """Return the texts of documents, each frame read once, or None for a missing text."""
         if self._sorted is None:
             self._sorted = self.rows.read(0, self.rows.size)
         places = np.searchsorted(self._sorted, rows)

@@ -186,7 +186,7 @@ class ColumnReading(NamedTuple):
     ----------
     kind : str
     parse : callable
-        Returns the number of a trimmed value; None if it is not of the kind.
+        Returns the number of a trimmed value, or None if it is not of the kind.
     is_strict : bool
         Whether a value of another kind is an error, not a missing value.
     notes : list of str
@@ -377,7 +377,7 @@ def _left(tally: _Tally, bit: int, fitting: int, noun: str) -> str:
 
 
 def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> ColumnReading | None:
-    """Return the reading of a column of dates; None if too few values are dates of one notation.
+    """Return the reading of a column of dates, or None if too few values are dates of one notation.
 
     Raises
     ------
@@ -393,7 +393,7 @@ def _as_dates(name: str, tally: _Tally, strict: bool, notes: list[str]) -> Colum
         least = tally.rules.share * tally.rows
         if differ and (day == month or (fitting < tally.rows and min(day, month) >= least)):
             reason = (
-                f"days and months cannot be told apart ({tally.example(bit, _SAME_DAY)!r}); give "
+                f"days and months are ambiguous ({tally.example(bit, _SAME_DAY)!r}); give "
                 "--date-format %d/%m/%Y or %m/%d/%Y"
             )
             if strict:

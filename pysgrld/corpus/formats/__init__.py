@@ -49,7 +49,7 @@ class Format(NamedTuple):
         ``module.function`` below this package: ``function(source, context)``; or, of a format whose
         files are one document each (`whole`), ``function(data, options)``, which gives text and title.
     begins : re.Pattern
-        Pattern of the first decompressed bytes of such files; None if only names identify them.
+        Pattern of the first decompressed bytes of such files, or None if only names identify them.
     suffixes : tuple of str
         Lower-case suffixes of names that are believed whatever the file begins with.
     shared : tuple of str

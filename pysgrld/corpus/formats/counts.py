@@ -68,8 +68,8 @@ def find_words(
     path: str | Path | None = context.beside if option is None else option
     if path is None:
         context.log(
-            f"{source.label}: warning: no vocab.*.txt beside it, so words are called by their "
-            "number, from 1; name them with --vocab FILE"
+            f"{source.label}: warning: no vocab.*.txt next to it, so words are named by number, "
+            "from 1; name them with --vocab FILE"
         )
         return None, NUMBERS
     vocabulary = read_vocabulary(path)

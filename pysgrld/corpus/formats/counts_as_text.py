@@ -102,7 +102,7 @@ def read_matrix_market(source: Lines, context: Context) -> CountedDocuments:
     fields = (size or b"").split()
     if len(fields) != 3:
         raise CorpusError(
-            f"{quoted(size or b'')} where the size should be; {_MARKET}", source.label, number
+            f"{quoted(size or b'')} instead of the size; {_MARKET}", source.label, number
         )
     header = _header_of(fields, (number,) * 3, number + 1, source.label, _MARKET)
     entries = _entries(source.label, header, form, False, chain([rest] if rest else [], lines))
@@ -135,7 +135,9 @@ def _banner(line: bytes, label: str) -> int:
         )
     if words[4] != b"general":
         raise CorpusError(
-            f"a matrix said to be {quoted(words[4])}; one of documents x words is general", label, 1
+            f"a matrix declared {quoted(words[4])}; a matrix of documents x words is general",
+            label,
+            1,
         )
     if words[3] not in _NUMBERS:
         raise CorpusError(f"numbers are {quoted(words[3])}; counts are integer", label, 1)
@@ -316,7 +318,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
         if not field.strip(b"0"):
             return f"{name} 0: they begin at 1"
         if len(field.lstrip(b"0")) > 18 or int(field) > limit:
-            return f"{name} {quoted(field)} is above {limit}, as the header says"
+            return f"{name} {quoted(field)} is above {limit}, the number in the header"
     if form != PATTERN and (reason := wrong_count(fields[2], form == COUNT)):
         return reason
     if int(fields[0]) < last:

@@ -222,7 +222,7 @@ def _records(
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of the record at tabs; None if it lacks fields of the header."""
+    """Split the first line of the record at tabs, or None if it lacks fields of the header."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None

@@ -122,7 +122,7 @@ def _decoded(data: bytes, options: CorpusOptions) -> str:
     except (UnicodeError, LookupError):
         if encoding == UTF8:
             raise BadDocument("not UTF-8", undecodable(options.encoding)) from None
-        reason = f"not {encoding}, which it says it is; give another --encoding"
+        reason = f"declared as {encoding}, but not valid {encoding}; give another --encoding"
         raise BadDocument("not in its encoding", reason) from None
 
 

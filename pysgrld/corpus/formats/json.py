@@ -167,7 +167,7 @@ def _joined_list(value: Any) -> Any:
 
 
 def _of_list(value: list[Any] | dict[str, Any]) -> str | None:
-    """Return the text of a list of tokens, pages, or words with their places; None for other lists."""
+    """Return the text of a list of tokens, pages, or words with their places, or None for other lists."""
     if isinstance(value, list):
         # a link or a name in a message of Telegram is an object with a text
         value = [part.get("text") if isinstance(part, dict) else part for part in value]

@@ -128,7 +128,7 @@ def _text(part: Message, options: CorpusOptions) -> str:
 
 
 def _header(value: Any) -> str | None:
-    """Return a header as text; None if it is missing."""
+    """Return a header as text, or None if it is missing."""
     if value is None:
         return None
     try:
@@ -140,7 +140,7 @@ def _header(value: Any) -> str | None:
 
 
 def _time(value: str | None) -> datetime | None:
-    """Return the time of a header; None if it is missing or invalid."""
+    """Return the time of a header, or None if it is missing or invalid."""
     try:
         return None if value is None else parsedate_to_datetime(value)
     except (TypeError, ValueError, OverflowError):

@@ -134,7 +134,7 @@ class _Member:
         if self.dtype.kind not in kinds or (self.dtype.kind in "iuf" and self.dtype.itemsize > 8):
             raise _WrongError(f"{self.name} holds values of type {self.dtype}; {_ADVICE}")
         if info.file_size != 10 + size + math.prod(self.shape) * self.dtype.itemsize:
-            raise _WrongError(f"{self.name} has not the size that it says; it is damaged")
+            raise _WrongError(f"{self.name} does not have the size in its header; it is damaged")
 
     def length(self) -> int:
         """Number of values of a vector."""
@@ -242,7 +242,7 @@ def _checked(rows: Int64s, columns: Int64s, values: Array, documents: int, words
             i = int(np.argmax((ids < 0) | (ids >= size)))
             where = f" in document {int(rows[i]) + 1}" if name == "word" else ""
             raise _WrongError(
-                f"{name} {int(ids[i]) + 1}{where} is not in 1 to {size}, as shape.npy says"
+                f"{name} {int(ids[i]) + 1}{where} is not in 1 to {size}, the range by shape.npy"
             )
     with np.errstate(invalid="ignore"):
         good = (values >= 0) & (values <= LARGEST)

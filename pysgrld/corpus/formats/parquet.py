@@ -59,7 +59,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
         if limit is not None and size > limit:
             raise CorpusError(
-                f"what is read of it unpacks to {size} bytes, more than --max-input {limit}; "
+                f"the selected columns unpack to {size} bytes, more than --max-input {limit}; "
                 "allow more if it is no bomb",
                 source.label,
             )

@@ -108,7 +108,7 @@ class CountedDocuments(NamedTuple):
     Attributes
     ----------
     vocabulary : tuple of str or None
-        The word of each id; None if words are named by their number.
+        The word of each id, or None if words are named by their number.
     origin : str
         Origin of the vocabulary, for the record.
     blocks : iterator of (Documents, (n,) int64)

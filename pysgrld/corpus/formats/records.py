@@ -367,9 +367,7 @@ def _chunks(
         if len(waiting) - last > LONGEST:
             if last > end:
                 yield _chunk(waiting[end:last], lines, source, context)
-            bad = BadDocument(
-                "line too long", f"more than {LONGEST} bytes, and no {noun} has so many"
-            )
+            bad = BadDocument("line too long", f"more than {LONGEST} bytes, too long for a {noun}")
             yield _Chunk(bad, lines, len(waiting) - last)
             waiting, end, lost = b"", 0, True
         waiting = waiting[end:]

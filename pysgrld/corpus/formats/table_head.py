@@ -55,7 +55,7 @@ _USUAL = frozenset(
 
 
 def delimiter_of(head: bytes) -> str | None:
-    """Return the delimiter of a table, by its first lines; None if it is no table.
+    """Return the delimiter of a table, by its first lines, or None if it is no table.
 
     Tabs are in few texts, commas in all. So a table by tabs has a header of short names and a column of
     longer texts, or usual names. A table by commas or semicolons has two usual names, or one usual name

@@ -34,12 +34,12 @@ _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
 _COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
 #: Records that are looked at.
 SAMPLED = 200
-#: A long text has so many characters and words on average, and is so many times as long as any other.
+#: Least mean characters and words of a long text, and the least ratio of its length to any other field's.
 CHARACTERS, WORDS, TIMES = 40, 4, 3
 #: Between texts that are joined: a paragraph ends.
 JOINT = b"\n\n"
 
-#: Scripts without blanks between words, of which each letter counts as one.
+#: Scripts without blanks between words; each letter counts as a word.
 _SOLID = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[{_SOLID}]|[^\s{_SOLID}]+")
 _CLOCK = re.compile(r"\d:\d\d")
@@ -216,7 +216,7 @@ def _plain(name: str) -> str:
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the only field that holds long texts; None where there is none, or more than one."""
+    """Return the only field that holds long texts, or None if there is none, or more than one."""
     rows = list(islice(records, SAMPLED))
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(names):
@@ -267,5 +267,5 @@ def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
                 found.append(dict(zip(names, record, strict=True)))
     except csv.Error:
-        pass  # what is wrong is said when it is read
+        pass  # the error is reported when the file is read
     return found

@@ -73,7 +73,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         "r-prior": _pair(
             "GAMMA0,C0",
             "1,1",
-            "r of the top layer is Gamma(GAMMA0/K, rate C0); gibbs: where they start",
+            "r of the top layer is Gamma(GAMMA0/K, rate C0); gibbs: starting values",
             (1.0, 1.0),
         ),
         "r-shape-prior": _pair("E1,F1", "1,1", "gibbs: Gamma prior of GAMMA0", (1.0, 1.0)),
@@ -118,7 +118,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         check_seeds(settings)
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
-                raise UsageError(f"--{name} has no meaning for --algo {algo}: leave it out")
+                raise UsageError(f"--{name} does not apply to --algo {algo}: leave it out")
         if "layers" in settings and "topics" in settings:
             raise UsageError("--layers and --topics both give the topics of layer 1: give one")
         preset = self.presets.get(settings.get("preset", ""), {})

@@ -134,10 +134,10 @@ class MixtureModel(Model["MixtureOptions"]):
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and options of sticks for samplers without sticks."""
         if "dp-stick-step" in settings and algo not in STEPS:
-            raise UsageError(f"--dp-stick-step has no meaning for --algo {algo}: leave it out")
+            raise UsageError(f"--dp-stick-step does not apply to --algo {algo}: leave it out")
         if "dp-swaps" in settings and unordered(algo, settings.get("dp-conc")):
             raise UsageError(
-                f"--dp-swaps has no meaning for --algo {algo} without --dp-conc sticks, as its "
+                f"--dp-swaps does not apply to --algo {algo} without --dp-conc sticks, as its "
                 "components have no order: leave it out"
             )
         check_one_eta(settings)

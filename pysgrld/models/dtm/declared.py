@@ -68,7 +68,7 @@ class DynamicModel(Model["DynamicOptions"]):
             default=SPREAD,
         ),
     }
-    needs: ClassVar[Mapping[str, str]] = {"time": "the column that says when a document is from"}
+    needs: ClassVar[Mapping[str, str]] = {"time": "the column with the date of each document"}
     refuses: ClassVar[Mapping[str, str]] = {
         "eta": _WALK,
         "corpus-size": _STORED,

@@ -57,7 +57,7 @@ class LDAModel(Model["LDAOptions"]):
             choice("on", "off"),
             "off; gibbs, cgs: on",
             "on: the whole corpus in each iteration, and the topics of a document's tokens (ovb: its "
-            "proportions) go on from where the last one left them",
+            "proportions) continue from the last one",
             "Sampling",
             metavar="on|off",
         ),
@@ -135,7 +135,7 @@ class LDAModel(Model["LDAOptions"]):
                         f"be no longer of the posterior: leave --{name} out"
                     )
         elif "keep-documents" in settings and SAMPLERS[algo].whole_corpus:
-            raise UsageError(f"--keep-documents off has no meaning for --algo {algo}: leave it out")
+            raise UsageError(f"--keep-documents off does not apply to --algo {algo}: leave it out")
         check_exact(settings, algo)
 
     def resolve(

@@ -100,7 +100,7 @@ class MeanFieldReader(Reader):
         ------
         UsageError
         """
-        raise UsageError("documents that are fitted by mean field, as those of ovb, have no draws")
+        raise UsageError("documents fitted by mean field (ovb) have no draws")
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
         """Refuse: documents are fitted.
@@ -110,9 +110,7 @@ class MeanFieldReader(Reader):
         UsageError
         """
         del key, parts, layer
-        raise UsageError(
-            "documents that are fitted by mean field, as those of ovb, give their tokens no topics"
-        )
+        raise UsageError("documents fitted by mean field (ovb) have no topics of tokens")
 
     def shares(self, layer: int = 0) -> Doubles:
         """Return the expected share of the tokens of each topic, as documents were last fitted, (K,)."""

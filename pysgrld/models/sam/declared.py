@@ -173,7 +173,7 @@ class SphericalModel(Model["SphericalOptions"]):
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
             yield (
-                f"warning: proportions mix slowly near 0 where --alpha is below 0.5 ({options.alpha:g})"
+                f"warning: proportions mix slowly near 0 if --alpha is below 0.5 ({options.alpha:g})"
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:
@@ -226,8 +226,8 @@ def check_room(topics: int, words: int) -> None:
         raise CorpusError(f"--model sam needs two words at least: the vocabulary has {words}")
     if topics > words:
         raise UsageError(
-            f"--topics {topics} is above the {words} words of the vocabulary: so many directions "
-            "cannot be told apart"
+            f"--topics {topics} is above the {words} words of the vocabulary: more "
+            "directions than words cannot be identified"
         )
 
 
