@@ -1,9 +1,9 @@
-"""The exact stage: draws of the whole corpus by exact chains, from where training has ended.
+"""The Gibbs refinement: draws of exact chains over the whole corpus, from the last state of training.
 
-Draws of samplers that see minibatches vary more than the posterior, and the means of topics lie beside
-its own. So training is followed by a few chains of an exact sampler, from its last state. The first half
-of their sweeps is burn-in; draws are taken in the second, of one chain after the other. Means, kept
-samples and scores of a run are then those of these draws. Replicates on resampled documents follow: they
+Draws of minibatch samplers vary more than the posterior, and their means of topics are biased. So a
+few chains of an exact sampler follow training, from its last state. The first half of their sweeps is
+burn-in; draws are taken in the second half, from the chains in turn. Means, kept samples and scores of
+the run then use these draws. Replicates on resampled documents follow: they
 measure how much topics of other texts like these would differ (`pysgrld.chain.population`).
 """
 
@@ -32,12 +32,12 @@ from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Chains of the stage, whatever the number of threads: results must not depend on it.
 CHAINS = 4
-#: Chains that sweep together on a thread where there are too few threads for each to have its own.
+#: Chains that sweep together on a thread if there are fewer threads than chains.
 TOGETHER = 2
 #: Draws of all chains together.
 DRAWS = 200
-#: Sweeps of each chain from which on bounds of their draws were found to be intervals: fewer leave them
-#: too near to where they began, and run only if the user asks for them (docs/calibration.md).
+#: Least sweeps of each chain for intervals: with fewer sweeps draws depend on the first state, so that a
+#: shorter refinement runs only if the user asks for them (docs/calibration.md).
 FEWEST = 500
 #: Least sweeps of each chain without a given budget, if they are no more token visits than this. More
 #: sweeps raise the effective sample size of words and documents, but hardly that of shares of topics.
@@ -56,18 +56,18 @@ _SPREAD = f"{_PREFIX}spread."
 
 
 def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
-    """Return the sweeps of each chain that training is followed by; 0 where there are to be none.
+    """Return the sweeps of each chain of the refinement, or 0 for no refinement.
 
-    Where nobody says how many, they take about as long as training; none where that is too few.
+    By default it takes about as long as training, and is left out if that allows too few sweeps.
 
     Parameters
     ----------
     chain : Chain
-        That was trained.
+        The trained chain.
     options : Resolved
-        Of training.
+        Options of training.
     open_ended : bool
-        Whether training ended by itself, not after a number of iterations that was asked for.
+        True if training ended by convergence, not after a requested number of iterations.
     """
     if not (options.exact_sweeps and chain.draws):
         return 0
@@ -82,7 +82,7 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
 
 
 def follows(chain: Chain, options: Resolved) -> bool:
-    """Say whether exact draws follow training that ends by itself, however long that takes.
+    """Return True if a refinement follows training that ends by convergence, however long that takes.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class ExactChain(BlockChain, ABC):
     Attributes
     ----------
     method : str
-        What it samples by, as a person reads it.
+        Name of the sampling method, for messages.
     """
 
     method: str
-    #: Whether `replicate` is available.
+    #: True if `replicate` is available.
     replicates: ClassVar[bool] = False
 
     @property
@@ -127,36 +127,36 @@ class ExactChain(BlockChain, ABC):
 
     @abstractmethod
     def sweep(self, sweeps: int, others: Sequence[Any] = ()) -> None:
-        """Sweep over all documents so many times, and let other chains of the kind do so on this thread.
+        """Sweep over all documents, together with other chains of the same kind on this thread.
 
         Parameters
         ----------
         sweeps : int
         others : sequence of ExactChain
-            From the same state, and as far; what each draws does not depend on whom it is with.
+            Chains from the same state after equally many sweeps; no draw depends on the other chains.
         """
 
     @abstractmethod
     def watched(self) -> dict[str, Doubles]:
-        """Return figures whose effective sizes are told, by what they are figures of."""
+        """Return the quantities with recorded effective sample sizes, by name."""
 
     @abstractmethod
     def as_it_stands(self) -> Self:
-        """Return a copy that is looked at while this chain goes on; it cannot sweep."""
+        """Return a copy for reading while this chain continues; the copy cannot sweep."""
 
 
 class ExactStage:
-    """Exact chains, the averages over their draws, and how far they are.
+    """Exact chains, the averages over their draws, and their progress.
 
     Parameters
     ----------
     chains : sequence of ExactChain
     posterior : Posterior
-        Averages over draws; of none yet.
+        Averages over draws, empty so far.
     begun : int
         Iteration of training at which it begins.
     sweeps : int
-        Of each chain in all; a few less where they are no multiple of the distance between draws.
+        Sweeps of each chain in all; rounded down to a multiple of the distance between draws.
     threads : int
         Chains that sweep at the same time.
 
@@ -201,7 +201,7 @@ class ExactStage:
 
     @property
     def complete(self) -> bool:
-        """Whether all sweeps and all replicates are done; without kept draws there are no replicates."""
+        """True if all sweeps and all replicates are done; without kept draws no replicates run."""
         if not self.done or self._spread is None:
             return self.done
         self._take()
@@ -214,12 +214,12 @@ class ExactStage:
 
     @contextmanager
     def drawing(self, keep: Keep) -> Iterator[None]:
-        """Let chains sweep at the same time, as far as there are threads, and draws be kept.
+        """Run the chains at the same time on the available threads, and keep draws.
 
         Parameters
         ----------
         keep : callable
-            Called with the chain of each draw, as it was then, while `step` and `draws` are those of it;
+            Called with a copy of the chain of each draw, while `step` and `draws` belong to this draw;
             returns the draw in the form of a sample if it is kept, else None.
         """
         number, self._keep = min(self.threads, len(self.chains)), keep
@@ -246,13 +246,13 @@ class ExactStage:
         """
         burning = self.sweep < self.burn_in
         number = min(self.every, self.burn_in - self.sweep) if burning else self.every
-        some = 1 if self.threads >= len(self.chains) else TOGETHER
-        groups = [self.chains[i : i + some] for i in range(0, len(self.chains), some)]
+        size = 1 if self.threads >= len(self.chains) else TOGETHER
+        groups = [self.chains[i : i + size] for i in range(0, len(self.chains), size)]
         if self._pool is None:
-            for first, *others in groups:
-                first.sweep(number, others)
+            for first, *rest in groups:
+                first.sweep(number, rest)
         else:
-            sweeping = [self._pool.submit(first.sweep, number, more) for first, *more in groups]
+            sweeping = [self._pool.submit(first.sweep, number, rest) for first, *rest in groups]
             try:
                 self._take()
             finally:
@@ -294,9 +294,9 @@ class ExactStage:
             self._spread.add_draw(sample[chain.topics.name])
 
     def kept(self, most: int) -> bool:
-        """Say whether the last draw is one of at most ``most`` that are kept, as many of each chain."""
-        each = -(-(self.sweeps - self.burn_in) // self.every // len(self.chains))
-        spacing = max(1, -(-each * len(self.chains) // most))
+        """Return True if the last draw is one of at most ``most`` kept draws, equally many per chain."""
+        per_chain = -(-(self.sweeps - self.burn_in) // self.every // len(self.chains))
+        spacing = max(1, -(-per_chain * len(self.chains) // most))
         return (self.draws - 1) // len(self.chains) % spacing == 0
 
     @property
@@ -313,7 +313,7 @@ class ExactStage:
         return scorer.point(Key(chain.seed, chain.chain, self.begun), draw)
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the stage goes on exactly."""
+        """Return the arrays from which the stage can be restored exactly."""
         self._take()
         plan = np.array([self.begun, self.sweep, self.sweeps, self.burn_in, self.every])
         arrays: dict[str, Array] = {_PLAN: plan}
@@ -327,30 +327,29 @@ class ExactStage:
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
 
     def record(self) -> dict[str, Array]:
-        """Return those of the `arrays` that tell of the draws, from which the stage cannot go on."""
-        told = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
-        return {name: a for name, a in self.arrays().items() if name.startswith(told)}
+        """Return the `arrays` with results, without the state that `restore` needs."""
+        prefixes = (_PLAN, _TRACE, _LAST, _SPREAD, _PREFIX + PREFIX)
+        return {name: a for name, a in self.arrays().items() if name.startswith(prefixes)}
 
     def restore(self, arrays: Mapping[str, Array], sweeps: int = 0) -> None:
-        """Go on from `arrays`, perhaps to more sweeps than were planned: then draws so far were burn-in.
+        """Restore the stage from `arrays`; with more sweeps than planned its draws so far become burn-in.
 
         Parameters
         ----------
         arrays : mapping
         sweeps : int
-            Of each chain in all; no more than were planned: as planned.
+            Sweeps of each chain in all; at least the planned number.
 
         Raises
         ------
         CheckpointError
-            If they are no state of this stage.
+            If the arrays are not a state of this stage.
         """
         plan = plan_in(arrays)
         assert plan is not None
         self.sweep, self.sweeps, self.burn_in, self.every = plan[1:]
         for r, chain in enumerate(self.chains):
-            own = f"{_PREFIX}{r}."
-            chain.restore(self.sweep, Within(arrays, own))
+            chain.restore(self.sweep, Within(arrays, f"{_PREFIX}{r}."))
         if sweeps > self.sweeps:
             self._lay_out(sweeps)
             return
@@ -361,7 +360,7 @@ class ExactStage:
         self._trace = {name: list(a) for name, a in Within(arrays, _TRACE).items()}
 
     def _lay_out(self, sweeps: int) -> None:
-        """Set when draws are taken: after half of the sweeps, and after those that are done."""
+        """Set the sweeps with draws: after half of all sweeps, and after the sweeps already done."""
         self.burn_in = max(self.sweep, sweeps // 2)
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
@@ -375,7 +374,7 @@ Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 
 class ExactPlan(NamedTuple):
-    """How an exact stage is laid out, and how far it is.
+    """Layout and progress of an exact stage.
 
     Attributes
     ----------
@@ -393,12 +392,12 @@ class ExactPlan(NamedTuple):
 
     @property
     def drawn(self) -> bool:
-        """Whether there are draws."""
+        """True if the stage has draws."""
         return self.sweep >= self.burn_in + self.every
 
     @property
-    def at_rest(self) -> bool:
-        """Whether the chains have swept often enough for bounds of their draws to be intervals."""
+    def converged(self) -> bool:
+        """True if the chains have swept often enough for bounds of their draws to be intervals."""
         return self.drawn and self.sweep >= FEWEST
 
     def chain_of(self, step: int) -> int:
@@ -412,27 +411,27 @@ def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
     Raises
     ------
     CheckpointError
-        If it is none that there can be.
+        If the plan is invalid.
     """
     if _PLAN not in arrays:
         return None
     plan = arrays[_PLAN]
     if plan.shape != (5,) or (plan < 0).any() or plan[4] < 1 or plan[1] > plan[2]:
-        raise CheckpointError(f"array {_PLAN!r} of the checkpoint is no plan of exact sweeps")
+        raise CheckpointError(f"array {_PLAN!r} of the checkpoint is no plan of Gibbs sweeps")
     return ExactPlan(*plan.tolist())
 
 
 def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the arrays of the averages over exact draws in a checkpoint, over training's without any.
+    """Return the arrays of the averages over exact draws in a checkpoint, or of training if it has none.
 
-    They have the names that those of training have.
+    The names are equal in both cases.
     """
     plan = plan_in(arrays)
     return Within(arrays, _PREFIX) if plan and plan.drawn else arrays
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return what turns the kept draws of a checkpoint into draws for other texts like these."""
+    """Return the transform of the kept draws of a checkpoint into draws for other texts like these."""
     return PopulationDraws.of(Within(arrays, _PREFIX), seed, chain)
 
 
@@ -442,19 +441,19 @@ def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
-    """Return the figures that exact draws were watched by, (S, n), in their order; None without any."""
+    """Return a watched quantity of the draws, (S, n), in their order, or None if it is missing."""
     return arrays.get(f"{_TRACE}{name}")
 
 
 def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
-    """Return the medians of effective sizes, by what the figures are of, as far as they are known."""
-    found = {}
+    """Return the median effective sample size of each watched quantity, if it is known."""
+    medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
     for name in sorted(names, reverse=True):  # words, shares, documents
         sizes = convergence(by_chain(arrays[f"{_TRACE}{name}"])).bulk
         if not np.isnan(sizes).all():
-            found[name] = float(np.nanmedian(sizes))
-    return found
+            medians[name] = float(np.nanmedian(sizes))
+    return medians
 
 
 def by_chain(draws: Array) -> Doubles:

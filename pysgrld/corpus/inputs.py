@@ -180,7 +180,7 @@ def texts_of_folder(folder: Path) -> Folder:
 
     if all(is_there(folder / name) for name in _RUN):
         raise CorpusError(
-            "a run, not a folder of texts: resume it with 'sgmc train --resume', or name its corpus, "
+            "a run, not a folder of texts: resume it with 'sgmc train', or name its corpus, "
             f"{folder / 'corpus'}",
             folder,
         )

@@ -61,22 +61,22 @@ class Watched:
         self.top = top_words(by_word.max(axis=1), min(SPREAD_WORDS, len(by_word)))
         words = self.top[:, :WORDS]
         self.topics: Int64s = np.repeat(np.arange(len(words)), words.shape[1])
-        at = words.ravel() * block.copies + by_word.argmax(axis=1)[words.ravel(), self.topics]
-        self.rows: Int32s = at.astype(np.int32)
+        rows = words.ravel() * block.copies + by_word.argmax(axis=1)[words.ravel(), self.topics]
+        self.rows: Int32s = rows.astype(np.int32)
         lengths = np.diff(batch.indptr)
-        some = np.flatnonzero(lengths > 0)
-        self.documents: Int64s = some
-        if len(some) >= DOCUMENTS:
-            self.documents = some[np.arange(DOCUMENTS) * len(some) // DOCUMENTS]
+        with_words = np.flatnonzero(lengths > 0)
+        self.documents: Int64s = with_words
+        if len(with_words) >= DOCUMENTS:
+            self.documents = with_words[np.arange(DOCUMENTS) * len(with_words) // DOCUMENTS]
         self.topic = np.empty(len(self.documents), np.int64)
         for i, d in enumerate(self.documents):
-            here = slice(batch.indptr[d], batch.indptr[d + 1])
-            each = batch.counts[here, None] * phi[batch.words[batch.indices[here]]]
-            self.topic[i] = int(each.sum(axis=0).argmax())
+            entries = slice(batch.indptr[d], batch.indptr[d + 1])
+            terms = batch.counts[entries, None] * phi[batch.words[batch.indices[entries]]]
+            self.topic[i] = int(terms.sum(axis=0).argmax())
 
 
 class ExactTokens(ExactChain):
-    """One chain of the exact stage; a model says what it is made of, how it sweeps, and draws a word.
+    """One chain of the exact stage; a model defines its blocks, its sweep, and draws of words.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ class ExactTokens(ExactChain):
         )
         self._end_warm_up()
         for b in self._kept:
-            own, of = self.states[b.name], chain.states[b.name].arrays()
-            own.restore({name: of[name] for name in own.names})
+            state, arrays = self.states[b.name], chain.states[b.name].arrays()
+            state.restore({name: arrays[name] for name in state.names})
 
     @staticmethod
     @abstractmethod
@@ -155,12 +155,17 @@ class ExactTokens(ExactChain):
 
     def watched(self) -> dict[str, Doubles]:
         """Return shares of topics, probabilities of their top words, and shares in some documents."""
-        k, at, z, ptr = self.topics.shape[1], self._watched, self._tokens.z, self._tokens.token_ptr
+        k, watched, z, ptr = (
+            self.topics.shape[1],
+            self._watched,
+            self._tokens.z,
+            self._tokens.token_ptr,
+        )
         assert z is not None
         assert ptr is not None
         documents = [
             np.mean(z[ptr[d] : ptr[d + 1]] == topic)
-            for d, topic in zip(at.documents, at.topic, strict=True)
+            for d, topic in zip(watched.documents, watched.topic, strict=True)
         ]
         return {
             "words": self.watched_words(),
@@ -169,43 +174,43 @@ class ExactTokens(ExactChain):
         }
 
     def as_it_stands(self) -> Self:
-        """Return a copy that is looked at while this chain goes on; it cannot sweep."""
-        found = copy(self)
-        found.documents = found._tokens = copy(self._tokens)
+        """Return a copy for reading while this chain continues; the copy cannot sweep."""
+        twin = copy(self)
+        twin.documents = twin._tokens = copy(self._tokens)
         assert self._tokens.z is not None
-        found._tokens.z = self._tokens.z.copy()
-        found.states = {name: state.as_it_stands() for name, state in self.states.items()}
-        return found
+        twin._tokens.z = self._tokens.z.copy()
+        twin.states = {name: state.as_it_stands() for name, state in self.states.items()}
+        return twin
 
     def arrays(self) -> dict[str, Array]:
         """Return the topics of all tokens, in as few bytes as they need, and the blocks"""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"
-        own = {n: a for n, a in arrays.items() if not n.startswith(left_out)}
-        return own | {
+        remaining = {n: a for n, a in arrays.items() if not n.startswith(left_out)}
+        return remaining | {
             "z": self._tokens.z.astype(np.min_scalar_type(self.topics.shape[1])),
             "visits": np.array([self.step]),
         }
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
-        """Go on from `arrays`; the number of visits is among them.
+        """Restore the chain from `arrays`, which include the number of visits.
 
         Raises
         ------
         CheckpointError
-            If they are no state of this chain.
+            If the arrays are not a state of this chain.
         """
         del step
-        own = self.arrays()
-        put_back(own, arrays)
+        state = self.arrays()
+        put_back(state, arrays)
         assert self._tokens.z is not None
-        self._tokens.z[:] = own["z"]
+        self._tokens.z[:] = state["z"]
         check_topics("z", self._tokens.z, self.topics.shape[1])
         for b in self._kept:
             self.states[b.name].restore(arrays_of(b.name, arrays))
         take_priors(self.priors, self.states)
-        self.step = int(own["visits"][0])
+        self.step = int(state["visits"][0])
 
 
 def shifted(step: int, number: int) -> int:
@@ -226,7 +231,7 @@ def chains_from(
     kind : type
         Of the chains.
     chain : BlockChain
-        The chain of training, whose documents are of a stored corpus.
+        The chain of training, on a stored corpus.
     options : Resolved
         Of training.
     threads : int
@@ -237,7 +242,7 @@ def chains_from(
     assert isinstance(stream, Epochs)
     ids = stream.train[:]
     batch, draw = compact(stream.source.take(ids), ids, 1.0), chain.draw()
-    own = replace(
+    refinement = replace(
         options,
         algo=kind.algo,
         settings=SAMPLERS[kind.algo].settings_class(),
@@ -249,7 +254,7 @@ def chains_from(
         minibatch=len(ids),
     )
     watched = Watched(draw, batch, chain.topics)
-    chains = tuple(kind(own, batch, watched, chain, number) for number in range(CHAINS))
+    chains = tuple(kind(refinement, batch, watched, chain, number) for number in range(CHAINS))
     if start:
         for one in chains:
             one.start(draw, threads)

@@ -203,8 +203,8 @@ class Fitted(ABC):
         posterior's, by more than its width even if the noise is small. Exact chains that continue
         from there need some hundred sweeps to forget the shift.
         """
-        at_rest = self.exact is not None and self.exact.at_rest
-        return self.draws and (self.sampler.whole_corpus or at_rest)
+        converged = self.exact is not None and self.exact.converged
+        return self.draws and (self.sampler.whole_corpus or converged)
 
     # ---- draws
 

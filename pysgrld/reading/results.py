@@ -161,10 +161,10 @@ class Results:
 
     @property
     def length(self) -> str:
-        """The iterations that are done, and the exact sweeps after them, as a person reads them."""
+        """The iterations that are done, and the Gibbs sweeps after them, as a person reads them."""
         length = plural(self.fitted.record.step, "iteration")
         if self.fitted.exact:
-            length += f" and {plural(self.fitted.exact.sweep, 'exact sweep')}"
+            length += f" and {plural(self.fitted.exact.sweep, 'Gibbs sweep')}"
         return length
 
     # ---- topics: their mean, their top words, their weights, their names

@@ -48,7 +48,7 @@ class Position(NamedTuple):
     kind : str
         Name of the score (`pysgrld.models.table.scores`).
     unit : str
-        Unit of the count: ``iteration``, ``exact sweep`` or ``replicate``.
+        Unit of the count: ``iteration``, ``Gibbs sweep`` or ``replicate``.
     """
 
     iteration: int

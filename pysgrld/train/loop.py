@@ -65,7 +65,7 @@ class Training:
     p : Prepared
     reporter : Reporter
     stop : StopFlag
-        Says when to stop; entered.
+        Reasons to stop; entered.
     comm : Communicator
         Processes that train the chain together; this is the first of them.
     """
@@ -106,16 +106,16 @@ class Training:
                 reporter.note(line)
             else:
                 logger.info("%s", line)
-        # how far the whole run goes by this start's budget; 0: until the score has converged
-        asked = [] if p.options.iterations is None else [p.options.iterations]
+        # budget of the whole run in iterations; 0: until the score has converged
+        budgets = [] if p.options.iterations is None else [p.options.iterations]
         if p.options.epochs is not None:
-            asked.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
-        self.iterations = min(asked, default=0)
+            budgets.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
+        self.iterations = min(budgets, default=0)
         limit = p.options.time_limit
         exact = follows(self.chain, p.options) and not p.once
-        self.open_ended = not asked and (limit in (None, "auto") or exact)
+        self.open_ended = not budgets and (limit in (None, "auto") or exact)
         #: Seconds of this start in which topics are trained, where exact draws share a time limit.
-        self._until = limit / 2 if exact and not asked and isinstance(limit, float) else math.inf
+        self._until = limit / 2 if exact and not budgets and isinstance(limit, float) else math.inf
         every = p.options.minibatch / p.stream.documents * p.tokens * p.options.sweeps
         least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
         self._looks, self._look_is_due = Every(p.options.eval_every, 0, 0.0, least), False
@@ -127,16 +127,16 @@ class Training:
         self._step_seconds = self._began = 0.0
 
     def go(self) -> RunDirectory:
-        """Train until the budget is used, the score has settled, or something says stop.
+        """Train until the budget is used, the score has converged, or training is stopped.
 
         Raises
         ------
         Interrupted
             If it was stopped early, after a checkpoint.
         NumericalError
-            If the state is not finite any more; it is kept beside the checkpoints.
+            If the state is not finite any more; it is kept next to the checkpoints.
         SgmcError
-            For everything else that is wrong.
+            For every other error.
         """
         restored = self._start()
         try:
@@ -150,9 +150,9 @@ class Training:
             raise
         except NumericalError as error:
             arrays = self.chain.common() | self.posterior.arrays()
-            told = f"{error}; {keep_failure(self.run.path, self.keeper.step, arrays)}"
-            self._log_end("failed", error=told)
-            raise NumericalError(told) from error
+            message = f"{error}; {keep_failure(self.run.path, self.keeper.step, arrays)}"
+            self._log_end("failed", error=message)
+            raise NumericalError(message) from error
         except SecondInterrupt:
             self._log_end("interrupted", reason="SIGINT")
             raise
@@ -163,13 +163,13 @@ class Training:
             self.chain.close()
 
     def _log_end(self, state: str, **fields: str) -> None:
-        """Record how a start ended that did not end in order, as far as the disk lets it."""
+        """Record the end of a start that failed, if the disk can be written."""
         with contextlib.suppress(WriteError):
             self.run.log_event(state, step=self.keeper.step, **fields)
             self.run.set_status(state, step=self.keeper.step, **fields)
 
     def _go(self) -> RunDirectory:
-        keeper, had = self.keeper, self.keeper.step
+        keeper, first_step = self.keeper, self.keeper.step
         before = self._used()
         rounds = Rounds(self.chain, self.comm, self.stop, self._wants, self.pulse.awake)
         self._loop(rounds)
@@ -182,7 +182,7 @@ class Training:
             self.stage = keeper.stage = self.stage or self._exact_stage()
             stopped = self._draw_exactly()
         self.comm.share(False)  # no more draws
-        done = before and keeper.step == had
+        done = before and keeper.step == first_step
         if not done or keeper.measured != keeper.step:  # killed just before its last line
             keeper.measure()
             self._save(last=True)
@@ -208,11 +208,11 @@ class Training:
         self.comm.leave()
         if stopped:
             who = "all ranks " if self.comm.size > 1 else ""
-            at = f"iteration {self.chain.step}"
+            place = f"iteration {self.chain.step}"
             if self.stage:
-                at = f"Gibbs sweep {self.stage.sweep} of {self.stage.sweeps}"
+                place = f"Gibbs sweep {self.stage.sweep} of {self.stage.sweeps}"
             raise Interrupted(
-                f"{stopped}: {who}stopped after {at}, checkpoint written to "
+                f"{stopped}: {who}stopped after {place}, checkpoint written to "
                 f"{self.run.path}; run the same command again to continue"
             )
         if self.once:
@@ -270,26 +270,26 @@ class Training:
         return Orders.LOOK if self._look_is_due or self.posterior.due_next else Orders.NONE
 
     def _loop(self, rounds: Rounds) -> None:
-        chain, posterior, at = self.chain, self.posterior, self.tally
-        self._looks.last = chain.step, at.train_seconds
-        saves = self._saves(chain.step, at.train_seconds)
+        chain, posterior, tally = self.chain, self.posterior, self.tally
+        self._looks.last = chain.step, tally.train_seconds
+        saves = self._saves(chain.step, tally.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
         self._began = began = self.pulse.awake()
         for visit in rounds:
             if visit is None:
                 self._save(last=False)
-                saves.done(chain.step, at.train_seconds)
+                saves.done(chain.step, tally.train_seconds)
                 self._save_is_due = False
                 self._step_seconds += self.pulse.awake() - began
                 began = self.pulse.awake()
                 continue
             took = self.pulse.awake() - began
-            at.train_seconds += took
-            at.wait_seconds += rounds.waited
-            if said := waiting.saw(took - rounds.waited):
-                self.reporter.note(said)
-            at.documents += visit.documents
-            at.tokens += visit.tokens
+            tally.train_seconds += took
+            tally.wait_seconds += rounds.waited
+            if remark := waiting.saw(took - rounds.waited):
+                self.reporter.note(remark)
+            tally.documents += visit.documents
+            tally.tokens += visit.tokens
             if posterior.due:
                 self.keeper.sample()
                 if self.open_ended and posterior.settled():
@@ -297,18 +297,18 @@ class Training:
                     continue
             if self._look_is_due:
                 self.keeper.measure()
-                self._looks.last = chain.step, at.train_seconds
-            due = saves.due(chain.step, at.train_seconds)
+                self._looks.last = chain.step, tally.train_seconds
+            due = saves.due(chain.step, tally.train_seconds)
             self._save_is_due = due or self.stop.take_checkpoint_request()
             self.reporter.moved(
                 Position(
                     chain.step,
                     self.iterations,
                     chain.step / self.stream.per_epoch,
-                    at.tokens_per_second,
+                    tally.tokens_per_second,
                     visit.step_size,
                     posterior.score,
-                    at.train_seconds,
+                    tally.train_seconds,
                     self.score.name,
                 )
             )
@@ -318,25 +318,25 @@ class Training:
         if rounds.exhausted:
             self.ended = Ending(
                 StopReason.END_OF_STREAM,
-                f"the stream ended after {plural(at.documents, 'document')}",
+                f"the stream ended after {plural(tally.documents, 'document')}",
             )
 
     def _save(self, *, last: bool) -> None:
-        """Write a checkpoint, and let the time limit know how long that takes."""
+        """Write a checkpoint, and subtract its seconds from the time limit."""
         began = self.pulse.awake()
         if self.keeper.save(keep=self.options.keep, last=last):
             self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return when checkpoints of this start are due: soon at first, unless the user says when."""
+        """Return the schedule of this start's checkpoints: soon at first by default."""
         first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 
     # ---- the exact stage ----
 
     def _exact_stage(self) -> ExactStage | None:
-        """Begin the exact stage where the options want one, and training was long enough."""
+        """Begin the exact stage if the options want one and training was long enough."""
         sweeps = sweeps_after(self.chain, self.options, open_ended=not self.iterations)
         if not sweeps:
             if self.options.exact_sweeps and self.posterior.draws:
@@ -367,33 +367,33 @@ class Training:
         )
 
     def _draw_exactly(self) -> str | None:
-        """Do the sweeps of the exact stage, where there is one, and return why it was stopped early.
+        """Do the sweeps of the exact stage, if any, and return the reason of an early stop.
 
         This process draws alone; others of its communicator wait, and may ask for an end.
         """
-        stage, at = self.stage, self.tally
+        stage, tally = self.stage, self.tally
         if stage is None:
             return None
-        saves = self._saves(stage.step, at.train_seconds)
+        saves = self._saves(stage.step, tally.train_seconds)
         reasons: list[str | None] = []
         self._step_seconds, took, first = 0.0, 0.0, stage.sweep
         with stage.drawing(self.keeper.draw):
             while not stage.complete:
                 began = self.pulse.awake()
-                own = self.stop.reason if self.stop.should_stop(self._step_seconds) else None
+                reason = self.stop.reason if self.stop.should_stop(self._step_seconds) else None
                 self.comm.share(True)
-                reasons = self.comm.gather(own)
+                reasons = self.comm.gather(reason)
                 if any(reasons):
                     break
                 if not stage.done:
                     stage.advance()
                 elif not self._replicate(stage):
                     continue  # with the reason to stop
-                at.train_seconds += self.pulse.awake() - began
-                due = saves.due(stage.step, at.train_seconds)
+                tally.train_seconds += self.pulse.awake() - began
+                due = saves.due(stage.step, tally.train_seconds)
                 if due or self.stop.take_checkpoint_request():
                     self._save(last=False)
-                    saves.done(stage.step, at.train_seconds)
+                    saves.done(stage.step, tally.train_seconds)
                 took += self.pulse.awake() - began
                 replicates = stage.replicates
                 visits = len(stage.chains) * self.chain.tokens * (stage.sweep - first)
@@ -407,7 +407,7 @@ class Training:
                         stage.posterior.score,
                         took,
                         self.score.name,
-                        unit="replicate" if replicates else "exact sweep",
+                        unit="replicate" if replicates else "Gibbs sweep",
                     )
                 )
                 self._step_seconds = self.pulse.awake() - began
@@ -423,15 +423,15 @@ class Training:
         return True
 
     def _tell_gap(self) -> None:
-        """Say for how long the process stood still, if it did."""
+        """Print for how long the process stood still, if it did."""
         if gap := round(self.pulse.take_gap(), 1):
             self.keeper.backlog.log_event("gap", step=self.keeper.step, seconds=gap)
-            self.reporter.note(f"stood still for {gap} s: stopped, or the machine suspended")
+            self.reporter.note(f"paused for {gap} s: the process or the machine was suspended")
 
     # ---- where a start begins ----
 
     def _start(self) -> bool:
-        """Go on from the last good checkpoint, or from the beginning; return whether there was one."""
+        """Restore the last good checkpoint, if any; return True if there was one."""
         run, chain, comm = self.run, self.chain, self.comm
         comm.meet()  # all have a chain
         checkpoint = run.load_checkpoint(
@@ -449,8 +449,8 @@ class Training:
                 line += " (no checkpoint was written yet)"
         else:
             self._restore(checkpoint)
-            at = f"Gibbs sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
-            line = f"resumes from {at} of {checkpoint.path.name}"
+            place = f"Gibbs sweep {self.stage.sweep}" if self.stage else f"iteration {chain.step}"
+            line = f"resumes from {place} of {checkpoint.path.name}"
         first, burn_in = self.posterior.first, self.posterior.burn_in
         exact = isinstance(self.options.exact_sweeps, int) and self.options.exact_sweeps > 0
         if self.posterior.draws and not exact and chain.step < self.iterations < first:
@@ -467,15 +467,15 @@ class Training:
         run.set_status(
             "running", step=self.keeper.step
         )  # the old summary belongs to another budget
-        had, now = run.config["options"], self.options.plain()
-        if changed := {name: now[name] for name in FREE if had.get(name) != now[name]}:
+        before, now = run.config["options"], self.options.plain()
+        if changed := {name: now[name] for name in FREE if before.get(name) != now[name]}:
             run.update_free(changed)
         run.log_event("started", step=self.keeper.step, line=line, short_chains=parts)
         self.reporter.started(run, line)
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
-        """Return topics of short chains, or of the run that this one resumes from; None: others."""
+        """Return topics of short chains, or of the parent run, or None to keep the model's own start."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
         self.comm.share((by_short_chains, is_limited))
@@ -505,12 +505,12 @@ class Training:
         return FirstTopics(results.phi(), shares * results.fitted.record.tokens)
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
-        """Go back to where exact draws began, if more iterations than that are asked for.
+        """Go back to the end of training, before the refinement, if more iterations are requested.
 
         Raises
         ------
         MismatchError
-            If there is no checkpoint of that iteration any more.
+            If the checkpoint of that iteration is gone.
         """
         plan = plan_in(checkpoint.arrays)
         if plan is None or plan.begun >= self.iterations:
@@ -524,27 +524,27 @@ class Training:
         return True
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint that verifies, and read a stream again to where it was.
+        """Restore a verified checkpoint, and read a stream again up to its position.
 
         Raises
         ------
         CheckpointError
-            If it is no state of this run.
+            If the checkpoint is not a state of this run.
         MismatchError
-            If the stream gives other documents than those that were trained on.
+            If the stream differs from the documents of training.
         Interrupted
-            If there is a reason to stop while the stream is read again.
+            If training is stopped while the stream is read again.
         """
-        at, asked = self.tally, self.options.exact_sweeps
+        tally, sweeps = self.tally, self.options.exact_sweeps
         try:
             plan = plan_in(checkpoint.arrays)
             self.chain.restore(plan.begun if plan else checkpoint.step, checkpoint.arrays)
             self.posterior.restore(checkpoint.arrays)
             if plan:
                 self.stage = self._made_stage(plan.sweeps, start=False)
-                self.stage.restore(checkpoint.arrays, asked if isinstance(asked, int) else 0)
+                self.stage.restore(checkpoint.arrays, sweeps if isinstance(sweeps, int) else 0)
                 self.keeper.stage = self.stage
-            (at.train_seconds, at.wait_seconds, at.documents, at.tokens) = counted(
+            (tally.train_seconds, tally.wait_seconds, tally.documents, tally.tokens) = counted(
                 checkpoint.meta, "train_seconds", "wait_seconds", "documents", "tokens"
             )
         except CheckpointError as error:
@@ -553,8 +553,8 @@ class Training:
             ) from None
         if not isinstance(self.stream, OnePass):
             return
-        had = FeedPosition(**checkpoint.meta["stream"])
-        self.reporter.note(f"reads {plural(had.documents, 'document')} of the stream again")
+        before = FeedPosition(**checkpoint.meta["stream"])
+        self.reporter.note(f"reading {plural(before.documents, 'document')} of the stream again")
         try:
             self.stream.go_to(checkpoint.step, partial(raise_if_stopped, self.stop))
         except Stopped:
@@ -562,10 +562,10 @@ class Training:
                 f"{self.stop.reason}: stopped while the stream was read again; run the same "
                 "command again to continue"
             ) from None
-        found = self.stream.position(checkpoint.step)
-        if found != had:
+        now = self.stream.position(checkpoint.step)
+        if now != before:
             raise MismatchError(
                 f"the stream differs from the documents of {checkpoint.path.name} "
-                f"({found.documents:,} documents, {had.documents:,} at the checkpoint); give the same "
+                f"({now.documents:,} documents, {before.documents:,} at the checkpoint); give the same "
                 "documents from the first on, or start a new run with another --out"
             )

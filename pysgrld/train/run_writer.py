@@ -94,7 +94,7 @@ class RunWriter:
 
     @property
     def step(self) -> int:
-        """Iterations done, and exact sweeps after them."""
+        """Iterations done, and Gibbs sweeps after them."""
         return self.stage.step if self.stage else self.chain.step
 
     @cached_property

@@ -170,7 +170,7 @@ def test_exact_draws_stopped_and_on_other_threads_have_the_same_bits(dated):
         **{"base": base, "corpus": "news.csv", "out": "killed", "word": "Gibbs refinement"},
     )
     assert code == 85
-    stopped = re.search(r"stopped after exact sweep (\d+)", said)
+    stopped = re.search(r"stopped after Gibbs sweep (\d+)", said)
     assert stopped is not None
     assert int(stopped[1]) < 60
     last = max((dated.folder / "all" / "checkpoints").glob("step-*"))

@@ -111,7 +111,7 @@ def test_nothing_that_a_terminal_acts_on_is_printed(tmp_path, monkeypatch):
 def test_searching_with_options_of_training_says_what_to_do_instead():
     """Red with: click's guess at another option."""
     for typed, said in (
-        (("--iterations", "5"), "search has no --iterations: --epochs E says"),
+        (("--iterations", "5"), "search has no --iterations: --epochs E sets"),
         (("--resume", "never"), "search has no --resume: the same command resumes"),
         (("--chain-id", "2"), "search has no --chain-id: --chains N"),
     ):
@@ -142,8 +142,8 @@ def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypat
     for typed, code, said in (
         (("a", "b"), 2, "one DIR is named, whose shards lie in DIR.shards, and here are 2"),
         (("a", "b", "-o", "c"), 2, "merge has no -o: the corpus is written to DIR"),
-        (("a.shards",), 2, "name the corpus that is to be made of its shards: a"),
-        (("a.shards/0001-of-0002",), 2, "name the corpus that is to be made of its shards: a"),
+        (("a.shards",), 2, "a folder of shards; name the merged corpus: a"),
+        (("a.shards/0001-of-0002",), 2, "a folder of shards; name the merged corpus: a"),
         (("mine.txt",), 66, "mine.txt.shards: is not there; build shards first"),
     ):
         done = CliRunner().invoke(main, ["corpus", "merge", *typed])

@@ -85,8 +85,8 @@ def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     done = sgmc.train(*exact, "--threads", "3")
     assert "nothing to do" not in done.stderr
     if number == signal.SIGTERM:
-        assert "stopped after exact sweep " in said
-        assert "resumes from exact sweep " in done.stderr
+        assert "stopped after Gibbs sweep " in said
+        assert "resumes from Gibbs sweep " in done.stderr
     assert sgmc.topics_hash() == sgmc.topics_hash("whole")
     kept = [
         sorted((p.name, p.read_bytes()) for p in (sgmc.folder / run / "samples").iterdir())
@@ -117,7 +117,7 @@ def test_more_exact_sweeps_go_on_from_those_that_are_done(sgmc):
     """Red with: draws of before among those of after."""
     sgmc.train("--exact-sweeps", "8", "--samples", "4")
     done = sgmc.train("--exact-sweeps", "20", "--samples", "4")
-    assert "resumes from exact sweep 8 " in done.stderr
+    assert "resumes from Gibbs sweep 8 " in done.stderr
     assert "(10 posterior samples" in done.stderr
     assert len(list((sgmc.folder / "run" / "samples").iterdir())) == 4
     history = open_run(sgmc.folder / "run", 1).history()

@@ -69,13 +69,13 @@ def test_what_one_says_later_names_it(several, capsys):
     run = several.folder / "sgmc-runs/bible-scir/chain-2"
     with SeveralScreen(3) as screen:
         screen.of_run(2, "started", run, "starts at iteration 0")
-        screen.of_run(2, "note", "stood still for 9.0 s")
+        screen.of_run(2, "note", "paused for for 9.0 s")
         screen.of_run(2, "failed", "sgmc: error: disk full")
         screen.of_run(1, "finished", run, "60 iterations done, the budget is used")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("bible: 1,071 documents to train on, 118 held out")
     assert lines[-3:] == [
-        "chain 2: stood still for 9.0 s",
+        "chain 2: paused for for 9.0 s",
         "chain 2: error: disk full",
         "chain 1: 60 iterations done, the budget is used",
     ]

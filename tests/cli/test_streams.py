@@ -111,9 +111,9 @@ def test_another_stream_is_refused_in_a_run_that_had_begun(sgmc, text):
 
 def test_options_of_streams_are_refused_where_they_mean_nothing(sgmc, text):
     for wrong, why in (
-        (("--shuffle-buffer", "10"), "--corpus-size only"),
+        (("--shuffle-buffer", "10"), "requires --corpus-size"),
         (("--corpus-size", "10", "--epochs", "2"), "read once"),
-        (("--corpus-size", "10", "--algo", "gibbs"), "no meaning for --algo gibbs"),
+        (("--corpus-size", "10", "--algo", "gibbs"), "does not apply to --algo gibbs"),
     ):
         assert why in sgmc("train", *wrong, text, code=2).stderr
 

@@ -212,7 +212,7 @@ def test_a_run_that_was_suspended_keeps_its_limit_and_says_so(forks, trials):
     assert child.wait() == 85, child.stderr
     [gap] = events(run, "gap")
     assert 5.0 < gap["seconds"] < 10.0
-    assert "stood still" in child.stderr
+    assert "paused for" in child.stderr
     step = RunDirectory.open(run).status["step"]
     assert step > gap["step"] + 10, "it went on until the limit"
     assert (run / "status.json").stat().st_mtime - time.time() + time.monotonic() - began < limit

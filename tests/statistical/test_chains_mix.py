@@ -69,7 +69,7 @@ def test_chains_mix_where_topics_are_plain_to_see(tmp_path, algo, limit):
         assert topic.ess > 100
     assert found.prediction.measure.rhat < limit
     assert "All 3 topics are the same in all 4 chains" in verdict(found)[0]
-    assert "all have mixed" in verdict(found)[1]
+    assert "All shared topics have mixed" in verdict(found)[1]
 
 
 def test_chains_that_cannot_leave_their_hill_are_told(tmp_path):

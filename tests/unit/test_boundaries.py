@@ -201,7 +201,7 @@ def test_chains_are_compared_from_four_draws_on(draws, known):
 
 @pytest.mark.parametrize(("sweep", "rest"), [(500, True), (499, False)])
 def test_exact_chains_are_at_rest_after_500_sweeps(sweep, rest):
-    assert ExactPlan(begun=10, sweep=sweep, sweeps=1000, burn_in=100, every=10).at_rest == rest
+    assert ExactPlan(begun=10, sweep=sweep, sweeps=1000, burn_in=100, every=10).converged == rest
 
 
 @pytest.mark.parametrize(("eta", "logs"), [(0.01, False), (0.0099, True)])

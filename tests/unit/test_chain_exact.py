@@ -1,4 +1,4 @@
-"""How many exact sweeps follow training, whose draws are whose, and how far apart bounds are moved."""
+"""How many Gibbs sweeps follow training, whose draws are whose, and how far apart bounds are moved."""
 
 import time
 from types import SimpleNamespace
@@ -164,7 +164,7 @@ def test_chains_that_disagree_widen_an_interval():
 
 def test_a_plan_that_cannot_be_is_refused():
     assert plan_in({}) is None
-    with pytest.raises(CheckpointError, match="no plan of exact sweeps"):
+    with pytest.raises(CheckpointError, match="no plan of Gibbs sweeps"):
         plan_in({"exact.plan": np.array([3, 9, 8, 4, 1])})
 
 

@@ -84,7 +84,7 @@ def test_without_mpi4py_a_line_says_what_to_install(monkeypatch):
 def test_a_timeout_of_ranks_without_ranks_is_refused():
     done = CliRunner().invoke(main, ["train", "--rank-timeout", "3m", "corpus.txt"])
     assert done.exit_code == 2
-    assert "with --mpi only" in done.stderr
+    assert "requires --mpi" in done.stderr
 
 
 def test_a_watch_ends_a_process_that_waits_for_too_long_and_no_other(monkeypatch):

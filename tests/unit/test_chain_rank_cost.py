@@ -106,7 +106,7 @@ def test_no_minibatch_is_named_that_is_more_than_the_corpus():
 def test_bench_with_one_rank_or_without_mpi_is_refused(monkeypatch):
     done = CliRunner().invoke(main, ["bench", "--minibatch", "100"])
     assert done.exit_code == 2
-    assert "with --mpi only" in done.stderr
+    assert "require --mpi" in done.stderr
     monkeypatch.setitem(__import__("sys").modules, "mpi4py", None)
     monkeypatch.delitem(__import__("sys").modules, "pysgrld.chain.mpi", raising=False)
     done = CliRunner().invoke(main, ["bench", "--mpi"])

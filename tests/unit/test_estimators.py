@@ -358,7 +358,9 @@ def test_a_count_that_needs_too_much_memory_is_named(monkeypatch):
     monkeypatch.setattr(fitting, "allowed_memory", lambda: 1 << 28)
     x = np.ones((30, 40), int)
     x[3, 5] = 10**9
-    with pytest.raises(UsageError, match=r"^X\[3, 5\] is 1,000,000,000: so many tokens"):
+    with pytest.raises(
+        UsageError, match=r"^X\[3, 5\] is 1,000,000,000: a document with that many tokens"
+    ):
         LDA(5, max_iter=5, holdout=0).fit(x)
 
 

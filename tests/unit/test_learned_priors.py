@@ -225,7 +225,7 @@ def test_fixed_priors_are_told_too():
     [
         ({"alpha": "learned"}, 'or "learn"'),
         ({"eta": "auto"}, 'or "learn"'),
-        ({"alpha": "learn", "algo": "ovb"}, "no meaning for algo ovb"),
+        ({"alpha": "learn", "algo": "ovb"}, "does not apply to algo ovb"),
         ({"eta": "learn", "algo": "sgrld"}, "or algo scir, gibbs, cgs"),
         ({"eta": "learn", "seed_words": {"a": ["1"]}}, "seed_words gives some another"),
     ],
