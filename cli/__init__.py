@@ -141,9 +141,9 @@ def _no_command(typed: str) -> str:
 
     from pysgrld.options.peers import hint, peer
 
-    found = peer(typed)
-    if found is not None and not found.here.startswith("--"):
-        return hint(f"'{typed}'", found, found.here and f"'{found.here}'")
+    match = peer(typed)
+    if match is not None and not match.here.startswith("--"):
+        return hint(f"'{typed}'", match, match.here and f"'{match.here}'")
     near = difflib.get_close_matches(typed, COMMANDS, 1)
     said = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(COMMANDS)}"
     return f"no command '{typed}': {said}"
@@ -156,8 +156,8 @@ def _help_of(error: click.UsageError) -> str:
     names, params = [getattr(error, "option_name", None)], error.ctx.command.params
     if isinstance(error, click.NoSuchOption):
         names = list(error.possibilities or ())
-    found = [param for param in params if not names or {*names} & {*param.opts}]
-    every = any(not getattr(param, "first", True) for param in found)
+    matches = [param for param in params if not names or {*names} & {*param.opts}]
+    every = any(not getattr(param, "first", True) for param in matches)
     return f"{error.ctx.command_path} {'--help-all' if every else '--help'}"
 
 

@@ -20,49 +20,54 @@ BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 INDENT = " " * 11
 
 
-def check_alone(asked: dict[str, Any], others: bool) -> None:
+def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
     """Refuse several questions at once, and options that none of them has.
 
     Raises
     ------
     UsageError
     """
-    given = [name for name, value in asked.items() if value]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)}: ask for one of them at a time")
-    if given and others:
+    names = [name for name, value in requests.items() if value]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)}: ask for one of them at a time")
+    if names and has_rest:
         raise UsageError(
-            f"{given[0]} has a table of its own: leave --top, --intervals and --names out"
+            f"{names[0]} has a table of its own: leave --top, --intervals and --names out"
         )
 
 
 def answer(
-    results: Results, at: int, asked: dict[str, Any], cluster: str | None, *, as_json: bool
+    results: Results,
+    layer_index: int,
+    requests: dict[str, Any],
+    cluster: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Print the answer to the one question that is asked, if any."""
     from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
     from pysgrld.report.topic_words import labelled, names_of
 
-    number, word, by, along = asked.values()
+    number, word, by, along = requests.values()
     spread = results.spread()
     head: dict[str, Any] = {
         "run": results.place,
-        "layer": at + 1,
+        "layer": layer_index + 1,
         "interval_of": "posterior" if spread.faithful else "draws",
         "width": spread.width,
     }
-    names = names_of(results, at) | (results.labels if at == 0 else {})
+    names = names_of(results, layer_index) | (results.labels if layer_index == 0 else {})
     if word is not None:
-        found = word_in_topics(results, word, at)
-        record: Any = head | {"word": word, "topics": plain(found)}
+        uses = word_in_topics(results, word, layer_index)
+        record: Any = head | {"word": word, "topics": plain(uses)}
         lines = ["topic  of its uses  place  probability in the topic     name"]
         lines += [
-            f"{each.topic:>5}  {100 * each.share:>9.1f} %  {each.place:>5}  "
-            f"{_percent(each.probability, 2):<27}  {names[each.topic]}"
-            for each in found
+            f"{use.topic:>5}  {100 * use.share:>9.1f} %  {use.place:>5}  "
+            f"{_percent(use.probability, 2):<27}  {names[use.topic]}"
+            for use in uses
         ]
     elif number is not None:
-        listed = documents_of_topics(results, number, at)
+        listed = documents_of_topics(results, number, layer_index)
         record = head | {"topics": plain(listed)}
         lines = []
         for topic in listed:
@@ -76,11 +81,11 @@ def answer(
             if not topic.documents:
                 lines.append("         no document surely has it")
     else:
-        groups, told = topics_in_groups(results, by, along, cluster, at)
-        record = head | {"groups": groups.record(), "topics": plain(told)}
-        lines = _group_lines(groups, told, names, by, along, cluster)
+        groups, rows = topics_in_groups(results, by, along, cluster, layer_index)
+        record = head | {"groups": groups.record(), "topics": plain(rows)}
+        lines = _group_lines(groups, rows, names, by, along, cluster)
     if as_json:
-        topics = labelled(results, at, record["topics"], "topic")
+        topics = labelled(results, layer_index, record["topics"], "topic")
         show_json(record | {"topics": topics})
         return
     echo(f"{results.place}, {spread.title}\n")
@@ -100,7 +105,7 @@ def _percent(value: Between, digits: int = 1) -> str:
 
 def _group_lines(
     groups: Any,
-    told: Any,
+    rows: Any,
     names: dict[int, str],
     by: str | None,
     along: str | None,
@@ -118,22 +123,22 @@ def _group_lines(
         level = before + _short(groups.levels[i])
         return row(shares.documents.share, shares.words.share, f"  {level}")
 
-    for each in told:
+    for each in rows:
         lines.append(
             row(each.share.documents, each.share.words, names[each.topic], str(each.topic))
         )
         if by is not None:
-            more = each.surely_more()
-            lines += [group(each, i) for i in more[:LISTED]]
-            if len(more) > LISTED:
-                lines.append(f"{'':<59}  and {len(more) - LISTED} more")
+            higher = each.surely_more()
+            lines += [group(each, i) for i in higher[:LISTED]]
+            if len(higher) > LISTED:
+                lines.append(f"{'':<59}  and {len(higher) - LISTED} more")
         elif each.groups:
             means = [g.documents.share.mean for g in each.groups]
             lines.append(group(each, means.index(max(means)), "most: "))
             top = max(means) or 1.0  # as high as a line
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             lines.append(f"       {bars}")
-    if told and any(each.documents.surely is None for each in told[0].groups):
+    if rows and any(each.documents.surely is None for each in rows[0].groups):
         lines += ["", "Fewer than 20 full samples: no intervals, and no group is listed as higher."]
     elif groups.levels:
         units = f"values of {cluster}" if cluster else "documents"

@@ -106,23 +106,23 @@ def command(
             use_isa(isa)
         if mpi:
             quiet = quiet or comm.rank > 0
-            found = _over(comm, quick, corpus, topics, minibatch, quiet=quiet)
+            results = _over(comm, quick, corpus, topics, minibatch, quiet=quiet)
         else:
-            found = _alone(quick, corpus, isa, threads, quiet=quiet)
+            results = _alone(quick, corpus, isa, threads, quiet=quiet)
     if comm.rank:
         return
     if out:
         with whole_file(Path(out)) as file:
-            file.write(json_module.dumps(found, indent=1).encode() + b"\n")
-    ratios = speedups(found, old) if old else {}
+            file.write(json_module.dumps(results, indent=1).encode() + b"\n")
+    ratios = speedups(results, old) if old else {}
     if json:
-        for row in found["rows"] if old else ():
+        for row in results["rows"] if old else ():
             row["times_as_fast"] = ratios.get((row["group"], row["name"]))
-        show_json(found)
+        show_json(results)
     else:
-        _show(found, ratios if old else None)
+        _show(results, ratios if old else None)
         if mpi:
-            _show_model(found)
+            _show_model(results)
 
 
 def _alone(
@@ -167,7 +167,7 @@ def _over(
         screen.counting("benchmarks", 100) as percent,
         reading_by_default(),
     ):
-        found = measure_ranks(
+        results = measure_ranks(
             comm,
             quick=quick,
             corpus=Path(corpus) if corpus else None,
@@ -176,36 +176,38 @@ def _over(
             tell=lambda done, total: percent(100 * done // total),
         )
         comm.leave()
-        return found
+        return results
 
 
-def _show_model(found: dict[str, Any]) -> None:
+def _show_model(results: dict[str, Any]) -> None:
     """Show the modelled times: a line for each minibatch."""
-    of, ranks = found["corpus"], found["model"][0]["ranks"]
+    corpus, ranks = results["corpus"], results["model"][0]["ranks"]
     echo(
-        "\nan iteration by the number of ranks, in ms, and the share of work that they divide: a model, "
-        f"from the fastest of those above\n  {of['name']}: {plural(of['documents'], 'document')}, "
-        f"{plural(of['words'], 'word')}; {plural(of['topics'], 'topic')}"
+        "\nan iteration by the number of ranks, in ms, and the share of work that they divide: "
+        f"a model, from the fastest times above\n  {corpus['name']}: "
+        f"{plural(corpus['documents'], 'document')}, {plural(corpus['words'], 'word')}; "
+        f"{plural(corpus['topics'], 'topic')}"
     )
     echo("  minibatch" + "".join(f"{n:>15,}" for n in ranks) + "    busy")
-    for line in found["model"]:
+    for line in results["model"]:
         cells = zip(line["ms"], line["shared"], strict=True)
         shown = "".join(f"{ms:>9,.4g} {100 * share:>3.0f} %" for ms, share in cells)
         echo(f"  {line['minibatch']:>9,}{shown}{line['busy']:>8,}")
     echo("\nbusy: ranks up to which each does work that they divide for half of its time or more")
 
 
-def _show(found: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:
-    m = found["machine"]
-    if "ranks" in found:
+def _show(results: dict[str, Any], ratios: dict[tuple[str, str], float] | None) -> None:
+    m = results["machine"]
+    if "ranks" in results:
         echo(
-            f"{plural(found['ranks'], 'rank')} on {plural(found['nodes'], 'node')}; {found['library']}"
+            f"{plural(results['ranks'], 'rank')} on {plural(results['nodes'], 'node')}; "
+            f"{results['library']}"
         )
     echo(
         f"{m['cpu']}, {m['isa']}, {plural(m['threads'], 'thread')}; sgmc {m['pysgrld']}, {m['compiler']}"
     )
-    group, width = None, max(len(row["name"]) for row in found["rows"])
-    for row in found["rows"]:
+    group, width = None, max(len(row["name"]) for row in results["rows"])
+    for row in results["rows"]:
         if row["group"] != group:
             group = row["group"]
             echo(f"\n{group}")

@@ -85,15 +85,15 @@ def verify(run: str | None, json: bool) -> None:
     from pysgrld.run import list_checkpoints
 
     path, _ = _reports(run)
-    found = list_checkpoints(path, verify=True, invariants=STATE)
+    checkpoints = list_checkpoints(path, verify=True, invariants=STATE)
     if json:
-        show_json({"run": path, "checkpoints": [_brief(report) for report in found]})
+        show_json({"run": path, "checkpoints": [_brief(report) for report in checkpoints]})
     else:
-        for report in found:
+        for report in checkpoints:
             echo(f"{report.path}: {report.problem or 'good'}")
-    if damaged := [report for report in found if report.problem]:
+    if damaged := [report for report in checkpoints if report.problem]:
         raise CheckpointError(
-            f"{path}: damaged: {len(damaged)} of {plural(len(found), 'checkpoint')}"
+            f"{path}: damaged: {len(damaged)} of {plural(len(checkpoints), 'checkpoint')}"
         )
 
 

@@ -57,9 +57,9 @@ def command(shell: str, install: bool) -> None:
     """
     from . import main
 
-    found = get_completion_class(shell)
-    assert found is not None
-    script = found(main, {}, "sgmc", "_SGMC_COMPLETE").source()
+    completion = get_completion_class(shell)
+    assert completion is not None
+    script = completion(main, {}, "sgmc", "_SGMC_COMPLETE").source()
     if not install:
         write(script)
         return

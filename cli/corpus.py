@@ -218,7 +218,7 @@ def phrases(
     path = Path(out)
     check_outputs([path], force=force, inputs=corpus)
     with Screen(quiet=quiet) as screen:
-        found = find_phrases(
+        phrases = find_phrases(
             corpus,
             options,
             npmi=LEAST_NPMI if npmi is None else npmi,
@@ -228,9 +228,9 @@ def phrases(
             log=screen.note,
         )
         with whole_file(path) as file:
-            file.write(lines(found, ", ".join(Path(name).name for name in corpus)).encode())
-        first = "; ".join(phrase.words for phrase in found[:5])
-        screen.note(f"{out}: {plural(len(found), 'phrase')}{': ' + first if first else ''}")
+            file.write(lines(phrases, ", ".join(Path(name).name for name in corpus)).encode())
+        first = "; ".join(phrase.words for phrase in phrases[:5])
+        screen.note(f"{out}: {plural(len(phrases), 'phrase')}{': ' + first if first else ''}")
 
 
 @command.command(
@@ -327,22 +327,22 @@ def words(
     with Screen(quiet=quiet) as screen:
         how: dict[str, Any] = {"notify": screen.reading, "log": screen.note}
         found = list_words(corpus, options, threads=count(values["threads"]).number, **how)
-    both = kept == dropped
-    listed = [word for word in found if both or kept == (word.rule is None)]
+    lists_both = kept == dropped
+    listed = [word for word in found if lists_both or kept == (word.rule is None)]
     if json:
         show_json({"words": [word._asdict() for word in listed]})
         return
-    if not both:
+    if not lists_both:
         for word in listed:
             rule = f"{word.rule:<11} " if word.rule else ""
             echo(f"{word.tokens:>11,} {word.documents:>10,}  {rule}{word.word}")
         return
     echo(f"{'':<12}{'words':>10}{'tokens':>14}  the most frequent of them")
     for name in (None, *RULES):
-        some = [word for word in found if word.rule == name]
-        if some or name is None:
-            head = f"{name or 'kept':<12}{len(some):>10,}{sum(w.tokens for w in some):>14,}"
-            first = wrap([word.word for word in some[:30]], max(20, room() - width(head) - 2))
+        matches = [word for word in found if word.rule == name]
+        if matches or name is None:
+            head = f"{name or 'kept':<12}{len(matches):>10,}{sum(w.tokens for w in matches):>14,}"
+            first = wrap([word.word for word in matches[:30]], max(20, room() - width(head) - 2))
             echo(f"{head}  {first[0] if first else ''}")
 
 
@@ -439,9 +439,9 @@ def _show(figures: dict[str, Any], stored: bool) -> None:
         rows.append(
             ("texts kept", f"{texts['documents']:,} documents, {texts['bytes'] / 2**20:,.1f} MB")
         )
-    own = [name for name in ("ids", "titles") if figures[name]]
-    if own:
-        rows.append(("documents", f"have {' and '.join(own)} of their own"))
+    names = [name for name in ("ids", "titles") if figures[name]]
+    if names:
+        rows.append(("documents", f"have {' and '.join(names)} of their own"))
     for name, value in rows:
         echo(f"  {name:<12}{value}")
     if figures["columns"]:

@@ -99,7 +99,7 @@ def command(
         raise UsageError("--force is for a picture: name it with --picture FILE.png")
     with Screen(quiet=values["quiet"]) as screen:
         with screen.steps() as tell:
-            found = diagnose(
+            diagnosis = diagnose(
                 *runs,
                 top=top or TOP,
                 layer=layer or 1,
@@ -110,12 +110,14 @@ def command(
         if picture is not None:
             from pysgrld.reading.diagnosis_picture import draw
 
-            draw(found, picture)
+            draw(diagnosis, picture)
     if values["json"]:
-        show_json(_record(found) | {"verdict": verdict(found), "commands": longer(found)})
+        show_json(
+            _record(diagnosis) | {"verdict": verdict(diagnosis), "commands": longer(diagnosis)}
+        )
         return
-    _show(found, verdict(found))
-    if commands := longer(found):
+    _show(diagnosis, verdict(diagnosis))
+    if commands := longer(diagnosis):
         echo("Train longer with:")
         for line in commands:
             echo(f"  {line}")
@@ -235,16 +237,16 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
     n, steps = d.chains, d.iterations
     columns = room()
     where = f"{d.runs[0].parent}: " if n > 1 and len({run.parent for run in d.runs}) == 1 else ""
-    what = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
+    heading = f"{n} chains ({', '.join(run.name for run in d.runs)})" if n > 1 else f"{d.runs[0]}"
     kind = "top-word samples" if d.slim else "samples"
-    line = f"{where}{what}, {d.algo}, {len(steps)} {kind} each from iteration {steps[0]:,} to "
+    line = f"{where}{heading}, {d.algo}, {len(steps)} {kind} each from iteration {steps[0]:,} to "
     echo(fill(f"{line}{steps[-1]:,}", columns) + "\n")
     (_show_topics if d.topics else _show_quantities)(d, columns)
     if d.prediction is not None:
         m = d.prediction.measure
-        each = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
+        values = ", ".join(f"{value:.4f}" for value in d.prediction.log_probability)
         rhat, size = _rhat(m.rhat).strip(), _size(min(m.ess_bulk, m.ess_tail)).strip()
-        line = f"held-out {LOG_OF[d.unit]}: {each}; R-hat {rhat}, ESS {size}"
+        line = f"held-out {LOG_OF[d.unit]}: {values}; R-hat {rhat}, ESS {size}"
         echo("\n" + fill(line, columns))
     echo()
     for sentence in sentences:
@@ -267,20 +269,20 @@ def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
     rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}  # in the other chains
     width = max(len("others"), *map(len, rows.values()))
-    others = n > 1 and width <= WIDEST
-    head = "topic  " + (f"{'others':<{width}}  " if others else "")
-    found = "found in  " if n > 1 else ""
-    echo(f"{head}weight  overlap  {found}R-hat    ESS  top words")
+    has_rows = n > 1 and width <= WIDEST
+    head = "topic  " + (f"{'others':<{width}}  " if has_rows else "")
+    finders = "found in  " if n > 1 else ""
+    echo(f"{head}weight  overlap  {finders}R-hat    ESS  top words")
     for topic in sorted(d.topics, key=lambda t: (-t.overlap, t.id)):
         weight = sum(topic.weight) / n if topic.weight else None
-        left = f"{topic.id:>5}  " + (f"{rows[topic.id]:<{width}}  " if others else "")
-        left += "     -" if weight is None else f"{100 * weight:>4.1f} %"
-        left += f"  {topic.overlap:>7.2f}  "
-        left += f"{f'{topic.found} of {n}':>8}  " if n > 1 else ""
-        left += f"{_rhat(topic.rhat)}  {_size(topic.ess)}  "
+        cells = f"{topic.id:>5}  " + (f"{rows[topic.id]:<{width}}  " if has_rows else "")
+        cells += "     -" if weight is None else f"{100 * weight:>4.1f} %"
+        cells += f"  {topic.overlap:>7.2f}  "
+        cells += f"{f'{topic.found} of {n}':>8}  " if n > 1 else ""
+        cells += f"{_rhat(topic.rhat)}  {_size(topic.ess)}  "
         words = named(labels.get(topic.id), [word.word for word in topic.words])
-        fit = wrap(words, max(24, columns - len(left)))
-        echo(left + "".join(fit[:1]))
+        fit = wrap(words, max(24, columns - len(cells)))
+        echo(cells + "".join(fit[:1]))
     if any(topic.weight for topic in d.topics):
         line = "weight: of the tokens of held-out documents; 'sgmc topics' has that of training"
         echo("\n" + fill(line, columns))

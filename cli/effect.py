@@ -121,14 +121,14 @@ def command(
         require_matplotlib("--plot needs", ", or leave it out")
     written = [Path(name) for name in (out, plot) if name is not None]
     check_outputs(written, force=force, inputs=[metadata] if metadata else [])
-    asked = EffectRequest(formula, [_contrast(text) for text in contrast], cluster, layer)
+    request = EffectRequest(formula, [_contrast(text) for text in contrast], cluster, layer)
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(
             run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
         )
-        effects = estimate(screen, results, asked, metadata)
-        at = results.at(layer)
-        names = names_of(results, at) | results.given_names(at)
+        effects = estimate(screen, results, request, metadata)
+        layer_index = results.at(layer)
+        names = names_of(results, layer_index) | results.given_names(layer_index)
         order = _chosen(topics, heaviest(effects.topics, _weights(effects)))
         if effects.design.missing:
             screen.note(
@@ -158,14 +158,16 @@ def command(
                 {
                     "run": results.place,
                     "formula": formula,
-                    "layer": at + 1,
+                    "layer": layer_index + 1,
                     "documents": len(effects.design.used),
                     "missing": effects.design.missing,
                     "clusters": cluster,
                     "likeness": effects.likeness and effects.likeness._asdict(),
                     "interval": 0.9,
                     "interval_of": "posterior" if spread.faithful else "draws",
-                    "comparisons": [_record(each, order, names) for each in effects.compared],
+                    "comparisons": [
+                        _record(comparison, order, names) for comparison in effects.compared
+                    ],
                 }
             )
             return
@@ -176,7 +178,7 @@ def command(
             echo("\n" + fill(f"{spread.title}: {remark}"))
 
 
-def estimate(screen: Any, results: Any, asked: Any, metadata: str | None) -> Effects:
+def estimate(screen: Any, results: Any, request: Any, metadata: str | None) -> Effects:
     """Estimate, with the columns that a file lends."""
     import tempfile
 
@@ -187,7 +189,7 @@ def estimate(screen: Any, results: Any, asked: Any, metadata: str | None) -> Eff
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
         added = AddedFiles(None, metadata, folder, screen.note)
         with screen.steps() as tell:
-            effects = effects_of(results, asked, added, tell)
+            effects = effects_of(results, request, added, tell)
     if effects.likeness is not None:
         screen.warn(effects.likeness.warning)
     return effects
@@ -217,23 +219,28 @@ def _weights(effects: Effects) -> Any:
     """Return the share of each topic at its number."""
     import numpy as np
 
-    found = np.zeros(int(effects.topics.max()) + 1)
-    found[effects.topics] = effects.shares
-    return found
+    ranks = np.zeros(int(effects.topics.max()) + 1)
+    ranks[effects.topics] = effects.shares
+    return ranks
 
 
-def _of(each: TopicsContrasted, order: Sequence[int]) -> list[TopicEffect]:
-    of = {topic.topic: topic for topic in each.topics}
-    return [of[topic] for topic in order]
+def _of(comparison: TopicsContrasted, order: Sequence[int]) -> list[TopicEffect]:
+    by_topic = {topic.topic: topic for topic in comparison.topics}
+    return [by_topic[topic] for topic in order]
 
 
 def _record(
-    each: TopicsContrasted, order: Sequence[int], names: Mapping[int, str]
+    comparison: TopicsContrasted, order: Sequence[int], names: Mapping[int, str]
 ) -> dict[str, Any]:
     from pysgrld.report.answers import plain as plain_values
 
-    topics = [plain_values(t) | {"name": names[t.topic]} for t in _of(each, order)]
-    return {"column": each.column, "first": each.first, "second": each.second, "topics": topics}
+    topics = [plain_values(t) | {"name": names[t.topic]} for t in _of(comparison, order)]
+    return {
+        "column": comparison.column,
+        "first": comparison.first,
+        "second": comparison.second,
+        "topics": topics,
+    }
 
 
 def _show(
@@ -246,12 +253,19 @@ def _show(
 ) -> None:
     """Print a table for each comparison."""
     whole = everything or len(effects.compared) <= WHOLE
-    for each in effects.compared:
-        told = [topic for topic in _of(each, order) if whole or topic.surely]
-        heads = ("topic", "name", each.first, each.second, "difference (90 %)", "surely")
+    for comparison in effects.compared:
+        listed = [topic for topic in _of(comparison, order) if whole or topic.surely]
+        heads = (
+            "topic",
+            "name",
+            comparison.first,
+            comparison.second,
+            "difference (90 %)",
+            "surely",
+        )
         same = heads[2] == heads[3]
         rows = [heads if not same else (*heads[:3], f"{heads[3]} ", *heads[4:])]
-        for topic in told:
+        for topic in listed:
             name = names[topic.topic]
             rows.append(
                 (
@@ -263,8 +277,10 @@ def _show(
                     {1: "more", -1: "less"}.get(topic.surely, ""),
                 )
             )
-        echo(f"{each.column}: from {each.first} to {each.second}, % of a document")
-        if told:
+        echo(
+            f"{comparison.column}: from {comparison.first} to {comparison.second}, % of a document"
+        )
+        if listed:
             lines, _ = table(
                 rows, room(), left=("name", "difference (90 %)", "surely"), spare=("name",)
             )
@@ -272,11 +288,13 @@ def _show(
         else:
             echo("  no topic is surely more or less\n")
     units = f"values of {cluster}" if cluster else "documents"
-    left = "" if whole else " Topics that are not surely more or less are left out: --topics, -o."
+    omission = (
+        "" if whole else " Topics that are not surely more or less are left out: --topics, -o."
+    )
     echo(
         fill(
             f"Intervals are for other {units} like these. More and less: of all that are called so, "
-            f"at most 5 % are expected to be wrong.{left}"
+            f"at most 5 % are expected to be wrong.{omission}"
         )
     )
 

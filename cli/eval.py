@@ -112,18 +112,18 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
 
     with Screen(quiet=values["quiet"]) as screen:
         number = count(values.get("threads")).number
-        results, *others = open_chains(run, number, reading_of(values), screen.warn)
-        found: dict[str, Any] = {"run": results.path}
+        results, *chains = open_chains(run, number, reading_of(values), screen.warn)
+        record: dict[str, Any] = {"run": results.path}
         if perplexity or not coherence:
-            scores = _score(results, others, values, screen)
-            found |= scores.record()
+            scores = _score(results, chains, values, screen)
+            record |= scores.record()
             if not values["json"]:
                 _show_scores(results, scores)
         if coherence:
             figures, shown = results.coherence(10), results.fitted.shown(0)
             if figures is None:
                 raise MissingInputError(f"{results.gone}: coherence needs it")
-            found["coherence"] = {
+            record["coherence"] = {
                 "npmi": float(figures.npmi[shown].mean()),
                 "umass": float(figures.umass[shown].mean()),
                 "documents": figures.documents,
@@ -133,9 +133,9 @@ def command(run: str | None, perplexity: bool, coherence: bool, **values: Any) -
                 ],
             }
             if not values["json"]:
-                _show_coherence(found["coherence"])
+                _show_coherence(record["coherence"])
         if values["json"]:
-            show_json(found)
+            show_json(record)
 
 
 def _check(values: dict[str, Any], scoring: bool) -> None:
@@ -159,7 +159,7 @@ def _check(values: dict[str, Any], scoring: bool) -> None:
 
 
 def _score(
-    results: Results, others: Sequence[Results], values: dict[str, Any], screen: Screen
+    results: Results, chains: Sequence[Results], values: dict[str, Any], screen: Screen
 ) -> Evaluation:
     from pysgrld.reading.score import held_out_of, held_out_pair, score, score_own
 
@@ -171,7 +171,7 @@ def _score(
                     "documents whole"
                 )
     if "corpus" not in values and "observed_corpus" not in values:
-        return score_own(results, others)
+        return score_own(results, chains)
     observed: float | None = None
     seed: int | None = None
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
@@ -184,10 +184,10 @@ def _score(
             held_out = held_out_pair(
                 results, values["observed_corpus"], values["held_out_corpus"], place, screen
             )
-    samples = sum(len(chain.kept()) for chain in (results, *others))
+    samples = sum(len(chain.kept()) for chain in (results, *chains))
     seed = results.seed if seed is None else seed
     with screen.counting("scoring samples", samples) as tell:
-        return score(results, held_out, observed, seed, tell, others)
+        return score(results, held_out, observed, seed, tell, chains)
 
 
 def _show_scores(results: Results, scores: Evaluation) -> None:
@@ -207,8 +207,8 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         (f"point {kind.title}", _with_error(kind, scores.point), "current topics"),
     ]
     lines += [
-        (title, kind.show(scores.others[name]), what)
-        for name, title, what in kind.further
+        (title, kind.show(scores.others[name]), remark)
+        for name, title, remark in kind.further
         if name in scores.others
     ]
     if scores.own_words is not None:
@@ -221,11 +221,11 @@ def _show_scores(results: Results, scores: Evaluation) -> None:
         unigram = _with_error(kind, scores.unigram)
         lines.append(("unigram", unigram, "word frequencies, no topics"))
     wide, room = (max(len(line[i]) for line in lines) for i in (0, 1))
-    for title, figure, what in lines:
-        echo(f"  {title:<{wide}}  {figure:<{room}}   {what}")
+    for title, figure, remark in lines:
+        echo(f"  {title:<{wide}}  {figure:<{room}}   {remark}")
     echo()
-    if beside := kind.shown_beside(scores.numbers):
-        echo(f"at iteration {scores.iteration:,}{beside}")
+    if comparison := kind.shown_beside(scores.numbers):
+        echo(f"at iteration {scores.iteration:,}{comparison}")
     titles = {
         kind.point: "the current topics",
         kind.pooled: f"{all_of(scores.chains, 'chains')} together",
@@ -246,9 +246,9 @@ def _with_error(kind: Score, figure: Estimate) -> str:
     return kind.show(figure, figure.error)
 
 
-def _show_coherence(found: dict[str, Any]) -> None:
-    echo(f"coherence of the ten top words in {plural(found['documents'], 'training document')}\n")
+def _show_coherence(record: dict[str, Any]) -> None:
+    echo(f"coherence of the ten top words in {plural(record['documents'], 'training document')}\n")
     echo("  topic    NPMI    UMass")
-    for topic in found["topics"]:
+    for topic in record["topics"]:
         echo(f"  {topic['id']:>5}  {topic['npmi']:>6.3f}  {topic['umass']:>7.3f}")
-    echo(f"  {'mean':>5}  {found['npmi']:>6.3f}  {found['umass']:>7.3f}")
+    echo(f"  {'mean':>5}  {record['npmi']:>6.3f}  {record['umass']:>7.3f}")

@@ -90,7 +90,7 @@ def command(
 
     For several chains each topic is a mean of the chains that have it; arviz has each chain.
     """
-    given = {
+    options = {
         "--sparse": sparse,
         "--align": align is not None,
         "--mallet-old": mallet_old,
@@ -101,10 +101,10 @@ def command(
         raise UsageError(f"--draw {draw}: --to {to} writes {' or '.join(row.draws)}")
     if top is not None and row.top is None:
         raise UsageError(f"--top: --to {to} writes all words; leave it out")
-    for name, typed in given.items():
+    for name, typed in options.items():
         if typed and name not in row.options:
-            others = " and ".join(f for f, other in FORMATS.items() if name in other.options)
-            raise UsageError(f"{name}: is for --to {others}; leave it out")
+            formats = " and ".join(f for f, other in FORMATS.items() if name in other.options)
+            raise UsageError(f"{name}: is for --to {formats}; leave it out")
 
     from pysgrld.reading.find_runs import open_run
     from pysgrld.report.exports import ExportRequest, export
@@ -117,7 +117,7 @@ def command(
             run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
         )
         results.order_words(words)
-        asked = ExportRequest(
+        request = ExportRequest(
             to,
             results.place / f"export-{to}" if out is None else Path(out),
             draw or row.draws[0],
@@ -128,7 +128,7 @@ def command(
             results.at(layer),
         )
         with screen.steps() as tell:
-            done = export(results, asked, force=force, tell=tell)
+            done = export(results, request, force=force, tell=tell)
         for line in done.notes:
             screen.note(line)
         screen.note(f"{done.path}: {done.what}")

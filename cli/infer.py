@@ -176,23 +176,25 @@ def command(
         number = count(values["threads"]).number
         name, reading = run[0] if run else None, reading_of(values, "id-field")
         results = open_run(name, number, reading, screen.warn)
-        at = results.at(layer)
+        layer_index = results.at(layer)
         if results.fitted.samples == 0:
             screen.note(f"{results.no_mean}: under the current ones")
-        if results.found_by(at) is not None:
+        if results.found_by(layer_index) is not None:
             screen.note(
                 f"{plural(len(results.chains), 'chain')}: each topic: mean of the chains that have it"
             )
         steps = interval_steps(results, draws) if draws else None
         if folder:
-            layout = Layout(results.fitted.layers[at], steps is not None, top, dense, tuple(fields))
-            record = inference_record(results, path, parts, layout, at, steps)
+            layout = Layout(
+                results.fitted.layers[layer_index], steps is not None, top, dense, tuple(fields)
+            )
+            record = inference_record(results, path, parts, layout, layer_index, steps)
             parts = prepare_parts(parts, record, force=force)
             if parts.existing:
-                there = plural(len(parts.existing), "finished part", "finished parts")
-                screen.note(f"{out}: resuming after {there}")
+                finished = plural(len(parts.existing), "finished part", "finished parts")
+                screen.note(f"{out}: resuming after {finished}")
             documents = results.documents(path, screen, fields, parts.wanted)
-            done = write_parts(results, documents, parts, layout, at, steps)
+            done = write_parts(results, documents, parts, layout, layer_index, steps)
             _said(screen, out, done, documents)
             return
         documents = results.documents(path, screen, fields)
@@ -202,7 +204,7 @@ def command(
             if piped:
                 stack.enter_context(named("standard output"))
             done = write_proportions(
-                results, documents, file, suffix, at, steps, top=top, dense=dense
+                results, documents, file, suffix, layer_index, steps, top=top, dense=dense
             )
         _said(screen, out, done, documents)
 

@@ -76,9 +76,9 @@ def paths() -> Iterator[tuple[str, ...]]:
 
 
 def _command(name: str) -> click.Command:
-    found = main.get_command(click.Context(main), name)
-    assert found is not None
-    return found
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    return command
 
 
 def page(path: Sequence[str], version: str) -> str:
@@ -94,8 +94,8 @@ def page(path: Sequence[str], version: str) -> str:
     formatter = Roff()
     command.format_help(context, formatter)
     name = "-".join(("sgmc", *path))
-    beside = [path[:-1]] if path else [(name,) for name in COMMANDS]  # of sgmc its commands
-    see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in beside]
+    related = [path[:-1]] if path else [(name,) for name in COMMANDS]  # of sgmc its commands
+    see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in related]
     parts = [
         f'.TH {name.upper()} 1 "" "sgmc {version}" "sgmc"\n'
         f".SH NAME\n{_text(name)} \\- {_text(line.rstrip('.'))}\n",
@@ -111,9 +111,9 @@ def _of_all() -> str:
     codes: dict[int, str] = {}
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.SgmcError):
-            said = re.match(r"(.*) \(exit (\d+)\)\.", (kind.__doc__ or "").replace("\n", " "))
-            if said:
-                codes.setdefault(int(said[2]), said[1])
+            match = re.match(r"(.*) \(exit (\d+)\)\.", (kind.__doc__ or "").replace("\n", " "))
+            if match:
+                codes.setdefault(int(match[2]), match[1])
     codes[errors.SgmcError.exit_code] = "A bug in sgmc; the message explains how to report it"
     rows = [(0, "Done"), *sorted(codes.items()), (130, "Stopped at once, by a second Ctrl\\-C")]
     return (

@@ -86,8 +86,8 @@ class Described(click.Command):
             self._refuse_empty_paths(ctx)
             return rest
         except click.NoSuchOption as error:
-            if said := self._instead_of(error.option_name):
-                raise click.UsageError(said, ctx) from None
+            if hint := self._instead_of(error.option_name):
+                raise click.UsageError(hint, ctx) from None
             names = [name for param in self.params for name in param.opts]
             near = difflib.get_close_matches(error.option_name, names, 2, ALIKE)
             raise click.NoSuchOption(error.option_name, possibilities=near, ctx=ctx) from None
@@ -107,18 +107,18 @@ class Described(click.Command):
         """Return the replacement for an option that this command lacks, or None."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
-        if (found := peer(name)) is None:
+        if (match := peer(name)) is None:
             return None
-        here = found.here
-        own = {option for param in self.params for option in param.opts}
-        command, _, option = here.rpartition(" --")
+        counterpart = match.here
+        names = {option for param in self.params for option in param.opts}
+        command, _, option = counterpart.rpartition(" --")
         if command == f"sgmc {self.name}":
-            here = f"--{option}"
-        elif here.startswith("sgmc "):
-            here = f"'{here}'"
-        elif here and here not in own:
-            here = f"'sgmc train {here}'"
-        return hint(name, found, here)
+            counterpart = f"--{option}"
+        elif counterpart.startswith("sgmc "):
+            counterpart = f"'{counterpart}'"
+        elif counterpart and counterpart not in names:
+            counterpart = f"'sgmc train {counterpart}'"
+        return hint(name, match, counterpart)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, by group."""
@@ -131,11 +131,11 @@ class Described(click.Command):
                 group = getattr(param, "group", "Options") if whole else "Options"
                 groups.setdefault(group, []).append(record)
         groups["Options"] = groups.pop("Options")  # last
-        widths = [len(left) for records in groups.values() for left, _ in records]
+        widths = [len(column) for records in groups.values() for column, _ in records]
         width = max(w for w in widths if w <= COLUMN)
         for heading, records in groups.items():
             with formatter.section(heading):
-                aligned = [(left.ljust(width), right) for left, right in records]
+                aligned = [(column.ljust(width), right) for column, right in records]
                 formatter.write_dl(aligned, col_max=COLUMN)
 
 
@@ -271,17 +271,17 @@ def reading_by_default() -> Iterator[None]:
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Give the options of the table that were typed, under their names there; files are read."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
-    found = {name: named[name] for name in OPTIONS if named.get(name) is not None}
-    readers = {name: reader for name in found if (reader := OPTIONS[name].read)}
+    chosen = {name: named[name] for name in OPTIONS if named.get(name) is not None}
+    readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}
     if readers:
         from pysgrld.run.signals import StopFlag
 
         # files may be pipes, for which a stop must not wait
-        limit, stop_signal = found.get("time-limit"), found.get("stop-signal")
+        limit, stop_signal = chosen.get("time-limit"), chosen.get("stop-signal")
         with StopFlag(None if limit == "auto" else limit, stop_signal=stop_signal) as stop:
-            found |= {name: reader(found[name]) for name, reader in readers.items()}
+            chosen |= {name: reader(chosen[name]) for name, reader in readers.items()}
             stop.check("while options were read")
-    return found
+    return chosen
 
 
 # ---- what several commands share

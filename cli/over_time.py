@@ -46,11 +46,11 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
         echo(f"\n{topic['id']:>5}{weight}  {shown(topic['label'] or '')}".rstrip())
         for t in places:
             _line(names[t], wide, topic["slices"][t])
-        known = [c for c in topic["changes"] if c["low"] is not None]
-        known.sort(key=lambda c: -c["times"])
+        changes = [c for c in topic["changes"] if c["low"] is not None]
+        changes.sort(key=lambda c: -c["times"])
         for name, sure in (
-            ("rises", [c for c in known if c["low"] > 1]),
-            ("falls", [c for c in reversed(known) if c["high"] < 1]),
+            ("rises", [c for c in changes if c["low"] > 1]),
+            ("falls", [c for c in reversed(changes) if c["high"] < 1]),
         ):
             if sure:
                 _line(name, wide, [_change(c) for c in sure[:TOLD]])
@@ -73,14 +73,14 @@ def _topics(results: Results) -> list[dict[str, Any]]:
 
     topics = topics_of(results, 3, intervals=False, coherences=False)
     ids, vocabulary = np.array([topic.id for topic in topics]), results.vocabulary
-    top, found = top_by_slice(results, ids, WORDS), words_over_time(results, ids, FOLLOWED)
+    top, followed = top_by_slice(results, ids, WORDS), words_over_time(results, ids, FOLLOWED)
     record = []
     for i, topic in enumerate(topics):
-        parts = (found.change[i], found.change_low[i], found.change_high[i])
+        parts = (followed.change[i], followed.change_low[i], followed.change_high[i])
         numbers = ([None if np.isnan(x) else x for x in part.tolist()] for part in parts)
         changes = [
             {"word": vocabulary[w], "times": times, "low": low, "high": high}
-            for w, times, low, high in zip(found.words[i].tolist(), *numbers, strict=True)
+            for w, times, low, high in zip(followed.words[i].tolist(), *numbers, strict=True)
         ]
         slices = [[vocabulary[w] for w in row] for row in top[i].tolist()]
         record.append(

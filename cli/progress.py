@@ -70,11 +70,11 @@ class Screen(logging.Handler):
         super().__init__()
         self.quiet, self.verbose, self.json_log, self.limit = quiet, verbose, json_log, limit
         try:
-            there = sys.stderr.isatty()
+            is_terminal = sys.stderr.isatty()
         except (AttributeError, ValueError, OSError):  # closed by the parent process
-            there = False
-        self.terminal = there and not json_log and not quiet
-        self.stamped = stamped and not there
+            is_terminal = False
+        self.terminal = is_terminal and not json_log and not quiet
+        self.stamped = stamped and not is_terminal
         self.began = self.last = time.monotonic()
         self._first: tuple[float, int] | None = (
             None  # when a reading was first looked at, and where
@@ -146,12 +146,12 @@ class Screen(logging.Handler):
             topics = f" with {plural(widths[0], 'topic')}"
         elif widths:
             topics = f" with {'-'.join(map(str, widths))} topics"
-        each = options["minibatch"]
-        whole = each == corpus["training_documents"]
+        minibatch = options["minibatch"]
+        whole = minibatch == corpus["training_documents"]
         self._line(
             "model",
             f"model {options['model']}{topics}, sampler {options['algo']}, "
-            f"{'all documents' if whole else plural(each, 'document')} in each iteration",
+            f"{'all documents' if whole else plural(minibatch, 'document')} in each iteration",
         )
         for name, value in sorted(options.items()):
             if value is not None:
@@ -183,14 +183,14 @@ class Screen(logging.Handler):
             score = scores()[p.kind]
             state += f", {score.title} {score.show(p.score)}"
         if self.terminal:
-            what = {"iteration": "training"}.get(p.unit, f"{p.unit}s")
-            self._draw(what, p.iteration, p.iterations or None, state + self._left())
+            title = {"iteration": "training"}.get(p.unit, f"{p.unit}s")
+            self._draw(title, p.iteration, p.iterations or None, state + self._left())
             return
-        of = f" of {p.iterations:,}" if p.iterations else ""
-        line = f"{p.unit} {p.iteration:,}{of}, epoch {p.epoch:.1f}, {state}"
+        total = f" of {p.iterations:,}" if p.iterations else ""
+        line = f"{p.unit} {p.iteration:,}{total}, epoch {p.epoch:.1f}, {state}"
         if p.iterations and p.iteration and p.unit != "replicate":  # which took the sweeps' time
-            left = (p.iterations - p.iteration) * p.train_seconds / p.iteration
-            line += f", {_clock(left)} left"
+            remaining = (p.iterations - p.iteration) * p.train_seconds / p.iteration
+            line += f", {_clock(remaining)} left"
         fields: dict[str, Any] = p._asdict() | {p.kind: p.score}
         self._line("position", line + self._left(), **fields)
 
@@ -223,8 +223,8 @@ class Screen(logging.Handler):
         timed = run.config["options"].get("time") is not None
         commands = ["sgmc topics", *["sgmc topics --over-time"] * timed, "sgmc report --open"]
         commands += ["sgmc eval"] if is_folder(run.path / "holdout") else []
-        kept = max(len(run.samples.steps(top_words=slim)) for slim in (False, True))
-        commands += ["sgmc diagnose"] if kept >= FEWEST else []
+        n_samples = max(len(run.samples.steps(top_words=slim)) for slim in (False, True))
+        commands += ["sgmc diagnose"] if n_samples >= FEWEST else []
         if not self.quiet and (remark := _on_use(run.path)):
             self._line("note", remark)
         self._line("next", f"the run is {run.path}; look at it with:")
@@ -245,14 +245,14 @@ class Screen(logging.Handler):
     # ---- anything that takes a while
 
     @contextlib.contextmanager
-    def counting(self, what: str, total: int) -> Iterator[Any]:
+    def counting(self, title: str, total: int) -> Iterator[Any]:
         """Return a function that takes the number of finished units of ``total``."""
 
         def tell(done: int) -> None:
             if self.terminal:
-                self._draw(what, done, total, "")
+                self._draw(title, done, total, "")
             elif self._due():
-                self._line("progress", f"{what}: {done:,} of {total:,}", done=done, total=total)
+                self._line("progress", f"{title}: {done:,} of {total:,}", done=done, total=total)
 
         try:
             yield tell
@@ -263,13 +263,13 @@ class Screen(logging.Handler):
     def steps(self) -> Iterator[Any]:
         """Return a function that takes the name, the finished units and all units of a step."""
         with contextlib.ExitStack() as stack:
-            known: dict[str, Any] = {}
+            counters: dict[str, Any] = {}
 
-            def tell(what: str, done: int, total: int) -> None:
-                if what not in known:
+            def tell(title: str, done: int, total: int) -> None:
+                if title not in counters:
                     stack.close()
-                    known[what] = stack.enter_context(self.counting(what, total))
-                known[what](done)
+                    counters[title] = stack.enter_context(self.counting(title, total))
+                counters[title](done)
 
             yield tell
 
@@ -318,13 +318,13 @@ class Screen(logging.Handler):
     def _left(self) -> str:
         if self.limit is None:
             return ""
-        left = max(0.0, self.limit - (time.monotonic() - self.began))
-        return f", limit in {_clock(left)}"
+        remaining = max(0.0, self.limit - (time.monotonic() - self.began))
+        return f", limit in {_clock(remaining)}"
 
-    def _draw(self, what: str, done: int, total: int | None, state: str) -> None:
+    def _draw(self, title: str, done: int, total: int | None, state: str) -> None:
         """Draw the bar; one that breaks is replaced by lines."""
         try:
-            if self._bar is None or self._what != (what, total):
+            if self._bar is None or self._what != (title, total):
                 from tqdm import tqdm
 
                 self._close()
@@ -336,14 +336,14 @@ class Screen(logging.Handler):
                 self._bar = tqdm(
                     total=total,
                     initial=done,  # earlier work does not count for the speed
-                    desc=what,
+                    desc=title,
                     bar_format=shape,
                     leave=False,
                     mininterval=0.2,
                     file=sys.stderr,
                     dynamic_ncols=True,
                 )
-                self._what = what, total
+                self._what = title, total
             self._bar.set_postfix_str(state, refresh=False)
             self._bar.update(done - self._bar.n)
         except Exception:

@@ -156,11 +156,11 @@ def command(
         place = find_folder(run, chains=True)
         read = [name for name in (texts, metadata, labels) if name is not None]
         facts = [Path(json)] if json else []
-        beside = None
+        folder_page = None
         if folder is not None or serve:
             check_outputs(facts, force=force, inputs=read)
             where = Path(folder) if folder is not None else place / "page"
-            beside = held.enter_context(page_folder.PageFolder(where, force=force))
+            folder_page = held.enter_context(page_folder.PageFolder(where, force=force))
             path = where / page_folder.INDEX
         else:
             path = Path(out) if out is not None else place / PAGE
@@ -197,13 +197,13 @@ def command(
                 metadata=metadata,
                 effects=effects,
                 these=population == "these",
-                beside=beside,
+                beside=folder_page,
                 log=screen.note,
                 threads=values["threads"],
                 tell=moved,
             )
-        if beside is not None:
-            beside.finish(page.html)
+        if folder_page is not None:
+            folder_page.finish(page.html)
         else:
             with whole_file(path) as file:
                 file.write(page.html)
@@ -243,5 +243,5 @@ def _effects(
     from .effect import estimate
 
     results = open_run(run, count(threads).number, missing=screen.warn, these=these)
-    asked = EffectRequest(formula, (), cluster, layer)
-    return estimate(screen, results, asked, metadata).plain()
+    request = EffectRequest(formula, (), cluster, layer)
+    return estimate(screen, results, request, metadata).plain()

@@ -24,10 +24,10 @@ OUT = "sgmc-reproduce"
 
 def patterns(value: str) -> tuple[str, ...]:
     """Parse patterns separated by commas."""
-    found = tuple(part.strip() for part in value.split(","))
-    if not all(found):
+    names = tuple(part.strip() for part in value.split(","))
+    if not all(names):
         raise UsageError(f"'{value}' is not a list of rows, separated by commas")
-    return found
+    return names
 
 
 #: Printed instead of a verdict if --quick is given.
@@ -121,8 +121,8 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     echo(f"{experiment.source}\n")
     for line in cells:
-        first, *others = zip(line, widths, strict=True)
-        padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in others)]
+        first, *rest = zip(line, widths, strict=True)
+        padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in rest)]
         echo("  ".join(padded).rstrip())
     echo(f"\nthe paper: {experiment.claim}")
     # a small cut cannot test the paper's claim

@@ -47,12 +47,12 @@ _SEARCH = "Search"
 def _topics(typed: str) -> tuple[int, ...]:
     parts = [part.strip() for part in typed.split(",")]
     try:
-        found = tuple(integer(1, 1 << 18)(part) for part in parts)
+        numbers = tuple(integer(1, 1 << 18)(part) for part in parts)
     except UsageError as error:
         raise UsageError(f"{error}; write numbers with commas between, like 10,20,50") from None
-    if len(set(found)) < len(found):
+    if len(set(numbers)) < len(numbers):
         raise UsageError(f"'{typed}' has a number of topics twice")
-    return found
+    return numbers
 
 
 def _axis(ctx: click.Context, param: click.Parameter, typed: tuple[str, ...]) -> Any:

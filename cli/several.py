@@ -119,9 +119,9 @@ class SeveralScreen(Screen):
             goal = sum(p.iterations for p in now) if len(now) == self.chains else 0
             self._draw(f"{self.chains} {self.noun}", sum(done), goal or None, state)
         elif self._due():
-            at = f"iteration {_range(done, ',')}"
+            place = f"iteration {_range(done, ',')}"
             of = max(p.iterations for p in now)
-            self._line("position", at + (f" of {of:,}" if of else "") + f", {state}")
+            self._line("position", place + (f" of {of:,}" if of else "") + f", {state}")
 
     def _evaluated_one(self, number: int, record: Mapping[str, Any]) -> None:
         self.last = time.monotonic()
@@ -149,9 +149,11 @@ def merged(records: Sequence[Mapping[str, Any]]) -> str:
     averaged = all(r[score.name] for r in records)
     values = [r[score.name if averaged else score.point] for r in records]
     values = [value for value in values if value is not None]
-    each = ", ".join(map(score.show, values)) if len(values) <= EACH else _range(values, form)
+    values_shown = (
+        ", ".join(map(score.show, values)) if len(values) <= EACH else _range(values, form)
+    )
     title = score.title if averaged else f"point {score.title}"
-    return f"{line}{title} {each} (unigram {score.show(unigram)})"
+    return f"{line}{title} {values_shown} (unigram {score.show(unigram)})"
 
 
 def _range(values: Sequence[float], form: str) -> str:

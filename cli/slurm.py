@@ -54,10 +54,10 @@ def _notice(value: str) -> int:
 
 
 def _request(value: str) -> str:
-    found = re.fullmatch(r"--([a-z][a-z-]*)(?:[= ].*)?|-([A-Za-z])(?:\s*\S.*)?", value)
-    if found is None or not value.isprintable():
+    match = re.fullmatch(r"--([a-z][a-z-]*)(?:[= ].*)?|-([A-Za-z])(?:\s*\S.*)?", value)
+    if match is None or not value.isprintable():
         raise UsageError(f"'{value}' is no option of sbatch: write it as --sbatch '--gres=gpu:1'")
-    if (name := found[1] or found[2]) in _OWN:
+    if (name := match[1] or match[2]) in _OWN:
         raise UsageError(
             f"'{value}': the script asks for {name} itself; 'sgmc slurm --help' has the options"
         )
@@ -80,12 +80,12 @@ def _name(value: str) -> str:
 
 def _over(value: str) -> tuple[str, tuple[str, ...]]:
     name, equals, values = value.partition("=")
-    found = tuple(values.split(","))
-    if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name) or not all(found):
+    items = tuple(values.split(","))
+    if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name) or not all(items):
         raise UsageError(f"'{value}' is not NAME=VALUE,VALUE,...")
-    if len(set(found)) < len(found):
+    if len(set(items)) < len(items):
         raise UsageError(f"'{value}' has a value twice")
-    return name, found
+    return name, items
 
 
 @click.command(
@@ -214,7 +214,7 @@ def command(
     written = os.fsencode(script(job))  # arguments are bytes, and need not be UTF-8
     commands = job.commands()
     _check_folders(commands)
-    missing = {name: None for each in commands for name in _check(each, shared=job.shared)}
+    missing = {name: None for command in commands for name in _check(command, shared=job.shared)}
     for name in missing:
         echo(f"sgmc: note: {name}: is not there now", err=True)
     if len(commands) > USUAL_JOBS:
@@ -248,9 +248,9 @@ def _setup(path: str | None) -> str:
 
 def _program() -> tuple[str, ...]:
     """Return the words that start this very sgmc, whatever the environment of the job."""
-    found = shutil.which(sys.argv[0])
-    if found is not None and Path(found).name == "sgmc":
-        return (str(Path(found).absolute()),)
+    program = shutil.which(sys.argv[0])
+    if program is not None and Path(program).name == "sgmc":
+        return (str(Path(program).absolute()),)
     return (sys.executable, "-m", "pysgrld")
 
 
@@ -269,10 +269,10 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
     if args[0] == "slurm":
         raise UsageError("a batch job does not write batch scripts: name another command")
     with main.make_context("sgmc", list(args[:1]), resilient_parsing=True) as above:
-        _, found, _ = main.resolve_command(above, list(args[:1]))
-        if found is None:
+        _, command, _ = main.resolve_command(above, list(args[:1]))
+        if command is None:
             raise UsageError(f"no command '{args[0]}': 'sgmc help' lists them")
-        with found.make_context(args[0], list(args[1:]), parent=above) as context:
+        with command.make_context(args[0], list(args[1:]), parent=above) as context:
             values = context.params
             if shared != bool(values.get("mpi")):
                 raise UsageError(
@@ -403,10 +403,12 @@ class Job(NamedTuple):
         number = self.array or len(combinations)
         if number > MOST_JOBS:
             raise UsageError(f"{number:,} jobs: at most {MOST_JOBS:,} are possible in an array")
-        named = [dict(zip(self.over, each, strict=True)) for each in combinations] * (
+        named = [dict(zip(self.over, combination, strict=True)) for combination in combinations] * (
             self.array or 1
         )
-        return [{"i": str(i), "n": str(number)} | each for i, each in enumerate(named, 1)]
+        return [
+            {"i": str(i), "n": str(number)} | combination for i, combination in enumerate(named, 1)
+        ]
 
     def commands(self) -> list[tuple[str, ...]]:
         """Return the arguments of ``sgmc`` in each job.
@@ -416,9 +418,9 @@ class Job(NamedTuple):
         UsageError
             If a name in braces stands for nothing, or two jobs would do the same.
         """
-        found = [tuple(_filled(word, each) for word in self.command) for each in self.values()]
+        commands = [tuple(_filled(word, each) for word in self.command) for each in self.values()]
         seen: dict[tuple[str, ...], int] = {}
-        for i, command in enumerate(found, 1):
+        for i, command in enumerate(commands, 1):
             other = seen.setdefault(command, i)
             if other != i:
                 same = "{i}" if self.array else "every {NAME} of --over"
@@ -426,16 +428,18 @@ class Job(NamedTuple):
                     f"jobs {other} and {i} of the array would run the same command: write {same} into "
                     "it, as in --chain-id {i} --out runs/a/chain-{i}"
                 )
-        return found
+        return commands
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
     """Put values in the place of their names in braces."""
     for name in _PLACE.findall(word):
         if name not in values:
-            there = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
-            raise UsageError(f"{{{name}}} in the command stands for nothing; there is {there}")
-    return _PLACE.sub(lambda found: values[found[1]], word)
+            placeholders = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
+            raise UsageError(
+                f"{{{name}}} in the command stands for nothing; there is {placeholders}"
+            )
+    return _PLACE.sub(lambda match: values[match[1]], word)
 
 
 def script(job: Job) -> str:
@@ -510,10 +514,10 @@ def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
     if job.over:
         lines.append('case "$SLURM_ARRAY_TASK_ID" in')
         for i, each in enumerate(values, 1):
-            said = " ".join(
+            assignments = " ".join(
                 f"{name}={shlex.quote(each[name])}" for name in job.over if name in used
             )
-            lines.append(f"  {i}) {said} ;;")
+            lines.append(f"  {i}) {assignments} ;;")
         lines.append("esac")
     return lines
 

@@ -73,13 +73,13 @@ def standard_output() -> IO[bytes]:
 
 def shown(text: str) -> str:
     """Escape what a terminal would act on, by its number: that of ESC is 1b, after a backslash and x."""
-    return _ACTED_ON.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _ACTED_ON.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def shown_in_json(text: str) -> str:
     """Escape in written JSON what its writer leaves as it is and a terminal would act on."""
     return "\n".join(
-        _ACTED_ON.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n")
+        _ACTED_ON.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
     )
 
 
@@ -164,19 +164,19 @@ def table(
     while sum(widths.values()) + 2 * (len(widths) - 1) > columns and going:
         gone.append(going.pop(0))
         del widths[gone[-1]]
-    kept = [i for i, head in enumerate(heads) if head in widths]
+    columns_left = [i for i, head in enumerate(heads) if head in widths]
     first = columns - sum(list(widths.values())[1:]) - 2 * (len(widths) - 1)
     if first >= width(heads[0]):
         widths[heads[0]] = min(first, widths[heads[0]])
     lines = []
     for row in rows:
-        cells = [row[i] for i in kept]
+        cells = [row[i] for i in columns_left]
         if width(cells[0]) > widths[heads[0]]:
             lines.append(cells[0])
             cells[0] = ""
         padded = []
-        for at, (cell, (head, wide)) in enumerate(zip(cells, widths.items(), strict=True)):
+        for column, (cell, (head, wide)) in enumerate(zip(cells, widths.items(), strict=True)):
             blanks = " " * (wide - width(cell))
-            padded.append(cell + blanks if at == 0 or head in left else blanks + cell)
+            padded.append(cell + blanks if column == 0 or head in left else blanks + cell)
         lines.append("  ".join(padded).rstrip())
     return lines, [head for head in heads if head in gone]

@@ -160,13 +160,13 @@ def _train(
     """Train one chain, by this process or its communicator, or several."""
     from pysgrld.train.request import Request, going_on, growing
 
-    request, found = Request(corpus, options, break_lock=break_lock), 0
+    request, n_chains = Request(corpus, options, break_lock=break_lock), 0
     if parent[0] is not None:
         request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
     elif not corpus:  # resume a run, or all chains of its folder
-        request, found = going_on(options, break_lock=break_lock)
+        request, n_chains = going_on(options, break_lock=break_lock)
     request.check()
-    if found or (chains or 1) > 1:
+    if n_chains or (chains or 1) > 1:
         if comm is not ALONE:
             raise UsageError("--mpi trains one chain, not several: give --chain-id to each launch")
         from pysgrld.train.several import train_chains
@@ -174,7 +174,7 @@ def _train(
         from . import explain
         from .several import SeveralScreen
 
-        number = chains or found
+        number = chains or n_chains
         with SeveralScreen(number, **how) as several:
             several.all_done(train_chains(request, number, several, explain), number)
         return

@@ -43,8 +43,8 @@ def runs(ctx: click.Context, param: click.Parameter, begun: str) -> list[Complet
         names = sorted(entry.name for entry in ROOT.iterdir() if (entry / "config.json").is_file())
     except OSError:
         names = []
-    found = [CompletionItem(name) for name in names if name.startswith(begun)]
-    return found or [CompletionItem(begun, type="file")]
+    items = [CompletionItem(name) for name in names if name.startswith(begun)]
+    return items or [CompletionItem(begun, type="file")]
 
 
 def runs_and_files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:

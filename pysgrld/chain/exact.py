@@ -73,11 +73,11 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
         return 0
     if isinstance(options.exact_sweeps, int):
         return options.exact_sweeps
-    epochs, each = chain.step / chain.stream.per_epoch, CHAINS * max(1, chain.tokens)
+    epochs, visits = chain.step / chain.stream.per_epoch, CHAINS * max(1, chain.tokens)
     sweeps = int(epochs * options.sweeps / COST / CHAINS)
     if open_ended:
         enough = ENOUGH if options.slicing is None else ENOUGH_OVER_TIME
-        sweeps = max(sweeps, min(enough, int(AFFORDED / each)))
+        sweeps = max(sweeps, min(enough, int(AFFORDED / visits)))
     return sweeps if sweeps >= FEWEST else 0
 
 
@@ -89,9 +89,9 @@ def follows(chain: Chain, options: Resolved) -> bool:
     chain : Chain
     options : Resolved
     """
-    asked = options.exact_sweeps
-    affordable = isinstance(asked, int) or CHAINS * chain.tokens * FEWEST <= AFFORDED
-    return bool(asked) and chain.draws and affordable
+    sweeps = options.exact_sweeps
+    affordable = isinstance(sweeps, int) or CHAINS * chain.tokens * FEWEST <= AFFORDED
+    return bool(sweeps) and chain.draws and affordable
 
 
 class ExactChain(BlockChain, ABC):

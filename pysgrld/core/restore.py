@@ -94,10 +94,10 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
         If one is missing, or of another type or shape; `own` is then no state of anything.
     """
     for name, array in own.items():
-        found = Form(array.dtype, array.shape).take(arrays, name, prefix)
-        if found is not array:
-            array[...] = found
-        del found
+        value = Form(array.dtype, array.shape).take(arrays, name, prefix)
+        if value is not array:
+            array[...] = value
+        del value
 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:
@@ -110,9 +110,9 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
     """
     bad = (z < -1) | (z >= topics)
     if bad.any():
-        at = int(bad.argmax())
+        index = int(bad.argmax())
         raise CheckpointError(
-            f"array {name!r} of the checkpoint has {z[at]} at [{at}]: there are {topics} topics"
+            f"array {name!r} of the checkpoint has {z[index]} at [{index}]: there are {topics} topics"
         )
 
 

@@ -123,10 +123,10 @@ def overlap(first: str, second: str) -> bool:
     Of a run of ideographs the tokeniser makes its pairs of neighbours, so that such words stand in the
     same text wherever it has the three characters.
     """
-    both = first + second
+    pair = first + second
     if len(first) != 2 or len(second) != 2 or not (first[1] == second[0] or second[1] == first[0]):
         return False
-    return all(role(character) is Role.IDEOGRAPH for character in both)
+    return all(role(character) is Role.IDEOGRAPH for character in pair)
 
 
 def _role(folded: str) -> Role:

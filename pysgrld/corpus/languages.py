@@ -155,8 +155,8 @@ def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str
     lists : sequence of str
         Stop words that are left out.
     """
-    known = guesses[guesses != UNKNOWN]
-    counts = np.bincount(known, minlength=len(languages))
+    recognised = guesses[guesses != UNKNOWN]
+    counts = np.bincount(recognised, minlength=len(languages))
     order = [i for i in np.argsort(-counts, kind="stable").tolist() if counts[i]]
     frequent = [i for i in order[1:] if counts[i] >= max(_FEW, _WORTH * len(guesses))]
     if not frequent:

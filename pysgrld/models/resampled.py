@@ -74,7 +74,7 @@ class WeightedDocuments(TokenTopics):
         sums: dict[str, Counts] = {}
         for (weight, first, end), part in zip(self._ranges, self._parts, strict=True):
             begin, stop = batch.indptr[first], batch.indptr[end]
-            some = Minibatch(
+            block = Minibatch(
                 batch.indptr[first : end + 1] - begin,
                 batch.indices[begin:stop],
                 batch.counts[begin:stop],
@@ -82,7 +82,7 @@ class WeightedDocuments(TokenTopics):
                 batch.doc_ids[first:end],
                 1.0,
             )
-            for name, statistics in part.visit(key, draw, some, comm).items():
+            for name, statistics in part.visit(key, draw, block, comm).items():
                 sums[name] = _with_weight(sums.get(name), statistics, weight)
         return sums
 

@@ -108,8 +108,10 @@ def replicate_topics(
     for number in range(runs):
         generator = np.random.default_rng([_SEED, results.seed, results.chain, number])
         taken = np.sort(ids[generator.integers(0, len(ids), len(ids))])
-        own = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
-        draw = _trained(own, Epochs.of(own, corpus, taken), facts, results.threads, iterations)
+        settings = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
+        draw = _trained(
+            settings, Epochs.of(settings, corpus, taken), facts, results.threads, iterations
+        )
         others = results.proportions(documents, compared, draw=draw)
         likeness = correlations(proportions, others)
         match = likeness.argmax(axis=1)

@@ -227,7 +227,7 @@ def test_a_corpus_that_has_grown_by_a_year_has_one_slice_more(dated):
         (
             ("--time", "year", "--algo", "mala", "--exact-sweeps", "9"),
             2,
-            "--exact-sweeps has no meaning",
+            "--exact-sweeps does not apply",
         ),
         (("--time", "year", "--algo", "scir"), 2, "is sampled by sgld, mala, not by scir"),
         (("--slices", "4"), 2, "--slices does not apply to --model lda"),

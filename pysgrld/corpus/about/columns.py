@@ -73,17 +73,17 @@ class SpelledColumn(NamedTuple):
 
     def pieces(self, rows: Iterable[Int64s]) -> Iterator[Piece]:
         """Yield the values of rows, in bounded memory; -1 is a row without a value."""
-        for some in rows:
-            tags = np.where(some < 0, np.uint8(MISSING), self.tags.gather(np.maximum(some, 0)))
-            starts, lengths = self.spans(some)
+        for block in rows:
+            tags = np.where(block < 0, np.uint8(MISSING), self.tags.gather(np.maximum(block, 0)))
+            starts, lengths = self.spans(block)
             total = np.cumsum(lengths)
             first = 0
-            while first < len(some):
+            while first < len(block):
                 before = int(total[first - 1]) if first else 0
                 stop = max(int(np.searchsorted(total, before + BYTES, "right")), first + 1)
-                here = slice(first, stop)
-                data = self.text.gather(starts[here], lengths[here])
-                yield Piece(tags[here], lengths[here], data)
+                span = slice(first, stop)
+                data = self.text.gather(starts[span], lengths[span])
+                yield Piece(tags[span], lengths[span], data)
                 first = stop
 
 
@@ -175,51 +175,51 @@ class DetailsCollector:
         self.rules = rules or ValueRules()
         folder.mkdir(exist_ok=True)
         self.folder = folder
-        had: dict[str, Any] = record or {}
-        self.documents: int = had.get("documents", 0)
-        self.kinds: dict[str, str] = had.get("kinds", {})
+        before: dict[str, Any] = record or {}
+        self.documents: int = before.get("documents", 0)
+        self.kinds: dict[str, str] = before.get("kinds", {})
         self.kinds |= {name: kind for name, kind in (kinds or {}).items() if kind is not None}
         self.origin = {
             name: GrowingFile(folder / name, dtype, self.documents if record else None)
             for name, dtype in _ORIGIN.items()
         }
-        self.several_inputs: bool = had.get("several_inputs", False)
-        self.names = GrowingColumn(folder, "names", had.get("names"))
+        self.several_inputs: bool = before.get("several_inputs", False)
+        self.names = GrowingColumn(folder, "names", before.get("names"))
         self._last: dict[tuple[int, str], int] = {
-            (input, name): number for input, name, number in had.get("last", ())
+            (input, name): number for input, name, number in before.get("last", ())
         }
         self.columns = {
             (role, name): GrowingColumn(folder, f"c{i}", sizes)
-            for i, (role, name, sizes) in enumerate(had.get("columns", ()))
+            for i, (role, name, sizes) in enumerate(before.get("columns", ()))
         }
-        self.texts = TextWriter(folder, limit, had.get("texts")) if texts else None
+        self.texts = TextWriter(folder, limit, before.get("texts")) if texts else None
 
-    def add(self, found: DocumentDetails, base: int = 0) -> None:
+    def add(self, details: DocumentDetails, base: int = 0) -> None:
         """Take what is known of the next documents; ``base`` documents come before their input."""
-        first, size = self.documents, len(found)
+        first, size = self.documents, len(details)
         # files are numbered in order; files of the documents just before keep their numbers
         last: dict[tuple[int, str], int] = {}
-        for name in found.names:
-            key = found.input, name
+        for name in details.names:
+            key = details.input, name
             if key not in self._last:
                 self._last[key] = self.names.tags.size
                 self.names.append([name], True, self.names.tags.size)
             last[key] = self._last[key]
         self._last = last
-        numbers = np.array([last[found.input, name] for name in found.names], np.int64)
-        if found.files is not None:
-            files = numbers[found.files]
+        numbers = np.array([last[details.input, name] for name in details.names], np.int64)
+        if details.files is not None:
+            files = numbers[details.files]
         else:
             files = np.full(size, numbers[0] if len(numbers) else 0)
         self.origin["file"].append(files)
-        self.origin["row"].append(found.rows)
-        self.origin["record"].append(found.records)
-        self.several_inputs |= found.several_inputs
-        self.origin["place"].append(np.where(found.places < 0, -1, found.places + base))
-        self.origin["piece"].append(np.zeros(size) if found.pieces is None else found.pieces)
-        if found.fields is not None:
-            values = {(ID, ""): found.fields.ids, (TITLE, ""): found.fields.titles}
-            values |= {(COLUMN, name): column for name, column in found.fields.columns.items()}
+        self.origin["row"].append(details.rows)
+        self.origin["record"].append(details.records)
+        self.several_inputs |= details.several_inputs
+        self.origin["place"].append(np.where(details.places < 0, -1, details.places + base))
+        self.origin["piece"].append(np.zeros(size) if details.pieces is None else details.pieces)
+        if details.fields is not None:
+            values = {(ID, ""): details.fields.ids, (TITLE, ""): details.fields.titles}
+            values |= {(COLUMN, name): column for name, column in details.fields.columns.items()}
             for (role, name), column in values.items():
                 if (role, name) not in self.columns:
                     if role != COLUMN and all(value is None for value in column):
@@ -228,11 +228,11 @@ class DetailsCollector:
                         raise too_many_columns()
                     stem = f"c{len(self.columns)}"
                     self.columns[role, name] = GrowingColumn(self.folder, stem)
-                self.columns[role, name].append(column, found.fields.typed, first)
-        for name, kind in found.kinds.items():
+                self.columns[role, name].append(column, details.fields.typed, first)
+        for name, kind in details.kinds.items():
             self.kinds.setdefault(name, kind)
-        if self.texts is not None and found.texts is not None:
-            self.texts.add(np.arange(first, first + size), found.texts)
+        if self.texts is not None and details.texts is not None:
+            self.texts.add(np.arange(first, first + size), details.texts)
         self.documents += size
 
     def spelled(self) -> dict[tuple[str, str], tuple[SpelledColumn, str | None]]:
@@ -365,19 +365,19 @@ def write_about(
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
     firsts: Stays | None = None  # documents that are whole, or a first piece
-    if any(some.any() for some in map(vectors["piece"].gather, rows())):
-        firsts = np.concatenate([some <= 1 for some in map(vectors["piece"].gather, rows())])
+    if any(block.any() for block in map(vectors["piece"].gather, rows())):
+        firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:
         del vectors["piece"]
     if read is None or (read == documents and firsts is None):
         del vectors["place"]
-    pairs = ((vectors["row"].gather(some), vectors["record"].gather(some)) for some in rows())
+    pairs = ((vectors["row"].gather(block), vectors["record"].gather(block)) for block in rows())
     if all(np.array_equal(row, record) for row, record in pairs):
         del vectors["record"]
     with new_archive(corpus / DOCUMENTS) as archive:
         for part, vector in vectors.items():
-            found = map(vector.gather, rows())
-            add_member(archive, f"origin-{part}.npy", found, vector.dtype.str, documents)
+            blocks = map(vector.gather, rows())
+            add_member(archive, f"origin-{part}.npy", blocks, vector.dtype.str, documents)
         files = collector.names.tags.size
         names = collector.file_names()
         source = ColumnSource("", "", names, lambda: iter([np.arange(files)]), "string")
@@ -400,9 +400,9 @@ def write_about(
                 log(
                     f"warning: {plural(again, 'document')} with an id that one before has; all are kept"
                 )
-        there = {(c["role"], c["name"]) for c in listed if c["missing"] < documents}
+        present = {(c["role"], c["name"]) for c in listed if c["missing"] < documents}
         for field, (key, option) in (asked or {}).items():
-            if key not in there:
+            if key not in present:
                 raise NoFieldError(field, option)
         texts = 0
         if collector.texts is not None and not collector.texts.empty:
@@ -460,14 +460,14 @@ def write_column(
         def ends() -> Iterator[Int64s]:
             nonlocal missing
             total = 0
-            for some in values():
-                lengths = np.array([len(value) for value in some], np.int64)
+            for block in values():
+                lengths = np.array([len(value) for value in block], np.int64)
                 missing += int((lengths == 0).sum())
                 yield total + np.cumsum(lengths)
                 total += int(lengths.sum())
 
         add_member(archive, f"{stem}.ends.npy", ends(), "<i8", documents)
-        text = (np.frombuffer(b"".join(some), np.uint8) for some in values())
+        text = (np.frombuffer(b"".join(block), np.uint8) for block in values())
         add_member(archive, f"{stem}.utf8", text)
         return kind, missing
 
@@ -476,8 +476,8 @@ def write_column(
 
         def codes() -> Iterator[npt.NDArray[np.int32]]:
             nonlocal missing
-            for some in values():
-                places = [numbers.setdefault(v, len(numbers)) if v else -1 for v in some]
+            for block in values():
+                places = [numbers.setdefault(v, len(numbers)) if v else -1 for v in block]
                 if len(numbers) > MOST_LEVELS:
                     raise CorpusError(
                         f"column {name!r} has more than {MOST_LEVELS:,} different values, too many for "
@@ -495,9 +495,9 @@ def write_column(
 
     def converted() -> Iterator[npt.NDArray[Any]]:
         nonlocal missing
-        for some in values():
+        for block in values():
             row: list[Any] = []
-            for value in some:
+            for value in block:
                 number = reading.parse(value) if value else None
                 if value and number is None and reading.is_strict:
                     shown = value[:40].decode(errors="replace")
@@ -512,12 +512,12 @@ def write_column(
 
 def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
     """Count the documents whose id an earlier one has, by their hashes in a file, in bounded memory."""
-    file, at = GrowingFile(path, "<i8"), 0
+    file, position = GrowingFile(path, "<i8"), 0
     for piece in source.values.pieces(source.rows()):
         values = piece.values()
         if firsts is not None:
-            some = firsts[at : at + len(values)]
-            at += len(values)
+            some = firsts[position : position + len(values)]
+            position += len(values)
             values = [value for value, first in zip(values, some, strict=True) if first]
         file.append([hash(value) for value in values if value])
     vector, again = file.vector(), 0

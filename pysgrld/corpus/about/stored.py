@@ -149,11 +149,11 @@ class About:
     def titles(self, rows: npt.ArrayLike) -> list[str]:
         """Return the title of each document, else its id."""
         rows = self._rows(rows)
-        own = self.own_titles(rows)
-        missing = [i for i, title in enumerate(own) if title is None]
+        titles = self.own_titles(rows)
+        missing = [i for i, title in enumerate(titles) if title is None]
         for i, key in zip(missing, self.ids(rows[missing]), strict=True):
-            own[i] = key
-        return [title or "" for title in own]
+            titles[i] = key
+        return [title or "" for title in titles]
 
     def own_titles(self, rows: npt.ArrayLike) -> list[str | None]:
         """Return the title of each document, None of one without."""

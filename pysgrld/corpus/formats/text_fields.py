@@ -92,12 +92,12 @@ def chosen(
                 "Matrix Market (.mtx), and give the words by --vocab",
                 label,
             )
-        text = (found or USUAL_TEXT_FIELD,)
-        if found not in (None, USUAL_TEXT_FIELD) and found not in noticed.text_fields.values():
-            said = f"{label}: the text is the field {found!r}"
-            context.log(f"{said} (--text-field NAME takes another, NAME,NAME joins several)")
-        if found:
-            noticed.text_fields[label] = found
+        text = (field or USUAL_TEXT_FIELD,)
+        if field not in (None, USUAL_TEXT_FIELD) and field not in noticed.text_fields.values():
+            remark = f"{label}: the text is the field {field!r}"
+            context.log(f"{remark} (--text-field NAME takes another, NAME,NAME joins several)")
+        if field:
+            noticed.text_fields[label] = field
     text = tuple(_name_here(name, names) for name in text)
     for name in text:
         if names.count(name) > 1:
@@ -109,7 +109,7 @@ def chosen(
         else usual(names, known) or name
         for name, known in ((wanted.id, keys), (wanted.title, (*_TITLES, title)))
     ]
-    return context._replace(wanted=wanted._replace(text=text, id=own[0], title=own[1]))
+    return context._replace(wanted=wanted._replace(text=text, id=columns[0], title=columns[1]))
 
 
 def _usual_within(names: Sequence[str]) -> str | None:
@@ -196,13 +196,13 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def usual(names: Sequence[str], known: Sequence[str]) -> str | None:
+def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
     """Return the name that is the first of the known ones in spite of capitals, blanks and points."""
-    if len(found := [name for name in names if name == known[0]]) == 1:
-        return found[0]
+    if len(matches := [name for name in names if name == accepted[0]]) == 1:
+        return matches[0]
     plain = plain_names(names)
     once = Counter(plain)
-    return next((names[plain.index(name)] for name in known if once[name] == 1), None)
+    return next((names[plain.index(name)] for name in accepted if once[name] == 1), None)
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
@@ -261,11 +261,11 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
 def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict[str, str]]:
     """Return the first records of a table, as far as they can be understood."""
     lines = head.decode("utf-8", "replace").splitlines(keepends=True)
-    found = []
+    records = []
     try:
         for record in islice(csv.reader(lines, delimiter=delimiter), SAMPLED + 1):
             if len(record) == len(names) and [cell.strip() for cell in record] != list(names):
-                found.append(dict(zip(names, record, strict=True)))
+                records.append(dict(zip(names, record, strict=True)))
     except csv.Error:
         pass  # the error is reported when the file is read
-    return found
+    return records
