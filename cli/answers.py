@@ -151,8 +151,8 @@ def _group_lines(
     if groups.within:
         column, within = _short(groups.name), _short(groups.within)
         told_of = (
-            f"Documents of one {within} share its {column}, so these intervals are too narrow. Use "
-            f"--cluster {within} for intervals that allow for it."
+            f"Documents of one {within} have the same {column}, so these intervals are too narrow. "
+            f"Use --cluster {within} for intervals that allow for it."
         )
         lines += ["", *fill(told_of).splitlines()]
     return lines

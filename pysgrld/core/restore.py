@@ -129,7 +129,7 @@ def check_prior(name: str, values: Floats | Doubles) -> None:
 
 
 def check_positive(name: str, values: Floats | Doubles) -> None:
-    """Refuse an array that has what is no positive number.
+    """Refuse an array with values that are not positive numbers.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def check_positive(name: str, values: Floats | Doubles) -> None:
 
 
 def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
-    """Take numbers of at least 0 out of the values that a checkpoint has beside its arrays.
+    """Return numbers of at least 0 from the metadata of a checkpoint.
 
     Raises
     ------

@@ -118,7 +118,7 @@ def _script(character: str) -> Role | None:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Return whether two words are pairs of ideographs that overlap: the end of one begins the other.
+    """Return True if two words are overlapping pairs of ideographs: the end of one begins the other.
 
     Of a run of ideographs the tokeniser makes its pairs of neighbours, so that such words stand in the
     same text wherever it has the three characters.
@@ -146,10 +146,10 @@ def _role(folded: str) -> Role:
 
 @cache
 def _composing() -> frozenset[str]:
-    """Return the characters that may become one with what is before them.
+    """Return the characters that may combine with the character before them.
 
-    Whatever composes comes of a character that decomposes, and is not the first of what that
-    decomposes into. Most pages of Unicode have no such character, and to ask that is quick. The planes
+    A composing character comes from a character that decomposes, but not from the first character of the
+    decomposition. Most pages of Unicode have no such character, and to ask that is quick. The planes
     from 3 on are not looked at: they have ideographs, tags and private characters.
     """
     every = np.arange(0x30000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")

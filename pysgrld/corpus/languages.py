@@ -34,7 +34,7 @@ UNKNOWN, _UNSEEN = -1, -2
 
 
 class LanguageGuesser:
-    """Tells the language of documents, over one dictionary.
+    """Detector of the language of documents, over one dictionary.
 
     Parameters
     ----------

@@ -169,7 +169,7 @@ class Lines(ExitStack):
             block = self._next()
 
     def lines(self, bad: Callable[[str, str, str, int | None], None]) -> Iterator[bytes]:
-        """Yield whole lines, many at a time; `line` counts those of the blocks given before.
+        """Yield whole lines, many at a time; `line` counts the lines of earlier blocks.
 
         Parameters
         ----------

@@ -114,7 +114,7 @@ def without_links(text: str) -> str:
 
 
 def _spans(text: bytes) -> list[tuple[int, int, str]]:
-    """Return where links, addresses, names and RT begin and end, in order, with the kind of each."""
+    """Return the spans of links, addresses, names and RT, in order, with the kind of each."""
     spans: list[tuple[int, int, str]] = []
     if b"://" in text or _WWW.search(text):
         spans = [(*match.span(), "link") for match in _LINK.finditer(text)]
@@ -149,7 +149,7 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    """Return the character of an entity; what is no entity, and NUL, stay."""
+    """Return the character of an entity; other text, and NUL, stay."""
     from html import unescape  # with its table of entities, which few corpora need
 
     entity = match[0].decode("ascii")

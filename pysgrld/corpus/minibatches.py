@@ -107,7 +107,7 @@ class Epochs(NamedTuple):
 
     Each epoch is a fresh keyed permutation of the training documents, cut into the fewest minibatches of
     at most `size` documents; their sizes differ by one at most. A small last minibatch in each epoch
-    would be scaled so much that its step moves topics more than all other steps of the epoch.
+    would be scaled up, and its step would move topics more than all other steps of the epoch.
 
     Attributes
     ----------

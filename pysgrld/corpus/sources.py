@@ -41,7 +41,7 @@ def look(path: str) -> dict[str, Any]:
     dict
         Of a file its ``name``, ``size`` in bytes and ``stamp`` (time of modification, time of change
         and inode); the same of a ``vocabulary`` that belongs to a file of counts, with its ``sha256``;
-        of a folder its ``name`` and the same of the ``files`` in it that are read. Of what gives
+        for a folder its ``name`` and the same for its ``files`` that are read. For inputs with
         something else each time, a pipe or standard input, the name alone.
 
     Raises

@@ -361,7 +361,7 @@ def _hold(place: Path) -> int:
 
 
 def renumber(block: Documents, remap: Int32s | None) -> Documents:
-    """Rename word ids, drop those that become negative, and sort words within documents.
+    """Rename word ids, drop negative ids, and sort words within documents.
 
     Parameters
     ----------

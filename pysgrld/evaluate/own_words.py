@@ -21,7 +21,7 @@ from pysgrld.types import Doubles
 
 #: Strengths that are tried, from 1 to a million; with the greatest, own words hardly count.
 _STRENGTHS = exp(np.arange(121) * 0.115)
-#: Fewest documents, of which each half learns a strength.
+#: Fewest documents; each half of the documents learns a strength.
 FEWEST = 20
 
 

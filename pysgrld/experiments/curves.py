@@ -330,7 +330,7 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
 
 
 def is_mark(step: int, iterations: int) -> bool:
-    """Return whether a curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
+    """Return True if a curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
     return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
 
 

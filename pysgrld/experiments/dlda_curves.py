@@ -489,7 +489,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
 
 
 def is_round(iteration: int) -> bool:
-    """Return whether the table shows an iteration: 1, 2, 5, 10, 20, 50, ..."""
+    """Return True if the table shows an iteration: 1, 2, 5, 10, 20, 50, ..."""
     return str(iteration).rstrip("0") in ("1", "2", "5")
 
 

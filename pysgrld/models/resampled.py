@@ -88,7 +88,7 @@ class WeightedDocuments(TokenTopics):
 
 
 def _with_weight(total: Counts | None, part: Counts, weight: int) -> Counts:
-    """Return sufficient statistics plus those of documents that count ``weight`` times."""
+    """Return sufficient statistics plus the statistics of documents that count ``weight`` times."""
     counts, level, rate = part.counts * weight, part.level * weight, part.rate * weight
     if total is not None:
         counts += total.counts

@@ -60,7 +60,7 @@ def parse_order(text: Any) -> WordOrder:
     Raises
     ------
     UsageError
-        If there is no such order.
+        If the order is unknown.
     """
     name, colon, weight = text.partition(":") if isinstance(text, str) else (text, "", "")
     if name in ("distinctive", "probable", "frex") and not colon:

@@ -1,6 +1,6 @@
 """Several chains of one run, read as one, and the number of chains that have each topic.
 
-Topics are those of the first chain. Two statements are made about each topic, and neither implies
+Topics are the topics of the first chain. Two statements are made about each topic, and neither implies
 the other: the number of chains that have it, and its numbers. The numbers are means over the draws
 of the chains that have it; their disagreement belongs to the uncertainty. A chain without a topic
 contributes nothing to its numbers.

@@ -30,7 +30,7 @@ from pysgrld.types import Array, Documents
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
-#: Parts of the record of a corpus, all of which a run has.
+#: Required parts of the record of a corpus.
 _CORPUS = {
     "name": str,
     "fingerprint": str | None,

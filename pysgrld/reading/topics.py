@@ -63,7 +63,7 @@ class Topic(NamedTuple):
     documents : int or None
         Training documents of this component, or None if documents have several topics.
     against : tuple of Word
-        Words that a direction points away from at least as far as to the last of its top words, the
+        Words that a direction points away from at least as strongly as to the last of its top words, the
         farthest first.
     label : str or None
         The name that a person gave it, in the run's folder or with its seed words.

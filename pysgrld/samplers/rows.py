@@ -87,7 +87,7 @@ def together(
     peers : Peers or None
     kernel : callable
     anew : bool
-        Whether the sums are replaced by those of the rows written, as when all rows are written;
+        True if the sums of the written rows replace the sums, as when all rows are written;
         else they are corrected.
     **arguments
         Of the kernel; ``g`` and ``sums`` are changed.

@@ -8,7 +8,7 @@ A block may ask for the *natural rate*, which is ours: kappa = 1 + N_k/s_k, froz
 
 with the target of SGRLD, s_k ~ Gamma(V eta), but without reflection and its bias: for fixed counts
 phi is exact for every step, as with the paper's rate, for which s_k is about V eta + N_k. In phi
-such a step goes as far as one of kappa h. Its rows cannot be lazy: kappa changes with every
+such a step moves as much as a step of kappa h. Its rows cannot be lazy: kappa changes with every
 iteration.
 """
 

@@ -107,7 +107,7 @@ class Shapes(BlockState[Counts]):
         """Return the step size min(1, h * level) * B/D, for a step h of the topics.
 
         Shapes are one vector for the whole corpus: in proportion to the share of the corpus in the
-        minibatch they go as far as topics do, so that minibatches do not shake them. The level is
+        minibatch they move as much as topics do, so that minibatches do not shake them. The level is
         left out if steps are relative, and in the warm-up; published settings leave out B/D.
 
         A learned alpha has a pace of its own, whatever moves the topics: none in the warm-up, lest topics

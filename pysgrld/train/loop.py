@@ -245,7 +245,7 @@ class Training:
         )
 
     def _used(self) -> Ending | None:
-        """Return the ending if there is nothing left to do, else None."""
+        """Return the ending if training is complete, else None."""
         step = self.chain.step
         if not self.ended and self.iterations and step >= self.iterations:
             line = f"{plural(step, 'iteration')} done, the budget is used"

@@ -67,7 +67,7 @@ class SpelledColumn(NamedTuple):
     text: Vector
 
     def spans(self, rows: Int64s) -> tuple[Int64s, Int64s]:
-        """Return where values begin, and their lengths; -1 is a row without a value."""
+        """Return the first positions of values and their lengths; -1 is a row without a value."""
         starts, ends = between(self.ends, np.maximum(rows, 0))
         return starts, np.where(rows < 0, 0, ends - starts)
 
@@ -96,7 +96,7 @@ class GrowingColumn:
     stem : str
         What its files begin with.
     sizes : sequence of int, optional
-        Go on as `flush` has recorded it.
+        Resume from the record of `flush`.
     """
 
     def __init__(self, folder: Path, stem: str, sizes: Sequence[int] | None = None) -> None:
@@ -107,7 +107,7 @@ class GrowingColumn:
         self.text = GrowingFile(folder / f"{stem}.text", "u1", text)
 
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
-        """Add values of the documents after so many, those without a value among these included."""
+        """Add values of the next documents, including documents without a value."""
         self._pad(before)
         pairs = [spelled(value, typed) for value in values]
         texts = [text for _, text in pairs]
@@ -121,11 +121,11 @@ class GrowingColumn:
             self.lengths.append(np.zeros(gap, np.int64))
 
     def flush(self) -> list[int]:
-        """Force all to disk, and return what is needed to go on from here."""
+        """Force all data to disk, and return the record to resume from."""
         return [file.flush() for file in (self.tags, self.lengths, self.text)]
 
     def spelled(self, size: int) -> SpelledColumn:
-        """Return what was written of so many documents, to be read by row."""
+        """Return the written values of a number of documents, readable by row."""
         self._pad(size)
         ends = GrowingFile(self.folder / f"{self.stem}.ends", "<i8")
         total = 0
@@ -136,7 +136,7 @@ class GrowingColumn:
 
 
 class DetailsCollector:
-    """Collects what is known of documents on disk, in the order in which they are read.
+    """Collector of the columns of documents on disk, in the order of reading.
 
     Parameters
     ----------
@@ -146,9 +146,9 @@ class DetailsCollector:
     limit : int or None
         Most bytes of texts, compressed.
     kinds : mapping of str to (str or None), optional
-        Kinds of columns, as far as they are known.
+        Known kinds of columns.
     record : dict, optional
-        Go on as `flush` has recorded it.
+        Resume from the record of `flush`.
     rules : ValueRules, optional
         How values of columns are read.
 
@@ -195,7 +195,7 @@ class DetailsCollector:
         self.texts = TextWriter(folder, limit, before.get("texts")) if texts else None
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
-        """Take what is known of the next documents; ``base`` documents come before their input."""
+        """Add details of the next documents; ``base`` documents come before their input."""
         first, size = self.documents, len(details)
         # files are numbered in order; files of the documents just before keep their numbers
         last: dict[tuple[int, str], int] = {}
@@ -250,7 +250,7 @@ class DetailsCollector:
         return self.names.spelled(self.names.tags.size)
 
     def flush(self) -> dict[str, Any]:
-        """Force all to disk, and return what is needed to go on from here."""
+        """Force all data to disk, and return the record to resume from."""
         for file in self.origin.values():
             file.flush()
         return {
@@ -324,7 +324,7 @@ def write_about(
     *,
     read: int | None = None,
 ) -> dict[str, Any]:
-    """Write what is known of the documents that stay to archives in the folder of a corpus.
+    """Write the columns of the documents that stay to archives in the folder of a corpus.
 
     Parameters
     ----------
@@ -333,13 +333,13 @@ def write_about(
     stays : (documents,) bool, optional
         Which documents there are in the end; all of them where it is not given.
     log : callable
-        Told what a person should know of ids and columns.
+        Called with remarks on ids and columns.
     further : callable (collector, rows, ids), optional
-        Returns columns that were read elsewhere; they take the place of those of the same role and name.
+        Returns columns read elsewhere; they replace columns of the same role and name.
     asked : mapping, optional
         Of each field that a person has asked for: its role and name, and the option.
     read : int, optional
-        Documents of the inputs, those that were left out too, where the places of all are known.
+        Documents of the inputs, including omitted ones, if the places of all are known.
 
     Returns
     -------
@@ -349,7 +349,7 @@ def write_about(
     Raises
     ------
     CorpusError
-        If values are not of the kind that was said, or no document has a field that was asked for.
+        If values are not of the declared kind, or no document has a requested field.
     """
 
     def rows() -> Iterator[Int64s]:
@@ -435,7 +435,7 @@ def write_column(
     Raises
     ------
     CorpusError
-        If values are not of the kind that was said.
+        If values are not of the declared kind.
     """
     column, rows, name = source.values, source.rows, source.name[:40]
     missing = 0

@@ -248,7 +248,7 @@ class DocumentDetails:
     names : list of str
         Names of files.
     files : (n,) int64 or None
-        The file of each document, as an index into `names`; None: all come from the first.
+        The file of each document, as an index into `names`, or None if all come from the first.
     rows : (n,) int64
         Line, record or row of each document in its file, from 1; `WHOLE` if the file is the document.
     records : (n,) int64

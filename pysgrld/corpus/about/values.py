@@ -279,7 +279,7 @@ def read_as(
     pieces : iterator of (values, tags)
         All values as they were spelled, and what each was in its file.
     kind : str or None
-        The kind that the user wants; None: the kind that the values agree on.
+        The kind that the user wants, or None for the kind that the values agree on.
     rules : ValueRules
     levels : int
         Most different values of a category.

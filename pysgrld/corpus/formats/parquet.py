@@ -127,7 +127,7 @@ def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
 def _columns(
     schema: Any, batches: Iterable[Any], source: Lines, context: Context
 ) -> tuple[Context, list[str]]:
-    """Return the context with its fields settled by some rows, and all columns that are to be read."""
+    """Return the context with fields chosen from the first rows, and all columns to read."""
     rows = (row for batch in islice(batches, 1) for row in _rows_of_text(batch))
     names = [*schema.names, *_nested_names(schema)]
     context = chosen(context, source.label, names, rows)

@@ -170,7 +170,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
 
 
 def _extent(sheet: bytes) -> tuple[int, int]:
-    """Return the rows and columns that the cells of a sheet span, at most, as far as it names them."""
+    """Return the largest row and column that the cells of a sheet name."""
     rows = columns = 0
     for cell in _CELL.finditer(sheet):
         column = 0
@@ -339,7 +339,7 @@ def _bibtex_records(
 def _chunks(
     source: Lines, context: Context, begins: re.Pattern[bytes], noun: str
 ) -> Iterator[_Chunk]:
-    """Yield a list of works in chunks of whole works, each of which begins at a line of its own.
+    """Yield a list of works in chunks of whole works; each chunk begins with a new line.
 
     Raises
     ------

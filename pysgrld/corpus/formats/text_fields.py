@@ -1,4 +1,4 @@
-"""Which fields of records are the text, where a person has not said so; and several of them joined."""
+"""Choice of the text fields of records without --text-field, and joins of several fields."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def chosen(
     records: Iterable[Mapping[str, Any]],
     title: str = "title",
 ) -> Context:
-    """Return the context with the fields of a file's records settled: the text, the id and the title.
+    """Return the context with the chosen fields of a file's records: the text, the id and the title.
 
     Parameters
     ----------
     context : Context
-        Told in its log what was taken for the text, and notes it for the record.
+        Logs the chosen text field and records it.
     label : str
         What messages call the file.
     names : sequence of str
@@ -164,13 +164,13 @@ def _names_here(name: str, names: Sequence[str]) -> list[str]:
 def _are_counts(
     names: Sequence[str], words: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Return whether records are counts: a column for each word, or one for words and one for counts.
+    """Return True if records are counts: a column for each word, or one for words and one for counts.
 
     Parameters
     ----------
     names : sequence of str
     words : sequence of str
-        Those of them that hold anything but numbers.
+        Columns with other values than numbers.
     rows : sequence of mapping
     """
     if len(rows) < 2 or len(names) < _COLUMNS:
@@ -182,13 +182,13 @@ def _are_counts(
 
 
 def _is_key(name: str | None, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether each record has a value of its own in a field."""
+    """Return True if the values of a field are distinct."""
     values = {str(row.get(name) or "").strip() for row in rows} if name else set()
     return len(values) == len(rows) > 0 and "" not in values
 
 
 def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a field holds numbers alone, as a column of counts does."""
+    """Return True if a field holds only numbers, as a column of counts does."""
     values = [value for row in rows if (value := row.get(name)) not in (None, "")]
     return bool(values) and all(
         isinstance(value, int | float) or (isinstance(value, str) and _NUMBER.fullmatch(value))
@@ -259,7 +259,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def of_delimited(head: bytes, delimiter: str, names: Sequence[str]) -> list[dict[str, str]]:
-    """Return the first records of a table, as far as they can be understood."""
+    """Return the first records of a table that can be parsed."""
     lines = head.decode("utf-8", "replace").splitlines(keepends=True)
     records = []
     try:
