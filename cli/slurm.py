@@ -383,7 +383,7 @@ class Job(NamedTuple):
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
-        """Return what stands for each name, for each job in turn; one without names for a single job.
+        """Return the value of each name, for each job in turn; one empty mapping for a single job.
 
         Raises
         ------

@@ -214,9 +214,7 @@ def command(
         if samples == 0:
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
         if results.training_corpus() is None:
-            screen.note(
-                f"{results.gone}: no coherence; weights from documents are of the held-out documents"
-            )
+            screen.note(f"{results.gone}: no coherence; weights use the held-out documents")
         slim, learned = len(results.kept(slim=True)), results.fitted.learned()
         if values["json"]:
             show_json(

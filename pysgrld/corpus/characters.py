@@ -68,7 +68,7 @@ def normal(text: str) -> str:
 
 
 def role(character: str) -> Role:
-    """Return how the tokeniser treats a character of text in normal form C."""
+    """Return the class of a character of text in normal form C for the tokeniser."""
     if character == "_":
         return Role.LETTER
     return _role(_folded(character))

@@ -44,7 +44,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     files = [write_csv(setting.out / "noise.csv", HEAD, rows)]
     if setting.pictures:
         files.append(draw(setting.out / "noise.png", primal, dual))
-    verdict = "as the paper says" if ratio.min() >= 1 else "NOT what the paper says"
+    verdict = "as in the paper" if ratio.min() >= 1 else "NOT as in the paper"
     sentence = (
         f"squared error of the primal gradient over that of the dual one: {rows[1][3]:.2g} to "
         f"{rows[3][3]:.2g} in 95 % of the posterior, at least {ratio.min():.2g}: {verdict}."

@@ -235,7 +235,7 @@ def sentences(
     text.append(
         f"SCIR: largest |bias| / standard error of {len(scores)} rows, with all observations and with "
         f"minibatches, {max(scores):.1f}: "
-        + ("no bias, as the paper says." if max(scores) < 3.5 else "NOT what the paper says.")
+        + ("no bias, as in the paper." if max(scores) < 3.5 else "NOT as in the paper.")
     )
     return text
 

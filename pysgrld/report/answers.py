@@ -321,5 +321,5 @@ def plain(value: Any) -> Any:
 def _corpus(results: Results) -> Corpus:
     corpus = results.training_corpus()
     if corpus is None:
-        raise MissingInputError(f"{results.gone}: nothing can be told of its documents")
+        raise MissingInputError(f"{results.gone}: its documents cannot be described")
     return corpus

@@ -62,7 +62,7 @@ class PageFolder:
             for entry in sorted(path.iterdir()):
                 if other := self._foreign(entry):
                     raise OutputError(
-                        f"{path}: has {other}, which is of no page; name another folder"
+                        f"{path}: has {other}, which belongs to no page; name another folder"
                     )
             claim_outputs(path, [INDEX], force=force)
             self._scratch = self._held.enter_context(scratch_folder(path)) / "files"

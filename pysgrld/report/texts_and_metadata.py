@@ -88,13 +88,13 @@ class AboutWithTexts:
         other: Callable[[Int64s], Sequence[Any]],
         own: Callable[[npt.ArrayLike], Sequence[Any]],
     ) -> list[Any]:
-        """Return what the other corpus has of documents, else their own."""
+        """Return the values of the other corpus, else the documents' own."""
         at = self._of[np.searchsorted(self._rows, np.asarray(rows, np.int64))]
         found = iter(other(at[at >= 0]))
         return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]
 
 
-#: What is known of documents beside their words.
+#: Columns and texts of documents.
 Known = About | AboutWithTexts
 
 
@@ -168,7 +168,7 @@ def with_own_table(
     if added.metadata is not None or corpus.about.columns or len(inputs) != 1:
         return added
     if not isinstance(recorded, list) or len(recorded) != 1 or "text-field" not in recorded[0]:
-        return added  # of what has no fields
+        return added  # of a file without fields
     try:
         found = Path(inputs[0]).stat()
     except OSError:
@@ -184,7 +184,7 @@ def with_own_table(
 
 
 def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles) -> Known:
-    """Return what is known of some documents of a corpus, with what files add.
+    """Return the details of some documents of a corpus, completed from files.
 
     Parameters
     ----------

@@ -83,9 +83,9 @@ def chosen(
         text = (",".join(text),)  # a name that has a comma in it
     if not text:
         words = [name for name in names if not _numbers(name, rows)]
-        found = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
-        found = found or usual(words, _LAST_NAMES)
-        if found is None and _are_counts(names, words, rows):
+        field = usual(words, NAMES) or _usual_within(words) or long_text(words, rows)
+        field = field or usual(words, _LAST_NAMES)
+        if field is None and _are_counts(names, words, rows):
             raise CorpusError(
                 f"no column is text: it looks like a table of counts ({field_names(names)}); write the "
                 "counts as a sparse matrix, documents in rows, with scipy.sparse.save_npz (.npz) or as "
@@ -103,7 +103,7 @@ def chosen(
         if names.count(name) > 1:
             raise CorpusError(f"more than one field {name[:40]!r} in the header", label, 1)
     keys = [*_IDS, *(name for name in _NUMBERS_OF_WORKS if _is_key(usual(names, [name]), rows))]
-    own = [
+    columns = [
         _name_here(name, names)
         if name in wanted.named or name in names
         else usual(names, known) or name

@@ -125,7 +125,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     shape = f"{plural(len(chains), 'chain')} of {plural(len(steps), 'draw')}"
     if first.fitted.samples > len(steps):
         n_samples = plural(first.fitted.samples, "sample")
-        shape += f" (of {n_samples} these are kept; --samples of training says how many)"
+        shape += f" (of {n_samples} these are kept; the number is set by --samples in training)"
     if first.fitted.no_mean:
         shape += f", quantities alone: {first.fitted.no_mean}"
     else:

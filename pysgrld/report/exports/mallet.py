@@ -51,7 +51,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     try:
         results.fitted.token_topics(nothing, np.empty(0, np.int64), request.at)
     except UsageError as error:
-        raise UsageError(f"{results.path}: {error}, which MALLET's files are made of") from None
+        raise UsageError(f"{results.path}: {error}, which the files of MALLET need") from None
     if results.training_corpus() is None:
         raise MissingInputError(f"{results.gone}: MALLET's files list its tokens")
     for number, word in enumerate(results.vocabulary, 1):

@@ -54,7 +54,7 @@ class Agreement(Section):
         return {"limits": limits, "chains": chains}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return what the least similar chains have in common of it, and its counterparts in others."""
+        """Return its overlap in the least similar chains, and its counterparts in other chains."""
         match, chains = self.run.matched.get(k), self.run.chains
         if match is None:
             nothing = dict.fromkeys(("overlap", "found", "trust", "rhat", "ess"))
@@ -130,7 +130,7 @@ class Trust(NamedTuple):
     head, text : str
         Who found it, and what may be relied on.
     drift : str or None
-        R-hat, if the topic was found again and its numbers have not come to rest.
+        R-hat, if the topic was found again and its numbers have not converged.
     state : {"again", "partly", "alone", "once"}
         Whether other chains have it: so alike that a further chain would (`is_firm`), less alike, or
         not; "once": of one chain this is not known.
@@ -144,7 +144,7 @@ class Trust(NamedTuple):
 
 
 def trust(topic: MatchedTopic, chains: int) -> Trust:
-    """Say whether a topic may be relied on: was it found again, and have its numbers come to rest.
+    """Judge if a topic may be relied on: it was found again, and its numbers have converged.
 
     Parameters
     ----------

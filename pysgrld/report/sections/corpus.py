@@ -53,7 +53,7 @@ class CorpusAtAGlance(Section):
     """The map of documents, and how many of them are surely about one topic."""
 
     def main(self) -> dict[str, Any]:
-        """Lay documents out, and return how many there are and how good the map is."""
+        """Lay documents out, and return their number and the quality of the map."""
         run = self.run
         self._layout = None
         self._places: Doubles = np.full((run.size, 2), np.nan)
@@ -117,7 +117,7 @@ class CorpusAtAGlance(Section):
         return Dots(theta, topic, mean, ends[0], ends[1], own)
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return where its name is on the map, and how many documents are surely most about it."""
+        """Return the place of its name on the map, and the number of documents mostly about it."""
         place = self._places[k]
         return {
             "spot": [round(float(x), 4) for x in place] if np.isfinite(place).all() else None,

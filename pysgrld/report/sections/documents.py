@@ -23,7 +23,7 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Bytes of a page that documents may take where their number is not given.
 ROOM = 2_000_000
-#: Documents of a file beside a page that is a folder, and titles of one.
+#: Documents, and titles, in a file next to a page that is a folder.
 IN_FILE, TITLES = 256, 20_480
 #: Documents that are fetched together.
 _TOGETHER = 64
@@ -48,7 +48,7 @@ class ShownDocuments(Section):
         self._topics = run.document_topics
 
     def main(self) -> dict[str, Any]:
-        """Choose documents while there is room, and return who they are and their first topics."""
+        """Choose documents while there is room, and return their positions and first topics."""
         run, loadings = self.run, self._topics
         self._records: list[dict[str, Any]] = []
         if loadings is None or run.corpus is None or run.about is None:
@@ -100,7 +100,7 @@ class ShownDocuments(Section):
         return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts, "folder": folder}
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Yield what is shown of some documents, by their places among those looked at."""
+        """Yield the records of some documents, by their places among those looked at."""
         loadings = self._topics
         assert loadings is not None
         theta = loadings.theta[list(places)].astype(np.float64)
@@ -121,7 +121,7 @@ class ShownDocuments(Section):
     def _records_of(
         self, rows: Int64s, thetas: Doubles, listed: Sequence[list[list[Any]]]
     ) -> Iterator[dict[str, Any]]:
-        """Yield what is shown of some documents of the corpus, given their proportions."""
+        """Yield the records of some documents of the corpus, given their proportions."""
         run = self.run
         assert run.corpus is not None
         assert run.about is not None
@@ -143,7 +143,7 @@ class ShownDocuments(Section):
             yield record
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return how many documents have a tenth of it, and those that most surely have it."""
+        """Return the number of documents with a tenth of it, and the documents most sure to have it."""
         if self._topics is None:
             return {"docs": None, "rep": []}
         return {"docs": int(self._topics.counts[k]), "rep": self._best[k]}
@@ -359,7 +359,7 @@ def tinted(
     gain = np.where(topics == int(np.argmax(theta)), sure, 0.0)[: len(known_tokens)]
     first, last = _best_stretch(known_tokens, gain)
     begin, end = _cut(text, first, last)
-    # before each letter of what is shown: how many UTF-16 units there are
+    # number of UTF-16 units before each shown letter
     codes = np.frombuffer(text[begin:end].encode("utf-32-le", "surrogatepass"), "<u4")
     units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()
     spans, done = [], 0

@@ -24,7 +24,7 @@ LEVELS = 100
 MOST = 60
 #: Bins that numbers are put into: about equally many documents in each.
 BINS = 10
-#: Values of a column that are shown beside the list of topics, at most.
+#: Most values of a column that are shown next to the list of topics.
 _FEW = 30
 #: Documents below which no order is looked for; standard errors by which neighbours are more alike.
 _FEWEST, _SURELY = 20, 3.0
@@ -211,7 +211,7 @@ class Groups(NamedTuple):
     within: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return what the page has of it, without the shares."""
+        """Return its part of the page, without the shares."""
         record = self._asdict()
         del record["grouping"], record["starts"]
         return record

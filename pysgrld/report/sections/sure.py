@@ -112,7 +112,7 @@ class HowSure(Section):
     # ---- verdicts
 
     def _state(self) -> Verdict:
-        """Say whether training is done."""
+        """Judge if training is done."""
         results = self.run.results
         status = results.run.status
         good, head = _STATES.get(str(status.get("state")), (None, "Not known whether it is done."))
@@ -125,7 +125,7 @@ class HowSure(Section):
         return Verdict(good, head, f"{text.rstrip('.')}.")
 
     def _prediction(self) -> list[Verdict]:
-        """Say how well held-out documents are predicted, beside word frequencies."""
+        """Judge the prediction of held-out documents, compared with word frequencies."""
         found = self.run.evaluation
         if found is None:
             return []
@@ -157,7 +157,7 @@ class HowSure(Section):
         return [Verdict(False, f"{head} word frequencies.", text)]
 
     def _agreement(self) -> list[Verdict]:
-        """Say whether other chains found the same topics."""
+        """Judge if other chains found the same topics."""
         d = self.run.diagnosis
         if d is None or d.chains < 2:
             text = f"whether the same {self.run.results.fitted.noun}s come back is not known. Add"
@@ -173,7 +173,7 @@ class HowSure(Section):
         return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
 
     def _intervals(self) -> list[Verdict]:
-        """Say whether intervals can be trusted."""
+        """Judge if intervals can be trusted."""
         if not self.run.terms.draws:
             return []
         spread, d = self.run.results.spread(), self.run.diagnosis
