@@ -100,7 +100,7 @@ def command(
         if html is not None:
             check_outputs([Path(html)], force=force)
         with screen.counting("comparing", STEPS) as moved:
-            found = compare(
+            comparison = compare(
                 *named,
                 top=top or TOP,
                 order=words,
@@ -109,31 +109,31 @@ def command(
                 tell=lambda done, total: moved(done),
             )
         if html is not None:
-            _write_page(found, Path(html), screen, open=open)
+            _write_page(comparison, Path(html), screen, open=open)
         carried = None
         if carry_labels or replace_labels:
             from pysgrld.report.compare import carry_labels as carry
 
-            carried = carry(found, replace=replace_labels)
+            carried = carry(comparison, replace=replace_labels)
             for line in _carried_lines(carried):
                 screen.note(line)
     if values["json"]:
         labels = {} if carried is None else {"labels": carried._asdict()}
-        show_json(found.record() | labels)
+        show_json(comparison.record() | labels)
     else:
-        _show_news(found)
+        _show_news(comparison)
         if not news:
             echo()
-            _show(found)
-    if exit_code and found.news["new"]:
+            _show(comparison)
+    if exit_code and comparison.news["new"]:
         click.get_current_context().exit(1)
 
 
-def _write_page(found: Comparison, path: Path, screen: Any, *, open: bool) -> None:
+def _write_page(comparison: Comparison, path: Path, screen: Any, *, open: bool) -> None:
     from pysgrld.report.compare.comparison import page_of
     from pysgrld.run.files import whole_file
 
-    page = page_of(found)
+    page = page_of(comparison)
     with whole_file(path) as file:
         file.write(page)
     screen.note(f"{path}: {len(page) / 1000:.0f} kB")
@@ -148,17 +148,17 @@ def _carried_lines(carried: Carried) -> list[str]:
 
     lines = [f"{carried.path}: {plural(len(carried.new), 'name')} carried"]
     if carried.kept:
-        had = ", ".join(f"{k} {name!r}" for k, name in carried.kept.items())
-        lines.append(f"names that were there stay: {had}; --replace-labels replaces them")
+        earlier = ", ".join(f"{k} {name!r}" for k, name in carried.kept.items())
+        lines.append(f"names that were there stay: {earlier}; --replace-labels replaces them")
     if carried.lost:
-        left = ", ".join(f"{k} {name!r}" for k, name in carried.lost.items())
-        lines.append(f"without one partner on the right that is the same: {left}")
+        unmatched = ", ".join(f"{k} {name!r}" for k, name in carried.lost.items())
+        lines.append(f"without one partner on the right that is the same: {unmatched}")
     return lines
 
 
-def _show_news(found: Comparison) -> None:
+def _show_news(comparison: Comparison) -> None:
     """Print a line for each new, grown, faded and gone topic, and one line for all others."""
-    news = found.news
+    news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
         echo(fill(f"NEW: {words}{_share(', ', topic.share_right)}"))
@@ -167,13 +167,13 @@ def _show_news(found: Comparison) -> None:
     for change in ("grown", "faded", "gone"):
         for topic in news[change]:
             shares = _share("", topic.share_left) + _share(" -> ", topic.share_right)
-            echo(fill(f"{change}: {_name_of(found, topic)}, {shares}"))
+            echo(fill(f"{change}: {_name_of(comparison, topic)}, {shares}"))
     for change in ("steady", "partial"):
         if news[change]:
-            names = "; ".join(_name_of(found, topic) for topic in news[change])
+            names = "; ".join(_name_of(comparison, topic) for topic in news[change])
             echo(fill(f"{change} ({len(news[change])}): {names}"))
-    if found.new_words:
-        counts = ", ".join(f"{word} {uses:,}" for word, uses in found.new_words.items())
+    if comparison.new_words:
+        counts = ", ".join(f"{word} {uses:,}" for word, uses in comparison.new_words.items())
         echo(fill(f"new words: {counts}"))
 
 
@@ -181,16 +181,16 @@ def _share(before: str, share: float | None) -> str:
     return "" if share is None else f"{before}{100 * share:.1f} %"
 
 
-def _name_of(found: Comparison, topic: ComparedTopics) -> str:
+def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
     """Return the names of the topics on the right; of a topic that is gone, on the left."""
     is_left = topic.change == "gone" or not topic.right
-    side, ids = (found.left, topic.left) if is_left else (found.right, topic.right)
+    side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)
 
 
-def _show(found: Comparison) -> None:
+def _show(comparison: Comparison) -> None:
     columns = room()
-    for name, side in (("left", found.left), ("right", found.right)):
+    for name, side in (("left", comparison.left), ("right", comparison.right)):
         layer = f", layer {side.layer}" if side.layer > 1 else ""
         echo(
             f"{name:<5}  {side.path}: {side.model}, {side.algo}{layer}, {side.topics} {side.noun}s, "
@@ -198,35 +198,39 @@ def _show(found: Comparison) -> None:
         )
     lacking = [
         f"the {name} one has {side.words:,}"
-        for name, side in (("left", found.left), ("right", found.right))
-        if side.words > found.words
+        for name, side in (("left", comparison.left), ("right", comparison.right))
+        if side.words > comparison.words
     ]
-    lines = [f"{found.words:,} words in both" + (f": {', '.join(lacking)}" if lacking else "")]
+    lines = [f"{comparison.words:,} words in both" + (f": {', '.join(lacking)}" if lacking else "")]
     echo(fill(lines[0], columns) + "\n")
-    wide = max(6, *(len(topic.numbers) for topic in found.topics))
+    wide = max(6, *(len(topic.numbers) for topic in comparison.topics))
     wide = min(wide, 24)
     echo(
         f"overlap  corr.  {'topics':<{wide}}   left   right  names, words of both and of one alone"
     )
-    for topic in found.topics:
-        _show_topic(found, topic, wide, columns)
+    for topic in comparison.topics:
+        _show_topic(comparison, topic, wide, columns)
     echo()
-    told = [found.summary, *([found.score.sentence] if found.score else []), *found.notes]
-    for sentence in told:
+    sentences = [
+        comparison.summary,
+        *([comparison.score.sentence] if comparison.score else []),
+        *comparison.notes,
+    ]
+    for sentence in sentences:
         echo(fill(sentence))
 
 
-def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, columns: int) -> None:
+def _show_topic(comparison: Comparison, topic: ComparedTopics, wide: int, columns: int) -> None:
     shares = "  ".join(percent(share) for share in (topic.share_left, topic.share_right))
     correlation = "-" if topic.correlation is None else f"{topic.correlation:.2f}"
     head = f"{topic.overlap:>7.2f}  {correlation:>5}  {topic.numbers:<{wide}}  {shares}  "
     pad = " " * 9
     names = [
         " + ".join(side.names[k] for k in ids)
-        for side, ids in ((found.left, topic.left), (found.right, topic.right))
+        for side, ids in ((comparison.left, topic.left), (comparison.right, topic.right))
     ]
     if topic.nearest is not None:
-        other = found.right if topic.left else found.left
+        other = comparison.right if topic.left else comparison.left
         text = f"{topic.kind}: {names[0] or names[1]}"
         tail = f"nearest is {topic.nearest}, {other.names[topic.nearest]}"
         lines = [text, f"({tail})"]
@@ -246,15 +250,15 @@ def _show_topic(found: Comparison, topic: ComparedTopics, wide: int, columns: in
     ]
     if lacks:
         echo(f"{pad}on words that the other run lacks: {', '.join(lacks)}")
-    own = (
+    words_alone = (
         ("both", [*topic.both]),
         ("left", _own(topic.only_left)),
         ("right", _own(topic.only_right)),
     )
-    for name, words in own:
+    for name, words in words_alone:
         for number, line in enumerate(wrap(words, max(24, columns - len(pad) - 7))):
             echo(f"{pad}{name if number == 0 else '':<5}  {line}")
 
 
 def _own(words: tuple[OwnWord, ...]) -> list[str]:
-    return [each.word if each.known else f"({each.word})" for each in words]
+    return [word.word if word.known else f"({word.word})" for word in words]

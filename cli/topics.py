@@ -168,8 +168,8 @@ def command(
     from .over_time import show_over_time
     from .progress import Screen
 
-    asked = {"--documents": documents, "--word": word, "--by": by, "--along": along}
-    alone = asked | {"--tree": tree, "--name-with": name_with, "--over-time": over_time}
+    requests = {"--documents": documents, "--word": word, "--by": by, "--along": along}
+    alone = requests | {"--tree": tree, "--name-with": name_with, "--over-time": over_time}
     check_alone(alone, not tree and (bool(top) or intervals or names))
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(
@@ -190,8 +190,8 @@ def command(
         if over_time:
             show_over_time(results, as_json=values["json"])
             return
-        if any(value is not None for value in asked.values()):
-            answer(results, results.at(layer), asked, cluster, as_json=values["json"])
+        if any(value is not None for value in requests.values()):
+            answer(results, results.at(layer), requests, cluster, as_json=values["json"])
             return
         if tree:
             if layer is not None or intervals or names:
@@ -202,14 +202,16 @@ def command(
             raise UsageError(
                 f"--intervals: {results.fitted.no_mean}, no probability can be followed"
             )
-        at = results.at(layer)
-        topics = topics_of(results, top or 10, intervals=intervals or values["json"], at=at)
+        layer_index = results.at(layer)
+        topics = topics_of(
+            results, top or 10, intervals=intervals or values["json"], at=layer_index
+        )
         if names:
             from pysgrld.report.topic_words import names_of
 
-            automatic = names_of(results, at)
+            automatic = names_of(results, layer_index)
             topics = [topic._replace(label=topic.label or automatic[topic.id]) for topic in topics]
-        followed = seeds_followed(results, at)
+        followed = seeds_followed(results, layer_index)
         samples, spread, signed = results.fitted.samples, results.spread(), results.fitted.signed
         if samples == 0:
             screen.note(f"{results.no_mean}: these are the current {results.fitted.noun}s")
@@ -223,7 +225,7 @@ def command(
                     **({"chains": len(results.chains)} if topics[0].found else {}),
                     "iteration": results.checkpoint.step,
                     "samples": samples,
-                    "layer": at + 1,
+                    "layer": layer_index + 1,
                     "word_order": str(results.word_order),
                     "interval": SHARE,
                     "interval_of": "posterior" if spread.faithful else "draws",
@@ -235,7 +237,9 @@ def command(
                     **({"top_word_samples": slim} if slim else {}),
                     **({"eta": float(eta[0])} if (eta := learned.get("eta")) is not None else {}),
                     "topics": labelled(
-                        results, at, [_record(t, signed, followed, learned) for t in topics]
+                        results,
+                        layer_index,
+                        [_record(t, signed, followed, learned) for t in topics],
                     ),
                 }
             )
@@ -243,11 +247,19 @@ def command(
         if intervals and topics[0].words[0].low is None:
             screen.note("no intervals: too few samples are kept")
         rows = None if values["all"] else screen_rows()
-        use = use_of_topics(results, [topic.weight for topic in topics], at)
+        use = use_of_topics(results, [topic.weight for topic in topics], layer_index)
         line = use.remark
         if rows:
             topics = [topic for topic in topics if topic.id not in use.inactive]
-        _show(results, topics, spread.title if intervals else None, at, followed, rows, top is None)
+        _show(
+            results,
+            topics,
+            spread.title if intervals else None,
+            layer_index,
+            followed,
+            rows,
+            top is None,
+        )
         if line and screen_rows():
             echo("\n" + fill(f"{line} (--all shows them)" if rows else line))
         elif line:
@@ -273,19 +285,19 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
         if not as_json:
             echo(f"{topic:>5}  {line}")
 
-    found = name_topics(results, command, replace=replace, tell=tell)
+    record = name_topics(results, command, replace=replace, tell=tell)
     if as_json:
-        show_json({"run": results.place, "command": command} | found._asdict())
-    if found.kept:
-        stay = "stays as it was" if len(found.kept) == 1 else "stay as they were"
-        screen.note(f"{plural(len(found.kept), 'name')} {stay} (--force replaces)")
-    if found.new:
-        screen.note(f"{results.path / LABELS} has {plural(len(found.new), 'name')} by {command!r}")
-    if found.failed:
-        first, all_of = next(iter(found.failed)), len(found.failed) + len(found.new)
+        show_json({"run": results.place, "command": command} | record._asdict())
+    if record.kept:
+        stay = "stays as it was" if len(record.kept) == 1 else "stay as they were"
+        screen.note(f"{plural(len(record.kept), 'name')} {stay} (--force replaces)")
+    if record.new:
+        screen.note(f"{results.path / LABELS} has {plural(len(record.new), 'name')} by {command!r}")
+    if record.failed:
+        first, all_of = next(iter(record.failed)), len(record.failed) + len(record.new)
         raise MissingInputError(
-            f"no name for {plural(len(found.failed), 'topic')} of {all_of} by "
-            f"{command!r}; topic {first}: {found.failed[first]}"
+            f"no name for {plural(len(record.failed), 'topic')} of {all_of} by "
+            f"{command!r}; topic {first}: {record.failed[first]}"
         )
 
 
@@ -293,41 +305,41 @@ def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return a topic as JSON has it: directions have entries, not probabilities."""
-    found = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
-    del found["against"], found["probable"]
+    record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
+    del record["against"], record["probable"]
     if topic.probable:
-        found["probable_words"] = [_plain(word) for word in topic.probable]
+        record["probable_words"] = [_plain(word) for word in topic.probable]
     if topic.found is None:
-        del found["found"]
+        del record["found"]
     if "alpha" in learned:
-        found["alpha"] = float(learned["alpha"][topic.id])
+        record["alpha"] = float(learned["alpha"][topic.id])
     if topic.id in followed:
-        found["seeds"] = [seed._asdict() for seed in followed[topic.id]]
+        record["seeds"] = [seed._asdict() for seed in followed[topic.id]]
     if signed:
-        found["against"] = [_plain(word) for word in topic.against]
-        for word in found["words"] + found["against"]:
+        record["against"] = [_plain(word) for word in topic.against]
+        for word in record["words"] + record["against"]:
             word["entry"] = word.pop("probability")
-    return found
+    return record
 
 
 def _learned(learned: Mapping[str, Any]) -> str:
     """Return a line with the learned priors, empty if all are fixed."""
-    said = []
+    parts = []
     if (alpha := learned.get("alpha")) is not None:
-        said.append(
+        parts.append(
             f"alpha sums to {alpha.sum():.3g}, {alpha.min():.2g} to {alpha.max():.2g} a topic"
         )
     if (eta := learned.get("eta")) is not None:
-        said.append(f"eta is {eta[0]:.3g}")
-    return f"Learned priors: {'; '.join(said)}." if said else ""
+        parts.append(f"eta is {eta[0]:.3g}")
+    return f"Learned priors: {'; '.join(parts)}." if parts else ""
 
 
 def _plain(word: Word) -> dict[str, Any]:
     """Return a word as a JSON object; flags of open bounds only if they are set."""
-    found = {name: value for name, value in word._asdict().items() if value is not False}
-    if found["ess"] is None:
-        del found["ess"]
-    return found
+    record = {name: value for name, value in word._asdict().items() if value is not False}
+    if record["ess"] is None:
+        del record["ess"]
+    return record
 
 
 def _show_tree(results: Results, top: int, *, as_json: bool) -> None:
@@ -360,7 +372,7 @@ def _show(
     results: Results,
     topics: list[Topic],
     intervals: str | None,
-    at: int,
+    layer_index: int,
     followed: Followed,
     rows: int | None,
     brief: bool,
@@ -369,7 +381,7 @@ def _show(
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (
-        f", layer {at + 1} of {len(results.fitted.layers)}"
+        f", layer {layer_index + 1} of {len(results.fitted.layers)}"
         if len(results.fitted.layers) > 1
         else ""
     )
@@ -387,26 +399,26 @@ def _show(
     pad = min(
         20, max(9, room() - 44 - len(noun) - len(counted))
     )  # columns of a word next to its figures
-    more = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
+    second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
     distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""
     columns = max(16, room() - 18 - wide - len(counted) - len(distinct))
-    both = room() >= WIDE and not intervals and bool(topics[0].probable)
-    beside, second = "", 0
-    if both:
+    has_both = room() >= WIDE and not intervals and bool(topics[0].probable)
+    second_head, second = "", 0
+    if has_both:
         columns = second = columns // 2 - 1
-        beside = " " * (columns + 2 - len(results.word_order.title)) + "probable words"
+        second_head = " " * (columns + 2 - len(results.word_order.title)) + "probable words"
     heading = "words    " if intervals else results.word_order.title
-    echo(f"{noun}  weight  {counted} NPMI{distinct}  {heading}{more}{beside}")
+    echo(f"{noun}  weight  {counted} NPMI{distinct}  {heading}{second_unit}{second_head}")
     blocks: list[list[str]] = []
     for topic in topics:
         lines: list[str] = []
         blocks.append(lines)
-        of = "" if topic.documents is None else f"{topic.documents:>9,}  "
+        counts = "" if topic.documents is None else f"{topic.documents:>9,}  "
         if chains:
-            of = f"{topic.found} of {chains}".ljust(len(counted) - 2) + "  "
+            counts = f"{topic.found} of {chains}".ljust(len(counted) - 2) + "  "
         npmi = "    -" if topic.npmi is None else f"{topic.npmi:>5.2f}"
-        head = f"{topic.id:>{wide}}  {percent(topic.weight)}  {of}{npmi}  "
+        head = f"{topic.id:>{wide}}  {percent(topic.weight)}  {counts}{npmi}  "
         if distinct and topic.distinctiveness is not None:
             head += f"{topic.distinctiveness:>{len(distinct) - 2}.2f}  "
         if intervals:
@@ -418,21 +430,21 @@ def _show(
                 head = " " * len(head)
         else:
             words = wrap(named(topic.label, [word.word for word in topic.words]), columns)
-            probable = wrap([word.word for word in topic.probable], second) if both else []
+            probable = wrap([word.word for word in topic.probable], second) if has_both else []
             if rows and brief:
                 words, probable = words[:1], probable[:1]
-            for line, more in itertools.zip_longest(words, probable, fillvalue=""):
-                gap = " " * (columns + 2 - width(line)) if more else ""
-                lines.append(f"{head}{line}{gap}{more}")
+            for line, second_unit in itertools.zip_longest(words, probable, fillvalue=""):
+                gap = " " * (columns + 2 - width(line)) if second_unit else ""
+                lines.append(f"{head}{line}{gap}{second_unit}")
                 head = " " * len(head)
         against = ["against:", *(word.word for word in topic.against)] if topic.against else []
-        for said in (against, _seeds(followed.get(topic.id, ()))):
-            lines += [" " * len(head) + line for line in wrap(said, columns)]
+        for parts in (against, _seeds(followed.get(topic.id, ()))):
+            lines += [" " * len(head) + line for line in wrap(parts, columns)]
     fitting = len(blocks) if rows is None else _fitting(blocks, rows - BESIDE)
     for lines in blocks[:fitting]:
         echo("\n".join(lines))
-    if left := len(blocks) - fitting:
-        echo(f"\n{left} more {noun}s, by weight: --all")
+    if n_hidden := len(blocks) - fitting:
+        echo(f"\n{n_hidden} more {noun}s, by weight: --all")
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:
@@ -445,11 +457,11 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
     """Return the ranks of the first seeds of a topic among its words."""
     if not seeds:
         return []
-    told = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
-    more = [f"and {len(seeds) - 10} more"] if len(seeds) > 10 else []
+    ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
+    second_unit = [f"and {len(seeds) - 10} more"] if len(seeds) > 10 else []
     behind = min(seed.rank for seed in seeds) > 10
-    said = "all its seeds fell behind:" if behind else "places of its seeds:"
-    return [said, *(f"{part}," for part in (told + more)[:-1]), (told + more)[-1]]
+    parts = "all its seeds fell behind:" if behind else "places of its seeds:"
+    return [parts, *(f"{part}," for part in (ranks + second_unit)[:-1]), (ranks + second_unit)[-1]]
 
 
 def named(label: str | None, words: list[str]) -> list[str]:
@@ -471,5 +483,5 @@ def _with_interval(word: Word, scale: float, pad: int) -> str:
     if word.high_open:
         return f"{text}  {f'<{scale * high:.{digits}f}':>6}"
     least = f"{'<' if word.low_open else ''}{scale * low:.{digits}f}"
-    said = f"{text}  {least:>6} to {scale * high:.{digits}f}"
-    return f"{said:<{pad + 30}} ({word.ess:.0f})" if word.rough else said
+    parts = f"{text}  {least:>6} to {scale * high:.{digits}f}"
+    return f"{parts:<{pad + 30}} ({word.ess:.0f})" if word.rough else parts

@@ -95,14 +95,14 @@ class WordSpread:
         CheckpointError
             If they are not of these topics.
         """
-        own = self.arrays()
+        state = self.arrays()
         name = f"{_PREFIX}replicates"
-        stored = arrays.get(name, own[name])
+        stored = arrays.get(name, state[name])
         if stored.ndim != 3 or len(stored) > REPLICATES:
             raise CheckpointError(f"array {name!r} of the checkpoint has shape {stored.shape}")
-        own[name] = np.empty((len(stored), *self.words.shape), np.float32)
-        put_back(own, arrays)
-        self.draws, self.replicates = int(own[f"{_PREFIX}draws"][0]), list(own[name])
+        state[name] = np.empty((len(stored), *self.words.shape), np.float32)
+        put_back(state, arrays)
+        self.draws, self.replicates = int(state[f"{_PREFIX}draws"][0]), list(state[name])
 
     @classmethod
     def stored(cls, arrays: Mapping[str, Array]) -> WordSpread | None:
@@ -191,9 +191,9 @@ class PopulationDraws:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = replicated[:, first] / posterior[:, first]
         ratios[~np.isfinite(ratios)] = np.nan
-        known = np.isfinite(ratios).any(axis=1)
+        is_known = np.isfinite(ratios).any(axis=1)
         ratio = np.ones(len(ratios))
-        ratio[known] = np.nanmean(ratios[known], axis=1)
+        ratio[is_known] = np.nanmean(ratios[is_known], axis=1)
         share = PRIOR_FREEDOM / self.freedom
         stretch = np.broadcast_to(np.sqrt(share * ratio)[:, None], posterior.shape).copy()
         variance = stretch**2 * posterior + (1 - share) * replicated
@@ -268,7 +268,7 @@ class PopulationDraws:
         rows = np.arange(len(top), dtype=np.int64)[:, None] * base
         keys = (top + rows).ravel()
         order = np.argsort(keys)
-        wanted = (words + rows).ravel()
-        near = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-        places = np.where(keys[near] == wanted, near % top.shape[1], -1)
+        cells = (words + rows).ravel()
+        near = order[np.minimum(np.searchsorted(keys, cells, sorter=order), len(keys) - 1)]
+        places = np.where(keys[near] == cells, near % top.shape[1], -1)
         return places.reshape(words.shape)

@@ -270,7 +270,7 @@ def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str
         slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}
         listed = ", ".join(f"{s:.2f} (h = {h:g})" for h, s in slopes.items() if not math.isnan(s))
         parts.append(f"{kind} {listed or 'none'}")
-    return f"slopes of MLD's decay, of which the paper claims -0.5: {'; '.join(parts)}."
+    return f"slopes of MLD's decay; the paper claims -0.5: {'; '.join(parts)}."
 
 
 def draw(

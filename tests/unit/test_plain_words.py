@@ -25,7 +25,7 @@ PHRASES = {
     r"\bwhose\b": (8, 8, 8, 8),
     r"\bwhere\b": (24, 24, 24, 24),
     r"\bgo(?:es)? on\b": (1, 1, 1, 1),
-    r"\bof (?:which|whom|what|whose)\b": (1, 1, 1, 1),
+    r"\bof (?:which|whom|what|whose)\b": (1, 1, 1.5, 1),
     r"\b(?:whoever|somebody|nobody|anybody)\b": (1, 1, 2, 1),  # messages: a list of stop words
     r"\bso (?:many|much|great|long)\b": (1, 1, 1, 1),
     r"\b(?:is|are) of\b|\bmade of\b": (2, 2, 2.5, 2),
