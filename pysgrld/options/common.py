@@ -106,7 +106,7 @@ SHARED: dict[str, Option] = {
     "max-df": Option(share_or_count, "0.5", "leave out words in more documents: number, or share",
                      "Corpus", metavar="N"),
     "stop-words": Option(lists, "english",
-                         "words to leave out: english, french, ...; files; several (english,FILE); none",
+                         "words to leave out: english, french, ...; files; several (english,FILE), none",
                          "Corpus",
                          metavar="LIST,...", first=True, joins=True),
     "numbers": Option(choice("years", "keep", "drop"), "years",

@@ -32,7 +32,7 @@ PHRASES = {
     r"\balike\b|\banew\b|\bas far as\b|\bworth\b": (1, 1, 1.5, 1),
     r"\bat rest\b|come to rest|\bsettled?\b": (1, 1, 1, 1),
     r"\bhas no meaning\b": (0, 0, 0, 0),
-    r"\bthere (?:is|are) no(?:ne)?\b|\bnone where\b|; none\b": (5, 2, 2, 2),
+    r"\bthere (?:is|are) no(?:ne)?\b|\bnone where\b|; none\b": (5, 2, 2.5, 2),
 }
 #: Names of variables that do not say what the value is, and their highest number for 1,000 bindings.
 VAGUE = {

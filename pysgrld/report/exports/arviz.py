@@ -90,7 +90,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     _library()
     first, chains = results, results.chains
     if not first.fitted.draws:
-        raise UsageError(f"{first.path}: {first.no_samples}: there are no draws to write")
+        raise UsageError(f"{first.path}: {first.no_samples}: no draws to write")
     if not _steps(chains):
         who = "no posterior sample is kept (yet)"
         if len(chains) > 1:
