@@ -102,7 +102,7 @@ def test_the_same_run_gives_the_same_bytes(exported):
 
 
 def test_runs_without_draws_are_refused(exported, chains, monkeypatch):
-    with pytest.raises(UsageError, match="ovb has no samples: there are no draws to write"):
+    with pytest.raises(UsageError, match="ovb has no samples: no draws to write"):
         exported("ovb", "arviz")
     monkeypatch.setattr(type(chains("lda")[1]), "kept", lambda self: [6] if self.chain else [7])
     with pytest.raises(MissingInputError, match="its chains have kept no posterior sample"):
