@@ -41,14 +41,15 @@ def draws(topics, seed, n=DRAWS, concentration=2000.0):
     )
 
 
-def plant(path, phi, chain, steps=None, **given):
-    """A run whose kept samples are these."""
-    options, _ = resolve(
+def plant(path, phi, chain, steps=None, chosen=None, **given):
+    """A run whose kept samples are these, with some options as sgmc might have chosen them."""
+    options, defaults = resolve(
         {"topics": phi.shape[1], "chain-id": chain, **given}, Facts(100, V, 5000, 0, lambda *_: V)
     )
     config = {
         "schema": 1,
-        "options": options.plain(),
+        "options": options.plain() | (chosen or {}),
+        "defaults": defaults,
         "corpus": {
             "name": "toy",
             "fingerprint": "abc",
@@ -310,6 +311,16 @@ def test_runs_of_another_configuration_are_refused(places):
         MismatchError, match=r"(?s)not chains of one configuration.*--alpha: .* -> 0.7"
     ):
         diagnose(*places[:2])
+
+
+def test_what_sgmc_chose_for_another_seed_is_no_other_configuration(places):
+    """Red with: chosen spacings of samples compared; those that a person chose not compared."""
+    plant(places[0], draws(base(), 0), 1)
+    plant(places[1], draws(base(), 1), 2, chosen={"sample-every": 7, "lazy": "on"})
+    plant(places[2], draws(base(), 1), 3, **{"sample-every": 7})
+    assert diagnose(*places[:2]).chains == 2
+    with pytest.raises(MismatchError, match="--sample-every"):
+        diagnose(places[0], places[2])
 
 
 def test_the_same_chain_twice_is_refused(places):
