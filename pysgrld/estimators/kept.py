@@ -68,7 +68,13 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False: the arrays are those of the chain."""
+        """Return False: the arrays are those of the chain.
+
+        Parameters
+        ----------
+        name : str
+            Name of the array.
+        """
         del name
         return False
 
