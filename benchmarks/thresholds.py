@@ -58,7 +58,7 @@ EXPLAINED = {
         report/exports/arviz _CHUNK; report/exports/mallet _TOKENS _TOGETHER;
         report/exports/table_files _WAITING _VALUES; report/geometry _BLOCK; report/population
         _CELLS; report/sections/documents _TOGETHER; report/texts_and_metadata _BLOCK;
-        report/topic_words _COLUMNS _ROWS; run/backlog HELD; run/files PIECE; samplers/concentration
+        report/topic_words _ROWS; run/backlog HELD; run/files PIECE; samplers/concentration
         _TOGETHER; chain/exact TOGETHER; train/ranks_together _SMALL; reading/find_runs _END;
         search/outcome _END; train/loop _LAST_METRICS; run/choose _LAST""",
     "A time: of waiting, between two looks or two lines.": """

@@ -20,7 +20,9 @@ from pysgrld.experiments.mld_tv import ALPHA, COUNTS
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Doubles
 
+#: Size of a minibatch in the paper's experiment.
 MINIBATCH = 100
+#: Points of the posterior at which the noise is measured; fewer with ``--quick``.
 DRAWS, QUICK_DRAWS = 100_000, 1_000
 #: Quantiles shown, in percent.
 QUANTILES = (0, 2.5, 50, 97.5, 100)

@@ -28,7 +28,9 @@ from pysgrld.experiments.sam_circle import TARGET
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Doubles
 
+#: Friction of the momentum.
 FRICTION = 1.0
+#: Step sizes; fewer with ``--quick``.
 STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
 #: Grid of the angle: the law's Fourier coefficients are below 1e-12 from 48 on.
 ANGLES = 96

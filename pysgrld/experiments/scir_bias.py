@@ -38,7 +38,9 @@ SHAPES = (0.05, 0.1, 0.5, 1.0, 5.0)
 STEPS, QUICK_STEPS = (0.32, 0.08, 0.02, 0.005, 0.00125), (0.32, 0.08)
 #: Share of the shape that is the prior.
 PRIOR = 0.1
+#: Simplex of the run by minibatches: its categories, and observations in all and in a minibatch.
 CATEGORIES, OBSERVATIONS, MINIBATCH = 100, 1000, 100
+#: Chains of each step size, in a full and in a quick run.
 CHAINS, QUICK_CHAINS = 32, 8
 #: Diffusion time that chains run for; the first two thirds are left out.
 TIME = 9.0

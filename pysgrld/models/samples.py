@@ -64,6 +64,7 @@ COUNTED = dict.fromkeys((CELLS, TOPICS, TOKENS, STEP), _COUNT) | {
     f"{name}*": _NOT_NEGATIVE for name in _PRIORS
 }
 
+#: Mask of the lower 32 bits of a step.
 _LOW = (1 << 32) - 1
 
 #: Words that a top-word sample has of each topic.
