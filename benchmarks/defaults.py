@@ -157,7 +157,7 @@ def whole(source: str, given: argparse.Namespace, more: list[str]) -> None:
 
 
 def until_it_ends(given: list[str]) -> list[float]:
-    """Train; give perplexity, what draws are worth for words, documents, shares, and CPU seconds."""
+    """Train; return perplexity, ESS of words, documents and shares, and CPU seconds."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "run"
         command = [*SGMC, "train", *given, "--out", str(out), "--quiet"]
@@ -165,9 +165,9 @@ def until_it_ends(given: list[str]) -> list[float]:
         subprocess.run(command, check=True)
         last = json.loads((out / "metrics.jsonl").read_text().splitlines()[-1])
         ended = json.loads((out / "status.json").read_text())["reason"]
-    worth = {of: float(n) for n, of in re.findall(r"(\d+) (?:independent ones )?for (\w+)", ended)}
-    of = (worth.get(name, math.nan) for name in ("words", "documents", "shares"))
-    return [last["perplexity"] or math.nan, *of, cpu_of_children() - began]
+    sizes = {of: float(n) for of, n in re.findall(r"(words|documents|shares) (\d+)", ended)}
+    ess = (sizes.get(name, math.nan) for name in ("words", "documents", "shares"))
+    return [last["perplexity"] or math.nan, *ess, cpu_of_children() - began]
 
 
 def cpu_of_children() -> float:

@@ -171,7 +171,7 @@ class Estimator(ABC):
             if method and hasattr(type(self), method):
                 raise AttributeError(f"{name} is {method} here{note and ': '}{note}")
             if note and not method:
-                raise AttributeError(f"there is no {name} here: {note}")
+                raise AttributeError(f"sgmc has no {name}: {note}")
             return object.__getattribute__(self, name)
 
     def __sklearn_tags__(self) -> Any:
