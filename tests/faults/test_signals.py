@@ -100,15 +100,14 @@ def test_the_real_command_ends_with_85(forks, trials, number):
 @pytest.mark.row(8)
 def test_a_signal_after_the_end_changes_no_exit_code(forks, trials):
     """Red with: the usual effect of SIGTERM while Python ends (-15 for a run that is finished)."""
-    sgmc = Path(sys.executable).with_name("sgmc")
-    run = forks.folder / "run"
-    command = [sgmc, *map(str, forks.train("run")), "--starts", "1"]
-    with subprocess.Popen(command, cwd=forks.folder, stderr=subprocess.DEVNULL) as process:
-        is_there = (run / "config.json").exists
-        wait_until(lambda: is_there() and RunDirectory.open(run).status.get("state") == "finished")
-        time.sleep(0.15)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+    code = (
+        "import atexit, os, signal, sys\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGTERM)\n"  # called last
+        "from pysgrld.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    command = [sys.executable, "-c", code, *map(str, forks.train("run")), "--starts", "1", "-q"]
+    assert subprocess.run(command, cwd=forks.folder, check=False, timeout=120).returncode == 0
     trials()
 
 
