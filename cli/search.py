@@ -73,7 +73,7 @@ def _axis(ctx: click.Context, param: click.Parameter, typed: tuple[str, ...]) ->
 Examples:
   sgmc search corpus.txt                     20, 50, 100 and 200 topics
   sgmc search corpus.txt -k 10,20,50 --grid eta=0.01,0.05 --jobs 2
-  sgmc search sgmc-runs/corpus-search        resume it, or show its result again
+  sgmc search sgmc-runs/corpus-search        resume it, or show its result
   sgmc search built --out s --tasks          tasks that are open, for an array
   sgmc search s --task $SLURM_ARRAY_TASK_ID  one of them
 

@@ -129,7 +129,7 @@ class Lexicon:
             block = Documents(
                 step.content.indptr, self._places[step.content.indices], step.content.counts
             )
-        else:  # words are called by their number, from 1
+        else:  # words are named by their number, from 1
             numbers, inverse = np.unique(step.content.indices, return_inverse=True)
             indices = self.places([str(i + 1) for i in numbers.tolist()])[inverse]
             block = Documents(step.content.indptr, indices, step.content.counts)

@@ -28,7 +28,7 @@ EXACT_SWEEPS = Option(
 
 
 def check_exact(settings: Mapping[str, Any], algo: str) -> None:
-    """Refuse exact sweeps after samplers that are exact or draw nothing, and of documents read once.
+    """Refuse Gibbs sweeps after samplers that are exact or draw nothing, and of documents read once.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def check_exact(settings: Mapping[str, Any], algo: str) -> None:
 
 
 def usual_exact(value: Mapping[str, Any], need: int, *, whole_corpus: bool) -> int | str:
-    """Return the default number of exact sweeps: 0 if they are impossible, or would need much memory.
+    """Return the default number of Gibbs sweeps: 0 if they are impossible, or would need much memory.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def test_runs_that_are_no_chains_of_each_other_are_refused(sgmc, several):
 def longer(sgmc, run):
     """Do what the diagnosis of a run says, to the letter."""
     said = sgmc("diagnose", run).stdout
-    assert "too few to tell more: train longer" in " ".join(said.split())
+    assert "too few for more: train longer" in " ".join(said.split())
     (command,) = said.partition("Train longer with:\n")[2].splitlines()
     assert command.startswith("  sgmc train --resume ")
     return sgmc(*shlex.split(command)[1:]).stderr

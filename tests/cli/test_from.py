@@ -181,11 +181,11 @@ def test_stopped_and_killed_it_ends_with_the_same_bits(sgmc, parent, tmp_path):
 def test_what_cannot_go_on_is_refused_in_a_line(parent, tmp_path, capsys):
     """Red with: a traceback; another number of topics; a parent that has moved on."""
     goes_on(parent, tmp_path / "b", "-k", "7", code=2)
-    assert "-k 7: the topics of" in capsys.readouterr().err
+    assert "-k 7: the run continues the topics of" in capsys.readouterr().err
     run("train", "--from", parent / "a", code=2)
     assert "give the new documents" in capsys.readouterr().err
     run("train", parent / "new.txt", "--only-new", code=2)
-    assert "--from RUN only" in capsys.readouterr().err
+    assert "--only-new requires --from RUN" in capsys.readouterr().err
     run("train", "--from", "nothing", parent / "new.txt", code=66)
     run("train", "--from", parent / "a", "-", code=2)
     assert "twice" in capsys.readouterr().err

@@ -43,7 +43,8 @@ def options_named(files):
                 and isinstance(node.value, str)
                 and id(node) not in docs
             ):
-                found |= set(re.findall(r"(?<!train with )--([a-z]+(?:-[a-z]+)*)", node.value))
+                text = node.value.replace("(--time)", "")  # of training: it names the field
+                found |= set(re.findall(r"(?<!train with )--([a-z]+(?:-[a-z]+)*)", text))
     return found
 
 

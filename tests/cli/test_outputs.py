@@ -327,15 +327,15 @@ NEW = "new.jsonl"
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("infer", RUN, NEW, "-o", NEW), "is what is read"),
-        (("infer", RUN, NEW, "-o", f"./{RUN}/../bible-scir/../../{NEW}"), "is what is read"),
+        (("infer", RUN, NEW, "-o", NEW), "is an input"),
+        (("infer", RUN, NEW, "-o", f"./{RUN}/../bible-scir/../../{NEW}"), "is an input"),
         (("infer", RUN, NEW, "-o", f"{RUN}/metrics.jsonl"), "is a file of the run"),
         (("report", RUN, "-o", f"{RUN}/config.json"), "is a file of the run"),
         (("report", RUN, "-o", "page.html", "--json", f"{RUN}/samples/x"), "is a file of the run"),
         (("export", RUN, "--to", "npy", "-o", RUN), "vocab.txt: is a file of the run"),
         (("export", RUN, "--to", "npy", "-o", f"{RUN}/corpus"), "is a file of the run"),
         (("infer", RUN, NEW, "-o", "linked.csv"), "is a file of the run"),
-        (("corpus", "phrases", NEW, "-o", NEW), "is what is read"),
+        (("corpus", "phrases", NEW, "-o", NEW), "is an input"),
     ],
 )
 def test_no_output_is_put_over_an_input_or_over_what_a_run_is_made_of(trained, command, said):

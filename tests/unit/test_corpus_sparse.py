@@ -118,7 +118,7 @@ def test_without_a_vocabulary_words_are_numbered_from_one(write, name):
     lines: list[str] = []
     corpus = read(write(name, SPELLINGS[name][0], None), log=lines.append)
     assert corpus.vocabulary == ("1", "3", "4")
-    assert any("called by their number, from 1" in line for line in lines)
+    assert any("words are named by number, from 1" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", SPELLINGS)

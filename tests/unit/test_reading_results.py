@@ -207,6 +207,6 @@ def test_kept_samples_that_are_gone_are_warned_of_once_when_a_run_is_opened(tmp_
         assert [len(results.read_sample(step)) for step in results.kept()] == [1] * (len(files) - 3)
     assert [record.getMessage() for record in caplog.records] == [
         f"{tmp_path / 'run'}: 2 of {len(files)} kept samples that the newest checkpoint lists are "
-        "gone; figures are of those that are left"
+        "missing; results use the remaining samples"
     ]
     assert caplog.records[0].name == "pysgrld.reading.run_record"

@@ -83,7 +83,7 @@ class DynamicModel(Model["DynamicOptions"]):
     adds_up = True
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse exact sweeps after training that is exact."""
+        """Refuse Gibbs sweeps after training that is exact."""
         check_exact(settings, algo)
 
     def time(self, settings: Mapping[str, Any]) -> tuple[str, str | int] | None:
