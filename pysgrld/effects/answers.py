@@ -9,7 +9,7 @@ import numpy as np
 
 from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
 from pysgrld.effects.design import Contrast, Design, columns_of
-from pysgrld.effects.likeness import Likeness, SampledShares
+from pysgrld.effects.likeness import SampledShares, SourceLikeness
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.reading.results import Results
 from pysgrld.report.answers import Between
@@ -104,7 +104,7 @@ class Effects:
     draws : int
         Number of draws of the topics; 1 if the topics are taken as known.
     compared : list of TopicsContrasted
-    likeness : Likeness or None
+    likeness : SourceLikeness or None
         Likeness of documents for which intervals are too narrow.
     """
 
@@ -112,7 +112,7 @@ class Effects:
         self, design: Design, fit: Fit, contrasts: Sequence[tuple[str, str, str]], topics: Int64s
     ) -> None:
         self.design, self._fit, self.topics = design, fit, topics
-        self.likeness: Likeness | None = None
+        self.likeness: SourceLikeness | None = None
         self.draws = fit.draws
         self.shares: Doubles = fit.of(design.matrix.mean(axis=0)).drawn.mean(axis=0)
         comparisons = design.comparisons(contrasts)

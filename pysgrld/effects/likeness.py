@@ -31,7 +31,7 @@ _DOCUMENTS, _ROW = 50_000, 1_000
 _COMPARISONS = 4
 
 
-class Likeness(NamedTuple):
+class SourceLikeness(NamedTuple):
     """Likeness of documents with the same value of a column, or next to each other.
 
     Attributes
@@ -92,7 +92,7 @@ class SampledShares:
         comparisons: Sequence[Contrast],
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
-    ) -> Likeness | None:
+    ) -> SourceLikeness | None:
         """Return the greatest likeness that is due to be reported, of columns before neighbours.
 
         Parameters
@@ -114,10 +114,11 @@ class SampledShares:
             return max((_ratio(influence, clusters) for influence in influences), default=0.0)
 
         measured = [
-            Likeness(name, design_effect(clusters)) for name, clusters in _clusters(columns, rows)
+            SourceLikeness(name, design_effect(clusters))
+            for name, clusters in _clusters(columns, rows)
         ]
         neighbours = np.unique(rows // _NEIGHBOURS, return_inverse=True)[1]
-        for likenesses in (measured, [Likeness(None, design_effect(neighbours))]):
+        for likenesses in (measured, [SourceLikeness(None, design_effect(neighbours))]):
             best = max(likenesses, key=lambda each: each.design_effect, default=None)
             if best is not None and best.design_effect > DUE:
                 return best

@@ -175,8 +175,7 @@ def top_words(phi: Floats, n: int) -> Int64s:
     n = min(n, len(phi))
     found = np.empty((phi.shape[1], n), np.int64)
     for topics in _parts(phi, phi.shape[1]):  # no copy of all topics
-        some = np.ascontiguousarray(phi[:, topics].T)
-        np.negative(some, out=some)
+        some = np.negative(phi[:, topics].T, order="C")
         words = np.argpartition(some, n - 1, axis=1)[:, :n]
         order = np.lexsort((words, np.take_along_axis(some, words, axis=1)), axis=1)
         found[topics] = np.take_along_axis(words, order, axis=1)
@@ -222,7 +221,7 @@ def in_parts(phi: Floats, k: int) -> Iterator[Doubles]:
         The fewer topics, the more words there are.
     """
     for topics in _parts(phi, k):
-        yield np.ascontiguousarray(phi[:, topics].T, np.float64)
+        yield np.array(phi[:, topics].T, np.float64, order="C")
 
 
 def _parts(phi: Floats, k: int) -> Iterator[slice]:

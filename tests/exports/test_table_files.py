@@ -277,5 +277,6 @@ def test_documents_that_are_read_without_samples_come_in_small_blocks():
         return SimpleNamespace(lengths=np.ones(len(rows)))
 
     rows = np.arange(40_000)
-    assert len(list(drawn_blocks(steps, SimpleNamespace(take=take), rows, [], 0))) == 3
+    corpus = SimpleNamespace(take=take, nnz=len(rows), documents=len(rows))
+    assert len(list(drawn_blocks(steps, corpus, rows, [], 0))) == 3
     assert max(asked) == 16_000

@@ -209,6 +209,7 @@ def test_counts_that_were_written_are_read_whatever_the_compression_and_blocks(b
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TEXT, max_size=8), st.sampled_from(sorted(COMPRESS)), st.integers(1, 64))
 def test_text_is_counted_line_by_line_whatever_the_compression_and_blocks(texts, kind, step):
+    texts = [text.replace("@", "") for text in texts]  # names are left out
     texts = ["this is text", *texts]  # and not some other format by chance
     expected = [Counter(tokens(text)) for text in texts]
     data = "\n".join(texts).encode()

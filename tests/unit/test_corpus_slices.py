@@ -81,7 +81,7 @@ def test_a_document_without_a_value_is_named():
     ("by", "values", "error", "said"),
     [
         ("year", ["left", "right"], CorpusError, "neither numbers nor dates.*'left'"),
-        ("year", [None], CorpusError, "there is none"),
+        ("year", [None], CorpusError, "no document has a value"),
         ("month", [1990, 1991], UsageError, "months need dates"),
         ("year", [1, MOST_SLICES + 1], UsageError, "is the most"),
         (5, [1, 2, 3], UsageError, "3 different values: give 3 or fewer"),

@@ -227,7 +227,7 @@ DAMAGE = {
         "documents: 4 expected, by meta.json, 3 found in indptr.npy",
     ),
     "words wrong": (meta(words=4), "words: 4 expected, by meta.json, 5 found in vocab.txt"),
-    "tokens wrong": (meta(tokens=1), "counts.npy has 14 tokens, and meta.json says 1"),
+    "tokens wrong": (meta(tokens=1), "counts.npy has 14 tokens, and meta.json records 1"),
     "vocabulary cut": (lambda f: (f / "vocab.txt").write_text("bread\n"), "vocab.txt was changed"),
     "array cut": (lambda f: _truncate(f / "counts.npy", 130), "cut off"),
     "array empty": (lambda f: _truncate(f / "counts.npy", 0), "cut off"),

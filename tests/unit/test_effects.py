@@ -69,7 +69,7 @@ def test_columns_that_cannot_tell_anything_are_refused():
     for name, said in (("same", "the same value"), ("text", "150 different"), ("none", "no doc")):
         with pytest.raises(UsageError, match=said):
             Design(f"~ {name}", columns)
-    with pytest.raises(UsageError, match="3 documents cannot tell 3"):
+    with pytest.raises(UsageError, match="3 documents are too few for 3"):
         Design("~ year + I(year ** 2)", {"year": [1.0, 2.0, 3.0]})
     with pytest.raises(UsageError, match="not a number in every document"):
         Design("~ np.log(year)", {"year": [-1.0, 2.0, 3.0, 4.0]})

@@ -119,3 +119,10 @@ def test_orders_are_read_by_their_names():
     for text in ("relevance:2", "relevance:x", "frex:0.5", "best", "", 10, "relevance:nan"):
         with pytest.raises(UsageError, match="wanted distinctive, probable, frex"):
             parse_order(text)
+
+
+def test_a_single_word_is_the_first_of_every_topic_and_keeps_its_probability():
+    """Red with: a copy that is a view, because one row is contiguous both ways."""
+    phi = np.ones((1, 16), np.float32)
+    assert top_words(phi, 10).tolist() == [[0]] * 16
+    assert (phi == 1.0).all()

@@ -136,7 +136,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def change(self) -> Literal["new", "grown", "faded", "gone", "partial", "steady"]:
-        """What has become of the topics: their kind, their words and their shares."""
+        """Change of the topics, from the left run to the right one."""
         if self.kind in {"new", "gone", "partial"}:
             return self.kind
         if (self.outside_right or 0.0) >= UNKNOWN:
