@@ -127,7 +127,8 @@ AVERAGED = """
 #: next smaller or larger number would do as well.
 TURNS = """
     cli/slurm MOST_JOBS; corpus/about/columns LEVELS; corpus/about/details MOST; corpus/formats/counts
-    MANY; corpus/formats/extract DEEPEST VALUES; corpus/formats/json _CERTAIN; corpus/formats/mediawiki
+    MANY; corpus/formats/extract DEEPEST VALUES; corpus/formats/json_elements _CERTAIN;
+    corpus/formats/mediawiki
     PROLOG DEPTH FIELD _MOST_AFTER; corpus/formats/text_fields CHARACTERS TIMES WORDS; corpus/inputs
     SEVERAL; corpus/lines HEAD HEAD_LINES; effects/design LEVELS; estimators/inputs MOST_WORDS;
     models/dtm/declared MOST_ROWS; models/exact_sweeps EXACT_BYTES; models/exact_tokens DOCUMENTS;

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pysgrld.core.arithmetic import product
 from pysgrld.errors import plural
 from pysgrld.reading.results import Results
 from pysgrld.types import Array
@@ -81,7 +82,7 @@ def copies(phi: Array, weights: Array) -> Array:
     similarity = np.zeros((len(light), len(weights)))
     for first in range(0, len(phi) if len(light) else 0, _WORDS):
         roots = np.sqrt(phi[first : first + _WORDS])
-        similarity += roots[:, light].T @ roots
+        similarity += product(roots[:, light].T, roots)
     copy = np.zeros(len(weights), bool)
     for row, k in zip(similarity, light.tolist(), strict=True):
         row[k] = 0.0

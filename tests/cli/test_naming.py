@@ -110,8 +110,8 @@ def test_a_signal_that_stops_sgmc_ends_the_command(run, number):
     child = run.parent / "child"
     command = f"sleep 300 & echo $! > {child}.tmp; mv {child}.tmp {child}; wait"
     words = [SGMC, "topics", run, "--name-with", command]
-    # a shell's background job ignores SIGINT, and its children do
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    # a shell's background job ignores SIGINT, one of nohup SIGHUP, and their children do
+    heed = partial(signal.signal, number, signal.SIG_DFL)
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as process:
         while not child.exists():
             time.sleep(0.05)

@@ -50,7 +50,7 @@ ENDLESS = {"bib": (b"@article{k,", b" a = 1,\n"), "ris": (b"TY  - JOUR\n", b"AU 
 
 
 @pytest.mark.row(51)
-@pytest.mark.parametrize("kind", WORKS)
+@pytest.mark.parametrize("kind", [pytest.param("bib", marks=pytest.mark.nightly), "ris"])
 def test_a_list_of_works_is_read_some_at_a_time(kind, tmp_path, peak, small, trials):
     """Red with: all of a file parsed at once (1.5 GB for 2 MB of .bib.gz)."""
     number = 2**20 // len(WORKS[kind])

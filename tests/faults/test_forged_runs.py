@@ -50,7 +50,7 @@ def test_an_array_of_another_type_or_shape_is_named(copied, name, change, trials
         arrays[name] = change(arrays[name])
 
     forge_state(copied, put)
-    part = "mean" if name.startswith("posterior") else "states"
+    part = "mean" if name.startswith("posterior") else "current"
     with pytest.raises(CheckpointError, match=rf"run/checkpoints/step-\d+: array '{name}' of the"):
         getattr(Results(copied / "run", 1).fitted, part)
     trials()

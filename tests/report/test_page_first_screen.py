@@ -36,8 +36,13 @@ def test_one_chain_says_so_and_several_say_what_came_back(opened):
     assert len(set(states.values())) > 1
     numbers = {state: list(states.values()).count(state) for state in marks}
     assert "Trained 4 times: of 20 topics" in it.text()
-    assert f"{numbers['again']} came back, and would again in 9 of 10 trainings" in it.text()
-    assert f"{numbers['alone']} did not come back" in it.text()
+    told = {
+        "again": "came back, and would again in 9 of 10 trainings",
+        "partly": "came back in part",
+        "alone": "did not come back: do not rely on them",
+    }
+    for state, words in told.items():
+        assert (f"{numbers[state]} {words}" in it.text()) == (numbers[state] > 0)
     for row in it.page.locator("a.subject").all():
         topic = int(row.get_attribute("href").removeprefix("#topic/"))
         assert row.locator(".back").inner_text()[0] == marks[states[topic]]

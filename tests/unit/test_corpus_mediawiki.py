@@ -172,11 +172,7 @@ def test_a_page_above_the_limit_is_not_missed_where_it_is_no_article(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        (
-            "<?xml version='1.0'?>\n<rss><item/></rss>",
-            2,
-            "not a MediaWiki dump: it begins with <rss>",
-        ),
+        ("<?xml version='1.0'?>\n<rss/>", 2, "not a MediaWiki dump: it begins with <rss>"),
         ("<!DOCTYPE page>\n<page></page>", 1, "document type"),
         (dump(page("a"), page("b & c")), 3, r"not well-formed.*\(after 1 article\)"),
         (dump(page("a"), page("b &nbsp; c")), 3, "undefined entity"),

@@ -103,7 +103,8 @@ def test_runs_of_every_kind_have_their_regions(runs, kind, regions):
     """Red with: a region that stops the page of a run that lacks it."""
     found, blocks = main_and_blocks(runs(kind))
     there = {name for name in REGIONS if found[name] is not None}
-    assert there - {"map"} == (regions | {"docs", "along"}) - {"map"}
+    by_data = {"map", "along"}  # whether they are there depends on the documents
+    assert there - by_data == (regions | {"docs"}) - by_data
     json.dumps(found, allow_nan=False)
     k = found["size"]
     assert len(found["topics"]) == len(found["order"]) == len(found["leaf_ids"])
@@ -112,10 +113,9 @@ def test_runs_of_every_kind_have_their_regions(runs, kind, regions):
     assert len(blocks["terms"]["word"]) == blocks["terms"]["n"].sum()
     assert len(blocks["near"]["topic"]) == 12 * k
     assert len(blocks["pairs"]["distance"]) == k * k
-    assert len(blocks["along"]["mean"]) == k * len(found["along"]["bins"])
-    assert found["along"]["documents"] == [1] * 20 + [2] * 20 + [1] * 20 or (
-        sum(found["along"]["documents"]) == 80
-    )
+    if found["along"] is not None:
+        assert len(blocks["along"]["mean"]) == k * len(found["along"]["bins"])
+        assert sum(found["along"]["documents"]) == 80
     documents = json.loads(blocks["docs"]["json"])
     assert len(documents) == len(found["docs"]["row"]) == 80
     words = blocks["words"]["text"].split("\n")
@@ -298,7 +298,6 @@ def test_facts_are_the_page_as_plain_values(runs):
     assert facts["format"] == "sgmc-report"
     word = facts["topics"][0]["words"][0]
     assert set(word) == {"word", "mean", "low", "high", "open", "ten", "share"}
-    assert len(facts["along"]["shares"]["documents"]["mean"]) == facts["size"]
     assert facts["docs"]["records"][0]["theta"][0][1] > 0
     assert page.summary == "4 topics, words of 80 documents"
     assert report(runs("chains"), threads=1).folder == runs("chains")
@@ -345,7 +344,7 @@ def test_what_is_lent_must_be_there_and_of_these_documents(runs, tmp_path):
         report(runs("lda"), texts=other, threads=1)
     table = tmp_path / "table.csv"
     table.write_text("part\na\nb\n")
-    with pytest.raises(CorpusError, match="2 rows, and 80 documents in what was read"):
+    with pytest.raises(CorpusError, match="2 rows, and 80 documents read"):
         report(runs("lda"), metadata=table, threads=1)
 
 

@@ -99,7 +99,8 @@ function subjects({ best, parts, along, map, say }) {
   const known = report.topics.some((t) => MARKS_BACK[t.trust?.state]);
   const spans = (best ?? { levels: report.along?.bins }).levels ?? [];
   const overTime = (id) => shares(axis, "mean", id, spans.length);
-  const highest = axis ? Math.max(...all.flatMap((t) => overTime(t.id)), 1e-9) : 1; // one scale for all lines
+  // one scale for all lines
+  const highest = axis ? Math.max(...all.flatMap((t) => overTime(t.id)), 1e-9) : 1;
   const light = (topic) => map?.light({ topic });
   const row = (t) => {
     const mark = known ? MARKS_BACK[t.trust?.state] ?? ["·", "not known"] : ["●", null];
