@@ -210,6 +210,7 @@ def test_the_address_keeps_the_view(opened):
     it.go("overview")
     it.page.get_by_role("combobox", name="letters on the map").select_option("2")
     it.page.get_by_role("combobox", name="order").select_option("share")
+    it.page.wait_for_function("location.hash.includes('share')")
     address = it.page.evaluate("location.href")
     other = opened("plain")
     other.page.goto(address.replace("#overview", "#topic/2"))
