@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -104,26 +104,11 @@ class ExactChain(BlockChain, ABC):
     """
 
     method: str
-    #: True if `replicate` is available.
-    replicates: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def top_words(self) -> Int64s:
         """Ids of the top words of each topic at the end of training, (K, W)."""
-
-    def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
-        """Continue this chain on resampled documents, and return the mean of the topics, (K, V).
-
-        Parameters
-        ----------
-        number : int
-            Number of the replicate; the documents and the random numbers depend on it.
-        threads : int
-        waiting : callable
-            Called between sweeps; may raise, to stop.
-        """
-        raise NotImplementedError
 
     @abstractmethod
     def sweep(self, sweeps: int, others: Sequence[Any] = ()) -> None:
@@ -143,6 +128,23 @@ class ExactChain(BlockChain, ABC):
     @abstractmethod
     def as_it_stands(self) -> Self:
         """Return a copy for reading while this chain continues; the copy cannot sweep."""
+
+
+class ReplicatedChain(ExactChain):
+    """A chain that can be continued on resampled documents."""
+
+    @abstractmethod
+    def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
+        """Continue this chain on resampled documents, and return the mean of the topics, (K, V).
+
+        Parameters
+        ----------
+        number : int
+            Number of the replicate; the documents and the random numbers depend on it.
+        threads : int
+        waiting : callable
+            Called between sweeps; may raise, to stop.
+        """
 
 
 class ExactStage:
@@ -279,6 +281,7 @@ class ExactStage:
         self._take()
         number = self.replicates
         chain = self.chains[number % len(self.chains)]
+        assert isinstance(chain, ReplicatedChain)
         self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
 
     def _take(self) -> None:
@@ -365,7 +368,7 @@ class ExactStage:
         self.every = max(1, -(-(sweeps - self.burn_in) // DRAWS))
         self.sweeps = sweeps - (sweeps - self.burn_in) % self.every
         self._spread: WordSpread | None = None
-        if self.chains[0].replicates and self.sweeps >= FEWEST:
+        if isinstance(self.chains[0], ReplicatedChain) and self.sweeps >= FEWEST:
             self._spread = WordSpread(self.chains[0].top_words)
 
 

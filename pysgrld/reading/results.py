@@ -390,15 +390,7 @@ class Results:
         return scores_by_iteration
 
     def read_sample(self, step: int) -> Mapping[str, Array]:
-        """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).
-
-        Raises
-        ------
-        MissingInputError
-            If the iteration has no sample.
-        CheckpointError
-            If it is damaged, was changed, or belongs to another model.
-        """
+        """Read a kept sample, as `pysgrld.reading.run_record.read_sample` does, with its errors."""
         return run_record.read_sample(self.run, self.fitted, step)
 
     @cached_property

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
+from pysgrld.chain.exact import ReplicatedChain
 from pysgrld.core import padded
 from pysgrld.models.exact_tokens import ExactTokens
 from pysgrld.models.lda.blocks import blocks
@@ -18,13 +19,12 @@ from pysgrld.samplers.state import Counts
 from pysgrld.types import Array, Block, Doubles, Floats, Key, Minibatch
 
 
-class ExactLDA(ExactTokens):
+class ExactLDA(ExactTokens, ReplicatedChain):
     """One chain of collapsed Gibbs over the whole corpus."""
 
     algo = "cgs"
     method = "collapsed Gibbs sampling"
     follow = True
-    replicates = True
     _tokens: CollapsedDocuments
     _visited: dict[str, Counts]
 
