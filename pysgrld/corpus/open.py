@@ -27,7 +27,7 @@ from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import files_of, look, recipe
 from pysgrld.corpus.steps import Step, Wish, read
-from pysgrld.corpus.stopwords import NAMED, warned_of_language, warned_of_letters, warned_of_script
+from pysgrld.corpus.stopwords import warned_of_language, warned_of_letters, warned_of_script
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.survey import Survey, survey
@@ -418,8 +418,8 @@ class CorpusBuilder:
         return (
             warned_of_language(words, tokens)
             or warned_of_letters(words, tokens)
-            or "english stop words left out (--stop-words none keeps them; english,FILE adds others; "
-            f"there are {', '.join(NAMED[1:])} too)"
+            or "english stop words left out (--stop-words none keeps them; other lists: sgmc corpus "
+            "stop-words)"
         )
 
     def _second(
