@@ -176,7 +176,7 @@ def test_methods_of_peers_are_answered_with_ours():
         assert not method or hasattr(LDA, method), name
     with pytest.raises(AttributeError, match=r"^get_topic_info is topics_frame here$"):
         model.get_topic_info()
-    with pytest.raises(AttributeError, match="no reduce_topics here: fit again with a smaller"):
+    with pytest.raises(AttributeError, match="sgmc has no reduce_topics: fit again with a smaller"):
         model.reduce_topics(5)
     with pytest.raises(AttributeError, match="'LDA' object has no attribute 'nonsense'"):
         model.nonsense()
