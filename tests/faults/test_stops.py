@@ -13,7 +13,7 @@ LATE = 5 * 2.0
 @pytest.mark.parametrize(
     ("k", "moments", "ways"),
     [
-        (50, 1, ("SIGTERM",)),
+        pytest.param(50, 2, ("SIGTERM", "limit"), marks=pytest.mark.nightly),
         pytest.param(20, 10, ("SIGTERM", "SIGINT", "limit"), marks=pytest.mark.nightly),
         pytest.param(200, 10, ("SIGTERM", "SIGINT", "limit"), marks=pytest.mark.nightly),
         pytest.param(2000, 10, ("SIGTERM", "SIGINT", "limit"), marks=pytest.mark.nightly),
