@@ -8,7 +8,7 @@ from typing import Any
 
 from plots import image, plot
 from series import OURS, title
-from tables import table, versus
+from tables import corpus_table
 
 from pysgrld.errors import plural
 
@@ -16,49 +16,35 @@ PAGE = """\
 # Benchmarks
 
 Measured {when}: {machines}.{within}
-One command (at the end) writes this page and its plots from
-[peers.json](../../benchmarks/results/peers.json) and
-[kernels.json](../../benchmarks/results/kernels.json), which have every point; tables have the last ones.
+[peers.json](../../benchmarks/results/peers.json) has every point; the tables have the last ones.
+[Performance](../performance.md) has the seconds until sgmc reaches tomotopy's perplexity.
 
 ## Compared with other topic modellers
 
-Seconds of training until sgmc scir, draws averaged, reaches the last perplexities of tomotopy, with draws
-averaged and of one draw; the ratio of the seconds; and at the end the ratio of the last averaged
-perplexities (below 1: sgmc is better).
-
-{versus}
+Held-out perplexity at the end. "Draws averaged" is the mean of p(w) over the draws of one chain, every
+fifth iteration or sweep after the burn-in; sgmc reports it itself, this benchmark computes it for
+tomotopy. "One draw" is the topics at one moment (of several chains: the geometric mean); "mean topics"
+is the mean of all samples, as `sgmc export` writes it.
 
 {contests}
 ### How it was measured
 
 - **The same work.** All tools train on the same documents in the same (shuffled) order, with the same
-  number of topics and the same priors: sgmc's defaults at that K, in the table below. Each tool
-  has the fastest of its documented settings.
+  number of topics and the same priors, sgmc's defaults at that K. Each tool has the fastest of its
+  documented settings.
 - **Seconds of training.** Every tool trains in a process of its own, pinned to as many cores as it has
-  threads. The clock counts CPU seconds for one thread and wall seconds for more. Reading and converting
-  the corpus, extracting the topics and scoring are not counted; sgmc's averaging of its topics is.
-- **One estimator.** Document completion as in [`sgmc eval`](../evaluation.md): topics fixed, theta
-  of a held-out document by Gibbs sampling from its observed tokens (50 sweeps, the last 25 used), its
-  held-out tokens scored by p(w) = sum_k theta_k phi_kw. Only the topics differ between tools{but}.
-- **One draw and averages.** "One draw" is the topics at one moment. "Draws averaged" is the mean of
-  p(w) over the draws of one chain, every fifth iteration or sweep after the burn-in; sgmc reports it
-  itself, and this benchmark computes it for tomotopy. topica and pyrmallet average five snapshots
-  of their topics by default. "Mean topics" is the mean of all samples, as `sgmc export` writes it.
-- **Several chains** share one thread and its seconds, each with a seed of its own; p(w) is averaged
-  over the draws of all chains. "One draw" is then the geometric mean over the chains.
-- **Tools that cannot continue** ({refits}) were fitted from scratch, with the same seed,
-  for each point; the time is that of the whole fit.
-- **Columns.** "Best of other priors": the
-  last topics, scored with {others} for the alpha of theta; the lowest. "M tokens/s": visited tokens,
-  all sweeps of a visit counted once. "MB": peak memory of the process, including the corpus and
-  the held-out documents.
-- **Seconds until** a perplexity are interpolated linearly between two points on logarithmic axes.
-
-| contest | machine | alpha | eta | load | pysgrld |
-|---|---:|---:|---:|---:|---|
-{conditions}
-
-Machines are numbered in the order of the list above; "load" is the load average before the contest.
+  threads: CPU seconds for one thread, wall seconds for more. Reading and converting the corpus,
+  extracting the topics and scoring are not counted (scoring its draws took sgmc {judging}); sgmc's
+  averaging of its topics is. Several chains share the thread and its seconds.
+- **One estimator.** Document completion as in [`sgmc eval`](../evaluation.md): topics fixed, theta of a
+  held-out document by Gibbs sampling from its observed tokens (50 sweeps, the last 25 used). Only the
+  topics differ between tools{but}.
+- **Tools that cannot continue** ({refits}) were fitted from scratch for each point; the time is that of
+  the whole fit.
+- **Other priors.** Scored with {others} for the alpha of theta, one draw or the last topics of a tool
+  have at best {best} lower perplexity.
+- **Visits** are millions of tokens a second, all sweeps of a visit counted once; MB is the peak memory
+  of the process, including the corpus and the held-out documents.
 
 | peer | version | settings |
 |---|---|---|
@@ -66,12 +52,8 @@ Machines are numbered in the order of the list above; "load" is the load average
 
 ### Advantages and disadvantages of each tool
 
-- The priors are sgmc's defaults. With `--alpha 0.1` for all (20 Newsgroups, K = 100, once), one draw of
-  tomotopy was 0.3 % better after 8 and 16 s, topica equal, and averaged draws of both samplers 1 to 3 %
-  worse. "Best of other priors" shows whether the estimator's alpha holds a tool back.
-- Averaging draws is sgmc's protocol. tomotopy's averaged line shows its effect on another sampler; no
-  other tool offers it, except for the five snapshots of topica and pyrmallet.
-- Scoring its draws takes time that is not counted: {judging}.
+- Averaging draws is sgmc's protocol. tomotopy's averaged line shows its effect on another sampler;
+  topica and pyrmallet average five snapshots of their topics by default.
 - A constant step makes a single draw of SCIR worse than one of collapsed Gibbs, because minibatch noise
   widens the law. For one matrix of topics, use the mean topics.
 - All corpora fit in memory, which samplers with persistent assignments need; sgmc and the variational
@@ -80,8 +62,8 @@ Machines are numbered in the order of the list above; "load" is the load average
 
 ## Kernels
 
-`sgmc bench` on {kernels_machine}: CPU time of one thread, the median of five repeats; training by
-wall time.
+`sgmc bench` on {kernels_machine}: CPU time of one thread, the median of five repeats; the other kernels
+are in [kernels.json](../../benchmarks/results/kernels.json). Documents, ns per token and sweep:
 
 {kernels}
 
@@ -90,25 +72,25 @@ wall time.
     python3 -m venv .venv && .venv/bin/pip install '.[bench]'
     .venv/bin/python benchmarks/peers --data FOLDER --write-docs
 
-FOLDER has the files named in [plan.py](../../benchmarks/peers/plan.py). Use an idle machine.
-`--contest 'wikipedia-1000*'` runs some contests; the page has all stored ones. `--corpus NAME FILE...`
-runs a contest on your corpus. Kernels alone: `sgmc bench`.
-"""
+writes this page and its plots. FOLDER has the files named in [plan.py](../../benchmarks/peers/plan.py).
+Use an idle machine. `--contest 'wikipedia-1000*'` runs some contests; `--corpus NAME FILE...` runs one
+on your corpus."""
 
-#: Of the estimator, where a contest is with own priors.
+#: Of the estimator, if a contest has own priors.
 OWN_ALPHA = """,
   and, with own priors, the alpha of theta, which the tool has learned or was given"""
 
-#: Where contests were on several machines.
+#: If contests ran on several machines.
 WITHIN = """
-The table of contests names the machine; compare seconds only within a contest."""
+Tables number the machines in this order; compare seconds only within a contest."""
 
 
 def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Path) -> None:
     """Write the page and its plots."""
     parts = []
-    several = len({processor(found["machine"]) for found in contests}) > 1
+    machines = list(dict.fromkeys(processor(found["machine"]) for found in contests))
     for corpus, group in groupby(contests, key=lambda found: found["corpus"]):
+        same_corpus = list(group)
         parts.append(
             f"### {corpus['name']}\n\n{corpus['about']}\n"
             f"{corpus['documents']:,} training documents, {corpus['tokens']:,} tokens, "
@@ -116,27 +98,42 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
             f"{corpus['held_out_documents']:,} documents. The unigram model has "
             f"{corpus['unigram']:,.0f}.\n"
         )
-        for found in group:
+        for found in same_corpus:
             plot(found, docs / "img" / image(found))
-            parts.append(
-                f"#### {title(found)}\n\n"
-                f"![Held-out perplexity against training seconds](../img/{image(found)})\n\n"
-                f"{table(found)}\n"
-            )
+        numbers = [machines.index(processor(found["machine"])) + 1 for found in same_corpus]
+        parts.append(f"{corpus_table(same_corpus, numbers)}\n")
+        parts.append(
+            "\n".join(f"![{title(found)}](../img/{image(found)})" for found in same_corpus) + "\n"
+        )
     (docs / "internals" / "benchmarks.md").write_text(
         PAGE.format(
             contests="\n".join(parts),
-            kernels=kernel_tables(kernels),
+            kernels=kernel_table(kernels),
             kernels_machine=processor(kernels["machine"]),
-            within=WITHIN if several else "",
-            versus=versus(contests),
-            conditions=conditions(contests),
+            within=WITHIN if len(machines) > 1 else "",
             settings="\n".join(
                 dict.fromkeys(row for found in contests for row in peer_rows(found))
             ),
             judging=judging(contests),
+            best=best_of_other_priors(contests),
             **words(contests),
         )
+    )
+
+
+def best_of_other_priors(contests: list[dict[str, Any]]) -> str:
+    """Return the greatest gains of another alpha of theta, with the tool, by common and by own priors."""
+    gains: dict[str, list[tuple[float, str]]] = {}
+    for found in contests:
+        for peer in found["peers"]:
+            if peer.get("other_alphas") and peer["points"]:
+                gain = 1 - min(peer["other_alphas"].values()) / peer["points"][-1]["point"]
+                gains.setdefault("own priors" if found["settings"]["own"] else "common priors", [])
+                gains["own priors" if found["settings"]["own"] else "common priors"].append(
+                    (gain, peer["peer"])
+                )
+    return ", ".join(
+        f"{100 * max(rows)[0]:.1f} % ({max(rows)[1]}, {kind})" for kind, rows in gains.items()
     )
 
 
@@ -177,20 +174,6 @@ def processor(machine: dict[str, Any]) -> str:
     return "{cpu}, {isa}".format(**machine)
 
 
-def conditions(contests: list[dict[str, Any]]) -> str:
-    """Write a row for each contest: the number of its machine, priors, load and version."""
-    machines = list(dict.fromkeys(processor(found["machine"]) for found in contests))
-    rows = []
-    for found in contests:
-        settings, machine = found["settings"], found["machine"]
-        priors = "own | own" if settings["own"] else f"{settings['alpha']:g} | {settings['eta']:g}"
-        number = machines.index(processor(machine)) + 1
-        rows.append(
-            f"| {title(found)} | {number} | {priors} | {machine['load']:g} | {machine['pysgrld']} |"
-        )
-    return "\n".join(rows)
-
-
 def peer_rows(found: dict[str, Any]) -> list[str]:
     """Write a row for each peer of a contest: its version and its settings."""
     versions = {**found["versions"], "pysgrld": found["machine"]["pysgrld"]}
@@ -222,30 +205,16 @@ def package_of(peer: dict[str, Any]) -> str:
     return "pysgrld" if peer["kind"] == "sgmc" else str(peer["peer"]).split()[0]
 
 
-def kernel_tables(kernels: dict[str, Any]) -> str:
-    """Write documents of LDA as a table of K by how they are sampled, and the rest a row a figure."""
+def kernel_table(kernels: dict[str, Any]) -> str:
+    """Write documents of LDA as a table of K by how they are sampled."""
     value: dict[tuple[str, str], float] = {}
-    rest = []
     for row in kernels["rows"]:
         if row["group"] == "documents" and row["name"].startswith("K="):
             k, way = row["name"].split(", ", 1)
             value[k, way] = row["value"]
-        else:
-            name = f"{row['group']}: {row['name']}"
-            rest.append(f"| {name} | {figure(row['value'])} | {row['unit']} |")
     sizes, ways = (list(dict.fromkeys(names)) for names in zip(*value, strict=True))
-    lines = [
-        "Documents, ns per token and sweep:",
-        "",
-        f"| tokens, sweeps, counts | {' | '.join(sizes)} |",
-        f"|---|{'---:|' * len(sizes)}",
-    ]
+    lines = [f"| tokens, sweeps, counts | {' | '.join(sizes)} |", f"|---|{'---:|' * len(sizes)}"]
     for way in ways:
         cells = [f"{value[k, way]:.1f}" for k in sizes]
         lines.append(f"| {way} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "Other kernels:", "", "| | | |", "|---|---:|---|", *rest])
-
-
-def figure(value: float) -> str:
-    """Write a figure with as many digits as it deserves."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return "\n".join(lines)

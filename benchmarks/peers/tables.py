@@ -33,6 +33,38 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(lines) + (f"\n\nFailed, and left out: {failed}." if failed else "")
 
 
+def corpus_table(contests: list[dict[str, Any]], machines: list[int]) -> str:
+    """Write the last perplexities on one corpus: a row for each series, a column for each contest.
+
+    The first rows have the priors and the number of the machine, the rows "visits, MB" the speed and
+    the memory of a peer in each contest.
+    """
+    columns = [title(found).split(", ", 1)[1] for found in contests]
+    lines = [f"| | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    priors = [
+        "own" if s["own"] else f"{s['alpha']:g}, {s['eta']:g}"
+        for s in (found["settings"] for found in contests)
+    ]
+    rows = {"alpha, eta": priors, "machine": [str(number) for number in machines]}
+    ends = {}
+    for column, found in enumerate(contests):
+        for series in all_series(found):
+            cells = rows.setdefault(series.label, [""] * len(contests))
+            cells[column] = f"{series.points[-1][1]:.0f}"
+            ends.setdefault(series.label, series.points[-1][1])
+        for peer in found["peers"]:
+            if peer["points"]:
+                last, label = peer["points"][-1], f"{peer['peer']}: visits, MB"
+                speed = last["tokens"] / last["seconds"] / 1e6
+                cells = rows.setdefault(label, [""] * len(contests))
+                cells[column] = f"{speed:.2f}, {peer['peak_rss_bytes'] / 1e6:.0f}"
+                ends.setdefault(label, math.inf)
+    for label in sorted(rows, key=lambda name: ends.get(name, 0.0)):
+        name = f"**{label}**" if label.startswith("sgmc") else label
+        lines.append(f"| {name} | {' | '.join(rows[label])} |")
+    return "\n".join(lines)
+
+
 # ---- seconds until a perplexity
 
 
