@@ -112,6 +112,26 @@ class Slicing(NamedTuple):
     begins: tuple[float | str, ...]
 
 
+class WordTotals(NamedTuple):
+    """Occurrences of every word in some documents.
+
+    Attributes
+    ----------
+    occurrences : (V,) int64
+    squares : (V,) int64
+        Sum over the documents of the squared number of occurrences.
+    """
+
+    occurrences: Int64s
+    squares: Int64s
+
+    @property
+    def repetition(self) -> Doubles:
+        """The occurrences that come together: squares divided by occurrences, at least 1."""
+        ratio: Doubles = self.squares / np.maximum(1, self.occurrences)
+        return np.maximum(1.0, ratio)
+
+
 @dataclass(frozen=True, slots=True)
 class Others:
     """Positions of the documents of a corpus without some, ascending, as a lazy array.

@@ -47,12 +47,14 @@ from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.errors import CorpusError
 from pysgrld.options.paths import is_there
 from pysgrld.run.files import open_regular
-from pysgrld.types import Documents, Int32s, Int64s, Slicing
+from pysgrld.types import Documents, Int32s, Int64s, Slicing, WordTotals
 
 #: Quantiles of the document lengths that `describe` reports.
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 #: Entries that are looked at together: some ten megabytes.
 BLOCK = 2**20
+#: Occurrences of a word in a document that count in a sum of squares, so that sums of a block are exact.
+MOST_REPEATED = 2**15
 #: Documents and entries, together, up to which a corpus is looked through whenever it is opened.
 LOOKED_THROUGH = 10**8
 
@@ -68,14 +70,19 @@ class Totals(NamedTuple):
         Position of the first such document.
     widest : int
         Most different words that a document has.
-    word_counts : (V,) int64
+    words : WordTotals
         Occurrences of every word.
     """
 
     longest: int
     longest_row: int
     widest: int
-    word_counts: Int64s
+    words: WordTotals
+
+    @property
+    def word_counts(self) -> Int64s:
+        """Occurrences of every word, (V,)."""
+        return self.words.occurrences
 
 
 class Corpus:
@@ -378,15 +385,16 @@ class Corpus:
         bad = damaged(self.path, f"{WORD_COUNTS} was changed since it was written")
         with part_of(self.path, WORD_COUNTS) as path:
             try:
-                counts = Vector.open(path, np.dtype("<i8")).read(0, self.words)
+                counts = Vector.open(path, np.dtype("<i8")).read(0, 2 * self.words)
                 longest, row, widest = (int(written[name]) for name in Totals._fields[:-1])
-                digest_written = written["word_counts"]
+                digest_written = written["words"]
+                words = WordTotals(*counts.reshape(2, self.words))
             except (ValueError, EOFError, TypeError, KeyError):
                 raise bad from None
-        totals = Totals(longest, row, widest, counts)
+        totals = Totals(longest, row, widest, words)
         if (
             hashlib.sha256(counts.tobytes()).hexdigest() != digest_written
-            or int(counts.sum()) != self.tokens
+            or int(words.occurrences.sum()) != self.tokens
             or not 0 <= longest <= self.tokens
         ):
             raise bad
@@ -456,6 +464,8 @@ _last_words: dict[str, tuple[str, ...]] = {}
 def count(blocks: Iterable[Documents], words: int) -> Totals:
     """Count over blocks of documents: the longest, the widest, and occurrences of every word.
 
+    Occurrences of a word in a document are squared as `MOST_REPEATED` if they are more.
+
     Parameters
     ----------
     blocks : iterable of Documents
@@ -464,7 +474,7 @@ def count(blocks: Iterable[Documents], words: int) -> Totals:
         V.
     """
     longest, longest_row, widest, start = 0, 0, 0, 0
-    totals = np.zeros(words, np.int64)
+    occurrences, squares = np.zeros(words, np.int64), np.zeros(words, np.int64)
     for block in blocks:
         if len(block):
             lengths = block.lengths
@@ -472,9 +482,11 @@ def count(blocks: Iterable[Documents], words: int) -> Totals:
             if lengths[most] > longest:
                 longest, longest_row = int(lengths[most]), start + most
             widest = max(widest, int(np.diff(block.indptr).max()))
-            totals += np.bincount(block.indices, block.counts, words).astype(np.int64)
+            occurrences += np.bincount(block.indices, block.counts, words).astype(np.int64)
+            squared = np.minimum(block.counts, MOST_REPEATED).astype(np.float64) ** 2
+            squares += np.bincount(block.indices, squared, words).astype(np.int64)
         start += len(block)
-    return Totals(longest, longest_row, widest, totals)
+    return Totals(longest, longest_row, widest, WordTotals(occurrences, squares))
 
 
 def describe(corpus: Corpus, words: int = 20) -> dict[str, Any]:

@@ -133,8 +133,8 @@ class Writer:
         words = "".join(f"{word}\n" for word in vocabulary).encode()
         digests.append(hashlib.sha256(words).hexdigest())
         if above is None:
-            data = io.BytesIO()
-            np.save(data, totals.word_counts.astype("<i8"), allow_pickle=False)
+            data, counted = io.BytesIO(), np.stack(totals.words).astype("<i8")
+            np.save(data, counted.ravel(), allow_pickle=False)
             put(WORD_COUNTS, data.getvalue())
             put("vocab.txt", words)
             places = [self.folder / name for name in PARTS[:-1]]
@@ -163,8 +163,8 @@ class Writer:
             "provenance": provenance,
         }
         if above is None:
-            counted = hashlib.sha256(totals.word_counts.tobytes()).hexdigest()
-            meta["totals"] = totals._asdict() | {"word_counts": counted}
+            digest = hashlib.sha256(counted.tobytes()).hexdigest()
+            meta["totals"] = totals._asdict() | {"words": digest}
         put("meta.json", jsonio.sealed(meta))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pysgrld.core.arithmetic import exp, log
 from pysgrld.corpus.minibatches import Epochs
+from pysgrld.corpus.store import count
 from pysgrld.errors import UsageError, plural
 from pysgrld.estimators.base import (
     BOUNDS,
@@ -292,7 +293,7 @@ class DPMixture(Framed):
             if not samples:
                 return self  # interrupted before the first
             self._samples, self._base = samples, self.base
-            self._size = len(train), train.tokens
+            self._size, self._totals = (len(train), train.tokens), count([train], words).words
             self.n_features_in_, self.n_samples_ = words, len(samples)
             vars(self).pop("feature_names_in_", None)
             if names is not None:
@@ -317,7 +318,7 @@ class DPMixture(Framed):
 
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
         order = default_order(*self._size) if order is None else order
-        return WordScorer(phi.T, len(phi), order, self._size[1]).first_words(n)
+        return WordScorer(phi.T, len(phi), order, self._size[1], self._totals).first_words(n)
 
     def _shares(self, X: Any, layer: int) -> Doubles:
         self._topics(layer)

@@ -29,7 +29,7 @@ from pysgrld.reading.run_record import model_and_options, read_sample
 from pysgrld.run import RunDirectory
 from pysgrld.run.layout import read_word_counts, store_word_counts
 from pysgrld.train.begin import begin
-from pysgrld.types import Array, Documents, Floats, Int64s
+from pysgrld.types import Array, Documents, Floats, Int64s, WordTotals
 
 if TYPE_CHECKING:
     import pandas
@@ -133,7 +133,7 @@ class KeptModel(Framed):
     _kept: MatrixRecord  # the record when the model was pickled or saved
     _stage: ExactStage | None = None  # of `fit`, until `partial_fit`
     _samples: Mapping[int, Sample]
-    _word_counts: Int64s | None = None  # occurrences in the documents of `fit`, (V,)
+    _word_counts: WordTotals | None = None  # of the documents of `fit`
     _seen: int  # documents of minibatches that `partial_fit` was given
     _draw: Draw
 
@@ -196,9 +196,7 @@ class KeptModel(Framed):
         )
 
     def _first_words(self, phi: Array, n: int, layer: int, order: WordOrder | None) -> Int64s:
-        counts = self._word_counts
-        shares = None if counts is None else counts / max(1, counts.sum())
-        return self._fitted().first_words(phi.T, n, self._at(layer), order, shares)
+        return self._fitted().first_words(phi.T, n, self._at(layer), order, self._word_counts)
 
     # ---- posterior samples
 

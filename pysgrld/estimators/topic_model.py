@@ -14,6 +14,7 @@ from pysgrld.chain.exact import ExactChain, sweeps_after
 from pysgrld.chain.posterior import thinned
 from pysgrld.core import check_lengths
 from pysgrld.corpus.minibatches import Epochs, choose_documents, hold_out_size, minibatch_words
+from pysgrld.corpus.store import count
 from pysgrld.errors import ConvergenceWarning, UsageError, plural
 from pysgrld.estimators.base import (
     Rule,
@@ -214,8 +215,7 @@ class TopicModel(KeptModel, Transformer):
             facts = facts._replace(mean_length=float(documents.lengths[usable].mean()))
         self._begin(explicit_options, facts, documents, train, held_out, names, watched)
         if self.of_counts:
-            counted = np.bincount(trained.indices, trained.counts, words)
-            self._word_counts = counted.astype(np.int64)
+            self._word_counts = count([trained], words).words
         corpus = CorpusFacts(facts.words, facts.tokens)
         posterior, progress = self._posterior, Progress(type(self).__name__, self.verbose)
         chain, ended = posterior.chain, False

@@ -33,6 +33,7 @@ from pysgrld.types import (
     Invariant,
     Positions,
     Schedule,
+    WordTotals,
     noise_inflation,
 )
 
@@ -415,7 +416,7 @@ class Fitted(ABC):
         n: int,
         at: int,
         order: WordOrder | None = None,
-        shares: Doubles | None = None,
+        totals: WordTotals | None = None,
     ) -> Int64s:
         """Return the ids of the first n words of each topic of a layer, (K, n).
 
@@ -428,19 +429,19 @@ class Fitted(ABC):
             The layer, counted from 0.
         order : WordOrder, optional
             By default `word_order`. Topics that are directions are ordered by their entries.
-        shares : (V,), optional
-            Share of each word in the training tokens, for relevance.
+        totals : WordTotals, optional
+            Of the training documents.
         """
-        return self.word_scorer(phi, at, order, shares).first_words(n)
+        return self.word_scorer(phi, at, order, totals).first_words(n)
 
     def word_scorer(
-        self, phi: Floats, at: int, order: WordOrder | None = None, shares: Doubles | None = None
+        self, phi: Floats, at: int, order: WordOrder | None = None, totals: WordTotals | None = None
     ) -> WordScorer:
         """Return the scorer of words in topics of a layer; parameters are those of `first_words`."""
         order = self.word_order if order is None else order
         if self.signed:
             order = PROBABLE
-        return WordScorer(phi, self.layers[at], order, self.record.tokens, shares)
+        return WordScorer(phi, self.layers[at], order, self.record.tokens, totals)
 
     # ---- what the sampler does to the draws
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pysgrld.core.arithmetic import log
 from pysgrld.errors import UsageError
-from pysgrld.types import Doubles, Floats, Int64s
+from pysgrld.types import Doubles, Floats, Int64s, WordTotals
 
 #: Standard normal quantile of the lower bound of a word's probability: one-sided, 95 %.
 QUANTILE = 1.645
@@ -38,6 +38,11 @@ class WordOrder(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}:{self.weight:g}" if self.name == "relevance" else self.name
+
+    @property
+    def needs_totals(self) -> bool:
+        """Whether the order depends on how often words occur in the training documents."""
+        return self.name in ("distinctive", "relevance")
 
     @property
     def title(self) -> str:
@@ -96,9 +101,10 @@ class WordScorer:
     """Scores of words in the topics of a layer.
 
     *Distinctive*: a lower bound of p(w|k) times the exclusivity p(w|k) / sum_j p(w|j). The bound is
-    max(0, sqrt(p) - 1.645 / (2 sqrt(N)))^2, as sqrt(count / N) has the standard deviation 1 / (2 sqrt(N))
-    for every p. N is the tokens of an average topic: with each topic's own, which depend on the
-    documents read for them, the measured coherence differs by 0.003 at most.
+    max(0, sqrt(p) - 1.645 sqrt(r / (4 N)))^2, as sqrt(count / N) has the variance r / (4 N) for every p,
+    if r occurrences of the word come together (`WordTotals.repetition`, for documents of a sample). N is
+    the tokens of an average topic: with each topic's own, which depend on the documents read for them,
+    the measured coherence differs by 0.003 at most.
 
     Parameters
     ----------
@@ -109,8 +115,9 @@ class WordScorer:
     order : WordOrder
     tokens : int
         Of training.
-    shares : (V,), optional
-        Share of each word in the training tokens, for relevance; by default its mean in the topics.
+    totals : WordTotals, optional
+        Of the training documents: for the repetition of words, by default 1, and for relevance their
+        shares, by default the mean in the topics.
 
     References
     ----------
@@ -119,7 +126,7 @@ class WordScorer:
     """
 
     def __init__(
-        self, phi: Floats, k: int, order: WordOrder, tokens: int, shares: Doubles | None = None
+        self, phi: Floats, k: int, order: WordOrder, tokens: int, totals: WordTotals | None = None
     ) -> None:
         self.order, self._phi, self._k = order, phi, k
         self._total = np.zeros(len(phi))
@@ -127,8 +134,11 @@ class WordScorer:
             for part in in_parts(phi, k):  # by topic: the same sum in both layouts of the matrix
                 self._total += part.sum(axis=0)
         self._total = np.maximum(self._total, 1e-300)
-        self._error = QUANTILE / (2.0 * np.sqrt(max(1.0, tokens / k)))
-        self._shares = self._total / k if shares is None else shares
+        repetition = 1.0 if totals is None else totals.repetition
+        self._error = QUANTILE * np.sqrt(repetition / (4.0 * max(1.0, tokens / k)))
+        self._shares = self._total / k
+        if totals is not None:
+            self._shares = totals.occurrences / max(1, totals.occurrences.sum())
 
     def scores(self, p: Doubles) -> Doubles:
         """Return the scores of all words, (V,), in a topic with these probabilities, (V,)."""

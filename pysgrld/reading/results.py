@@ -43,7 +43,7 @@ from pysgrld.reading.intervals import Interval, Spread, effective_sizes, interva
 from pysgrld.reading.labels import Label, labels_of
 from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
 from pysgrld.run.layout import read_word_counts
-from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, wider
+from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key, Others, WordTotals, wider
 
 #: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
@@ -261,12 +261,11 @@ class Results:
         self, phi: Floats, layer_index: int, order: WordOrder | None = None
     ) -> WordScorer:
         """Return the scorer of words in topics (V, K or more) of a layer, by default in `word_order`."""
-        order, shares = self.word_order if order is None else order, None
-        if order.name == "relevance":
+        order, totals = self.word_order if order is None else order, None
+        if order.needs_totals:
             with contextlib.suppress(MissingInputError):
-                if (counts := self.word_counts()) is not None:
-                    shares = counts / max(1, counts.sum())
-        return self.fitted.word_scorer(phi, layer_index, order, shares)
+                totals = self.word_totals()
+        return self.fitted.word_scorer(phi, layer_index, order, totals)
 
     def coherence(
         self, words: int, layer_index: int = 0, draw: Draw | None = None
@@ -528,6 +527,11 @@ class Results:
 
     def word_counts(self) -> Int64s | None:
         """Return the occurrences of each word in training, (V,), or None if they were not recorded."""
+        totals = self.word_totals()
+        return None if totals is None else totals.occurrences
+
+    def word_totals(self) -> WordTotals | None:
+        """Return the word totals of training, or None if they were not recorded."""
         return read_word_counts(self.path, self.run.config, len(self.vocabulary))
 
     def held_out(self) -> HeldOut:

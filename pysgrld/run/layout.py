@@ -18,7 +18,7 @@ from pysgrld.errors import CheckpointError, MissingInputError, OutputError
 from pysgrld.options.paths import Kind, Refusal, is_file, is_folder, is_there, look_up, resolve_path
 from pysgrld.run.files import read_small, regular_target, replace_file, writing
 from pysgrld.run.ownership import LIST, FileList, claim_files, expect_free
-from pysgrld.types import Int64s
+from pysgrld.types import WordTotals
 
 CONFIG, VOCABULARY, STATUS, LOCK = "config.json", "vocab.txt", "status.json", "lock"
 METRICS, LOG = "metrics.jsonl", "log.jsonl"
@@ -147,36 +147,37 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         expect_free(whole)
 
 
-# ---- how often each word occurs in the training documents: for the unigram model
+# ---- how often each word occurs in the training documents: for the unigram model, and for the order of
+# a topic's words
 
 WORD_COUNTS = "word-counts.npy"
 #: Bytes of a header of NumPy's, at most.
 _HEADER = 1 << 10
 
 
-def digest_of_counts(counts: Int64s) -> str:
+def digest_of_counts(counts: WordTotals) -> str:
     """Return the SHA-256 (hex) of counts, whatever file they are in.
 
     Parameters
     ----------
-    counts : (V,) int64
+    counts : WordTotals
 
     Returns
     -------
     str
         64 hexadecimal digits.
     """
-    return hashlib.sha256(counts.astype("<i8").tobytes()).hexdigest()
+    return hashlib.sha256(np.stack(counts).astype("<i8").tobytes()).hexdigest()
 
 
-def store_word_counts(run: Path, counts: Int64s) -> None:
+def store_word_counts(run: Path, counts: WordTotals) -> None:
     """Store the counts in the folder of a run, unless they are there.
 
     Parameters
     ----------
     run : Path
-    counts : Int64s
-        Occurrences of each word in training, shape (V,).
+    counts : WordTotals
+        Of the training documents.
 
     Raises
     ------
@@ -185,16 +186,16 @@ def store_word_counts(run: Path, counts: Int64s) -> None:
     """
     place = run / WORD_COUNTS
     with contextlib.suppress(OSError, ValueError, EOFError):
-        if np.array_equal(_load(place, len(counts)), counts):
+        if np.array_equal(_load(place, len(counts.occurrences)), counts):
             return
     data = io.BytesIO()
-    np.save(data, counts, allow_pickle=False)
+    np.save(data, np.stack(counts), allow_pickle=False)
     with writing(place):
         replace_file(place, [data.getvalue()], "word-counts")
 
 
-def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s | None:
-    """Read the word counts of a run, shape (V,), or None if the run did not record any.
+def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> WordTotals | None:
+    """Read the word counts of a run, or None if the run did not record any.
 
     Parameters
     ----------
@@ -206,8 +207,8 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s
 
     Returns
     -------
-    Int64s or None
-        Occurrences of each word in training, shape (V,).
+    WordTotals or None
+        Of the training documents.
 
     Raises
     ------
@@ -233,13 +234,13 @@ def read_word_counts(run: Path, config: Mapping[str, Any], words: int) -> Int64s
     return counts
 
 
-def _load(place: Path, words: int) -> Int64s:
-    """Read a vector of whole numbers, one a word."""
-    data = io.BytesIO(read_small(place, _HEADER + 8 * words))
+def _load(place: Path, words: int) -> WordTotals:
+    """Read two rows of whole numbers, one a word."""
+    data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)
     except (tokenize.TokenError, SyntaxError):  # of a header, which NumPy parses as Python
         raise ValueError("not a header of NumPy's") from None
-    if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (words,):
+    if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):
         raise ValueError("not the counts of these words")
-    return counts
+    return WordTotals(*counts)

@@ -37,7 +37,7 @@ from pysgrld.run.lock import scratch_folder
 from pysgrld.run.machine import allowed_memory, version
 from pysgrld.train.hold_out import Reading, divide
 from pysgrld.train.request import Request
-from pysgrld.types import Int64s, Others
+from pysgrld.types import Others, WordTotals
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Plan(NamedTuple):
     train : Others
         Positions of the training documents in it.
     held_out : HeldOut or None
-    word_counts : (V,) int64
+    word_counts : WordTotals
         Occurrences of each word in the training documents.
     once : SinglePassCorpus or None
         The rest of a corpus that is read once; to be closed.
@@ -88,7 +88,7 @@ class Plan(NamedTuple):
     corpus: Corpus
     train: Others
     held_out: HeldOut | None
-    word_counts: Int64s
+    word_counts: WordTotals
     once: SinglePassCorpus | None
     scratch: Path
     elsewhere: bool
@@ -187,7 +187,8 @@ def _plan(
     shared = ranks.all > 1
     extent = Extent(totals.widest, totals.longest, number, held_out or watched, shared)
     check_memory(options, facts, extent, chains, ranks.on_machine)
-    counts = totals.word_counts - count([apart], corpus.words).word_counts
+    outside = count([apart], corpus.words).words
+    counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
     chosen = not {"holdout-corpus", "observed-corpus"} & typed.keys()  # by sgmc, not by others

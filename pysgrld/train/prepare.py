@@ -23,7 +23,7 @@ from pysgrld.run.layout import is_run, store_word_counts
 from pysgrld.run.ownership import foreign
 from pysgrld.train.plan import ALL_ALONE, Plan, Sharing, planned
 from pysgrld.train.request import Parent, Request
-from pysgrld.types import Int64s
+from pysgrld.types import WordTotals
 
 
 class Prepared(NamedTuple):
@@ -40,7 +40,7 @@ class Prepared(NamedTuple):
     once : SinglePassCorpus or None
         The rest of a corpus that is read once; to be closed.
     held_out : HeldOut or None
-    word_counts : (V,) int64
+    word_counts : WordTotals
         Occurrences of each word in the training documents.
     typed : frozenset of str
         Options that the user typed for this start.
@@ -61,7 +61,7 @@ class Prepared(NamedTuple):
     stream: Epochs | OnePass
     once: SinglePassCorpus | None
     held_out: HeldOut | None
-    word_counts: Int64s
+    word_counts: WordTotals
     typed: frozenset[str]
     action: str
     checkpoint_required: bool

@@ -101,7 +101,7 @@ class RunWriter:
     def unigram(self) -> float:
         """Score of the word frequencies; to be read after a draw, which may set the weights of words."""
         scorer = self.posterior.scorer
-        return float(scorer.unigram(self.word_counts)) if scorer else math.nan
+        return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
         """Take a posterior sample, and store it on disk, full or of top words, if one is due."""

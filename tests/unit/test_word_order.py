@@ -14,6 +14,7 @@ from pysgrld.models.word_order import (
     parse_order,
     top_words,
 )
+from pysgrld.types import WordTotals
 
 V, K, TOKENS = 60, 5, 2000
 
@@ -57,12 +58,27 @@ def test_words_are_in_the_order_of_their_scores(order):
 
 def test_relevance_is_over_the_shares_of_the_corpus():
     phi = made()
-    shares = np.random.default_rng(3).dirichlet(np.ones(V))
+    counts = np.random.default_rng(3).integers(1, 1000, V)
+    shares = counts / counts.sum()
     order = WordOrder("relevance", 0.6)
-    first = WordScorer(phi, K, order, TOKENS, shares).first_words(5)
+    first = WordScorer(phi, K, order, TOKENS, WordTotals(counts, counts)).first_words(5)
     np.testing.assert_array_equal(
         first, np.argsort(-oracle(phi, order, shares), axis=0, kind="stable").T[:, :5]
     )
+
+
+def test_a_word_that_few_documents_repeat_counts_as_its_documents_do():
+    """Red with: the bound without the repetition of words; a repetition below 1."""
+    phi = np.full((100, 2), 0.0005)
+    phi[1:5, 0], phi[5:9, 1] = 0.02, 0.02
+    phi /= phi.sum(axis=0)
+    occurrences, squares = np.full(100, 20), np.full(100, 20)
+    squares[2] = 20 * 10  # ten at a time
+    squares[3] = 0  # as if they were more than independent
+    totals = WordTotals(occurrences, squares)
+    assert totals.repetition[[1, 2, 3]].tolist() == [1.0, 10.0, 1.0]
+    first = WordScorer(phi, 2, DISTINCTIVE, 2000, totals).first_words(4)[0].tolist()
+    assert first == [1, 3, 4, 2]
 
 
 def test_a_rare_word_of_one_topic_alone_does_not_win_by_chance():
