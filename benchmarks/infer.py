@@ -54,7 +54,7 @@ class Silent:
     def reading(self, progress: object) -> None:
         del progress
 
-    def note(self, line: str) -> None:
+    def note(self, line: str, *_: object) -> None:
         del line
 
 

@@ -54,7 +54,7 @@ DRIFT, SPREAD = 0.15, 2.0
 class Quiet:
     """Hears nothing of what is read."""
 
-    def note(self, line: str) -> None:
+    def note(self, line: str, *_: object) -> None:
         """Drop a line."""
 
     def reading(self, progress: ReadingProgress) -> None:

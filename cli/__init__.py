@@ -11,7 +11,7 @@ import importlib
 import io
 import os
 import sys
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import click
 
@@ -120,16 +120,17 @@ class Sgmc(click.Group):
 
 def _exit_code(error: BaseException, *, json_log: bool) -> int:
     """Print an error, in one line or as a JSON object, and return the exit code."""
-    code, text = explain(error)
+    code, text, _ = explanation = explain(error)
     if code == WriteError.exit_code and isinstance(error, OSError):
         _give_up(1)
+    line = explanation.line
     if text and json_log:
         from .progress import json_line
 
-        text = json_line("error", text.removeprefix("sgmc: ").removeprefix("error: "), code=code)
-    if text:
+        line = json_line("error", text, code=code)
+    if line:
         try:
-            echo(text, err=True)
+            echo(line, err=True)
         except OSError:  # standard error is closed; the exit code remains
             _give_up(2)
     return code
@@ -161,38 +162,49 @@ def _help_of(error: click.UsageError) -> str:
     return f"{error.ctx.command_path} {'--help-all' if every else '--help'}"
 
 
-def explain(error: BaseException) -> tuple[int, str]:
+class Explanation(NamedTuple):
+    """The exit code of an error, its message, and the label before the message."""
+
+    code: int
+    text: str
+    label: str = "sgmc: error: "
+
+    @property
+    def line(self) -> str:
+        """The message with its label."""
+        return self.label + self.text if self.text else ""
+
+
+def explain(error: BaseException) -> Explanation:
     """Return the exit code of an error and its message."""
     if isinstance(error, click.exceptions.Exit):
-        return error.exit_code, ""
+        return Explanation(error.exit_code, "")
     if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else 1, ""
+        return Explanation(error.code if isinstance(error.code, int) else 1, "")
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return 2, error.ctx.get_help() if error.ctx else REPORT
+        return Explanation(2, error.ctx.get_help() if error.ctx else REPORT, "")
     if isinstance(error, click.UsageError):
         message = " ".join(error.format_message().split()).rstrip(".")
-        return 2, f"sgmc: error: {message} (see '{_help_of(error)}')"
+        return Explanation(2, f"{message} (see '{_help_of(error)}')")
     if _out_of_memory(error):
-        return MemoryLimitError.exit_code, (
-            "sgmc: error: out of memory: use fewer --topics, a smaller --max-vocab, or a machine "
-            "with more"
-        )
+        advice = "use fewer --topics, a smaller --max-vocab, or a machine with more"
+        return Explanation(MemoryLimitError.exit_code, f"out of memory: {advice}")
     if isinstance(error, OSError) and not isinstance(error, SgmcError) and error.errno in FULL:
         from pysgrld.run.files import advice_on
 
         where = error.filename or ("standard output" if _fails(sys.stdout) else "writing failed")
         reason = error.strerror or str(error)
-        return WriteError.exit_code, f"sgmc: error: {where}: {reason}; {advice_on(error)}"
+        return Explanation(WriteError.exit_code, f"{where}: {reason}; {advice_on(error)}")
     if isinstance(error, Interrupted):
-        return error.exit_code, f"sgmc: {error}"
+        return Explanation(error.exit_code, str(error), "sgmc: ")
     if isinstance(error, SgmcError) and type(error) is not SgmcError:
-        return error.exit_code, f"sgmc: error: {error}"
+        return Explanation(error.exit_code, str(error))
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return STOPPED, "sgmc: stopped at once"
+        return Explanation(STOPPED, "stopped at once", "sgmc: ")
     import traceback
 
     lines = "".join(traceback.format_exception(error))
-    return SgmcError.exit_code, f"{lines}sgmc: internal error\n{REPORT}"
+    return Explanation(SgmcError.exit_code, f"{lines}sgmc: internal error\n{REPORT}", "")
 
 
 def _fails(stream: IO[str] | None) -> bool:

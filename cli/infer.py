@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pysgrld.errors import MissingInputError, OutputError, UsageError, plural
+from pysgrld.errors import MissingInputError, OutputError, Severity, UsageError, plural
 from pysgrld.models.options import OPTIONS
 from pysgrld.options.parse import choice, columns, integer, part
 from pysgrld.options.paths import is_folder, is_there
@@ -214,11 +214,12 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
     empty = f", {done.empty:,} of them without a known word" if done.empty else ""
     where = "" if out == "-" else f"{out}: "
     for field in sorted(documents.absent) if done.documents else ():
-        screen.note(f"warning: no document has a field {field[:40]!r} (--keep-field)")
+        screen.note(f"no document has a field {field[:40]!r} (--keep-field)", Severity.WARNING)
     if done.documents and done.empty == done.documents:
         screen.note(
-            "warning: no document has a word that the run knows: all rows are equal, as for a "
-            "document without words"
+            "no document has a word that the run knows: all rows are equal, as for a "
+            "document without words",
+            Severity.WARNING,
         )
     screen.note(f"{where}{plural(done.documents, 'document')}{empty}")
 

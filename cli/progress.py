@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from pysgrld.errors import leave_in_order, plural
+from pysgrld.errors import Severity, leave_in_order, plural
 from pysgrld.options.common import spelled
 from pysgrld.options.paths import is_folder, resolve_path
 
@@ -97,24 +97,27 @@ class Screen(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Pass on what the library logs."""
-        line = record.getMessage()
-        if record.levelno >= logging.WARNING:
-            self.warn(line)
-        else:
-            self.detail(line)
+        is_warning = record.levelno >= logging.WARNING
+        self.note(record.getMessage(), Severity.WARNING if is_warning else Severity.DETAIL)
 
-    def note(self, line: str, *, always: bool = False) -> None:
-        """Say a fact in a line; quiet does not silence one that begins with "warning: "."""
-        self._line("note", line, always=always or line.startswith("warning: "))
+    def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
+        """Print a message: a detail if the screen is verbose, a warning even if it is quiet."""
+        if severity is Severity.WARNING:
+            self._line(severity, line, f"warning: {line}", always=True)
+        elif severity is Severity.NOTE or self.verbose:
+            self._line(severity, line)
 
     def warn(self, line: str) -> None:
-        """Warn in a line; quiet does not silence it."""
-        self._line("warning", line, f"warning: {line}", always=True)
+        """Print a warning."""
+        self.note(line, Severity.WARNING)
 
     def detail(self, line: str) -> None:
         """Print a line of detail if the screen is verbose."""
-        if self.verbose:
-            self._line("detail", line)
+        self.note(line, Severity.DETAIL)
+
+    def address(self, line: str) -> None:
+        """Print the address of a page, also if the screen is quiet: the user needs it."""
+        self._line("address", line, always=True)
 
     def reading(self, progress: ReadingProgress) -> None:
         """Show the progress of reading a corpus."""
@@ -401,11 +404,11 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
     score = score_in(record)
     error = record.get(score.error)
-    mean, point, unigram = (
-        "-" if record[name] is None else score.show(record[name], error)
-        for name in (score.name, score.point, score.unigram)
+    mean = "-" if record[score.name] is None else score.show(record[score.name], error)
+    point, unigram = (
+        "-" if record[name] is None else score.show_rounded(record[name], error)
+        for name in (score.point, score.unigram)
     )
-    point, unigram = (figure.partition(" ")[0] for figure in (point, unigram))  # to as many digits
     if unigram == "-":
         line += f"{speed(record['tokens_per_second'])}, nothing held out"
     elif mean == "-":

@@ -65,9 +65,11 @@ def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
     except BaseException as error:
         if comm.size == 1:
             raise
-        code, text = explain(error)
+        explanation = explain(error)
         with contextlib.suppress(OSError):
-            lines = "".join(f"[{comm.names[comm.rank]}] {line}\n" for line in text.splitlines())
+            lines = "".join(
+                f"[{comm.names[comm.rank]}] {line}\n" for line in explanation.line.splitlines()
+            )
             os.write(2, lines.encode())
         time.sleep(PASSED_ON)
-        comm.abort(code)
+        comm.abort(explanation.code)

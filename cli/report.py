@@ -213,9 +213,7 @@ def command(
         screen.note(f"{path}: {len(page.html) / 1e6:.1f} MB, {page.summary}")
         if serve:
             with PageServer(path.parent, port, screen.note) as server:
-                # also with --quiet: the user needs the address
-                line = f"{server.address} shows it, on this machine alone; Ctrl-C ends it"
-                screen.note(line, always=True)
+                screen.address(f"{server.address} shows it, on this machine alone; Ctrl-C ends it")
                 if open:
                     webbrowser.open(server.address)
                 with contextlib.suppress(KeyboardInterrupt):

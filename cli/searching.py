@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pysgrld.errors import Severity
+
 from .several import SeveralScreen
 
 if TYPE_CHECKING:
@@ -31,10 +33,10 @@ class SearchScreen(SeveralScreen):
         self._described = False
         self.progress: SearchProgress | None = None
 
-    def note(self, line: str, *, always: bool = False) -> None:
+    def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Print a line; print a line common to all runs once."""
         if line not in self._said:
-            super().note(line, always=always)
+            super().note(line, severity)
 
     def called(self, number: int) -> str:
         """Return the name of a run."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pysgrld.errors import Severity
 from pysgrld.options.paths import is_folder
 
 from .progress import Screen, evaluation_line, score_in, speed
@@ -52,10 +53,10 @@ class SeveralScreen(Screen):
         """Give the name of a run."""
         return f"chain {number}"
 
-    def note(self, line: str, *, always: bool = False) -> None:
+    def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Print a line."""
         self._said.add(line)
-        super().note(line, always=always)
+        super().note(line, severity)
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
         """Show an event of one chain."""
@@ -70,13 +71,14 @@ class SeveralScreen(Screen):
             self._line("finished", f"{self.called(number)}: {values[1]}", chain=number)
         elif event == "failed":
             self._ended.add(number)
-            text = values[0].removeprefix("sgmc: ").removeprefix("error: ")
-            self._line("failed", f"{self.called(number)}: error: {text}", always=True, chain=number)
+            self._line(
+                "failed", f"{self.called(number)}: error: {values[0]}", always=True, chain=number
+            )
         elif values[0] not in self._said:
             self._said.add(values[0])
             # a line before a chain starts applies to all chains
             line = f"{self.called(number)}: {values[0]}" if number in self._started else values[0]
-            {"note": super().note, "warn": self.warn, "detail": self.detail}[event](line)
+            super().note(line, values[1])
 
     def all_done(self, folder: Path, number: int) -> None:
         """Print that all chains are done, and the next commands."""

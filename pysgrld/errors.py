@@ -1,4 +1,4 @@
-"""Errors of sgmc with their exit codes, and numbers in messages.
+"""Errors of sgmc with their exit codes, and messages with their severity.
 
 A message has three parts: the problem, its place, and the remedy. Only ``cli/__init__.py`` turns an
 error into an exit code. The codes are a promise to batch systems: they are never renumbered.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import signal
+from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 
 class SgmcError(Exception):
@@ -187,6 +189,39 @@ def leave_in_order() -> None:
 
 def _leave(*_: object) -> None:
     os._exit(STOPPED)
+
+
+# ---- messages
+
+
+class Severity(StrEnum):
+    """How much a message matters to the user."""
+
+    #: Printed with ``--verbose``.
+    DETAIL = "detail"
+    #: Not printed with ``--quiet``.
+    NOTE = "note"
+    #: Always printed.
+    WARNING = "warning"
+
+
+class Message(NamedTuple):
+    """A line for the user, and its severity."""
+
+    text: str
+    severity: Severity = Severity.NOTE
+
+
+class Log(Protocol):
+    """A callable that takes messages; ``log(*message)`` passes one on."""
+
+    def __call__(self, text: str, severity: Severity = Severity.NOTE, /) -> None:
+        """Take a line for the user."""
+
+
+def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
+    """Drop a message."""
+    del text, severity
 
 
 # ---- numbers in messages

@@ -57,7 +57,7 @@ class Silent:
     def __init__(self, at=None):
         self.lines, self.at = [], at
 
-    def note(self, line):
+    def note(self, line, severity=None):
         self.lines.append(line)
 
     def reading(self, progress):

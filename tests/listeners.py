@@ -1,14 +1,33 @@
 """A listener of reading for tests (`pysgrld.corpus.reading.Listener`)."""
 
+from pysgrld.errors import Severity
+
+
+class Lines(list):
+    """Lines of messages; `warnings` has the warnings again."""
+
+    def __init__(self):
+        super().__init__()
+        self.warnings = []
+
+    def append(self, line, severity=Severity.NOTE):
+        super().append(line)
+        if severity is Severity.WARNING:
+            self.warnings.append(line)
+
+    def clear(self):
+        super().clear()
+        self.warnings.clear()
+
 
 class Told:
     """Keeps what it is told; ``at`` is called whenever it is told how far the reading is."""
 
     def __init__(self, at=lambda: None):
-        self.lines, self.at = [], at
+        self.lines, self.at = Lines(), at
 
-    def note(self, line):
-        self.lines.append(line)
+    def note(self, line, severity=Severity.NOTE):
+        self.lines.append(line, severity)
 
     def reading(self, progress):
         del progress

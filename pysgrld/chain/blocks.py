@@ -16,7 +16,7 @@ from pysgrld.core import core
 from pysgrld.core.draws import WEIGHTS, Draw, by_topic, weights_of
 from pysgrld.core.restore import Within
 from pysgrld.corpus.minibatches import Minibatches
-from pysgrld.errors import NumericalError
+from pysgrld.errors import Message, NumericalError, Severity
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import exact_for, sampler_of
 from pysgrld.samplers.rows import Rows
@@ -106,30 +106,33 @@ class BlockChain(Chain):
             self._whole = batch
             documents.keep(Documents(batch.indptr, batch.indices, batch.counts))
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Message]:
         """Report how much minibatches widen the posterior, and whether steps or sweeps are unsuitable."""
         if self.sampler.inflates and not self._keeps:
             noise = self.noise_inflation
-            yield (
+            yield Message(
                 f"minibatch noise: the variance of topics is {noise:.3g} times that given the counts, "
-                f"about {wider(noise):.2g} times the posterior's"
+                f"about {wider(noise):.2g} times the posterior's",
+                Severity.DETAIL,
             )
             if noise <= QUIET and not self._followed:
                 exact = f"--algo {exact_for(self.sampler.geometry).name}"
                 if self._followed is not None:  # which the model has
                     exact = f"--exact-sweeps 1000, or {exact}"
-                yield (
-                    "warning: with as little minibatch noise as here means of topics may be off by more "
-                    f"than the posterior's width: intervals are credible with {exact}"
+                yield Message(
+                    "with as little minibatch noise as here means of topics may be off by more "
+                    f"than the posterior's width: intervals are credible with {exact}",
+                    Severity.WARNING,
                 )
         # Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most half
         # of V eta + N_k (Hsieh et al. 2018, section 3)
         v, k = self.topics.shape
         stiff = self.schedule(0) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
-            yield (
-                f"warning: h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "
-                "stable below 4: use a smaller --step-size"
+            yield Message(
+                f"h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "
+                "stable below 4: use a smaller --step-size",
+                Severity.WARNING,
             )
 
     @property

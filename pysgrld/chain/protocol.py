@@ -10,7 +10,7 @@ from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.core.draws import Draw
 from pysgrld.core.restore import put_back
 from pysgrld.corpus.minibatches import Ahead, Minibatches
-from pysgrld.errors import UsageError
+from pysgrld.errors import Message, UsageError
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts, Potential, TopicLaw
@@ -95,8 +95,8 @@ class Chain(ABC):
         return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
 
     @abstractmethod
-    def remarks(self) -> Iterator[str]:
-        """Return remarks on the settings; every user sees a remark that begins with "warning: "."""
+    def remarks(self) -> Iterator[Message]:
+        """Return remarks on the settings: details, and warnings."""
 
     def begin_from(self, topics: Floats, tokens: Doubles) -> None:
         """Begin with the topics of another chain; its words are the first words of this one.

@@ -25,7 +25,7 @@ from pysgrld.corpus.stored_files import (
 )
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import ABOUT, work_folder
-from pysgrld.errors import Interrupted, UsageError, WriteError, plural
+from pysgrld.errors import Interrupted, UsageError, WriteError, no_log, plural
 from pysgrld.options.paths import is_file, is_there, resolve_path
 from pysgrld.run import jsonio
 from pysgrld.run.files import (
@@ -142,7 +142,7 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
             writer.append(corpus.take(chunk))
             collector.add(corpus.about.details(chunk, texts=True))
         origin = {"sample_of": corpus.fingerprint, "seed": seed, "of": corpus.provenance}
-        parts = write_about(collector, writer.folder, None, lambda _: None, read=target)
+        parts = write_about(collector, writer.folder, None, no_log, read=target)
         writer.finish_corpus(corpus.vocabulary, origin, parts)
         work.commit(writer.folder)
     return Corpus.open(place)

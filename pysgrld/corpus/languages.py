@@ -171,4 +171,4 @@ def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str
         advice = (
             f"--stop-words {','.join(sorted(named_lists))} leaves out the words of all, " + advice
         )
-    return f"warning: documents are in several languages ({shown}): {advice}"
+    return f"documents are in several languages ({shown}): {advice}"

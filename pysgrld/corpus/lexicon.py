@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.steps import Heading, Step
 from pysgrld.corpus.vocabulary import read_vocabulary
 from pysgrld.corpus.write import renumber, without_empty
-from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.errors import CorpusError, Log, Severity, UsageError, plural
 from pysgrld.options.spelling import fold
 from pysgrld.types import Documents, Int32s, Int64s
 
@@ -60,11 +60,7 @@ class Lexicon:
     """
 
     def __init__(
-        self,
-        options: CorpusOptions,
-        match: Sequence[str] | None,
-        keep_empty: bool,
-        log: Callable[[str], None],
+        self, options: CorpusOptions, match: Sequence[str] | None, keep_empty: bool, log: Log
     ) -> None:
         self.options, self.match, self.keep_empty, self.log = options, match, keep_empty, log
         self.bad = BadDocuments(options.on_bad_document == "skip")
@@ -110,7 +106,7 @@ class Lexicon:
             If a document is bad and bad ones are not skipped, or text and counts are mixed.
         """
         for note in step.notes:
-            self.log(note)
+            self.log(*note)
         self.skipped.update(step.skipped)
         self.parts.update(step.parts)
         self.cut += step.cut
@@ -181,8 +177,9 @@ class Lexicon:
                 never = sum(word != fold(word) for word in self.chosen)
                 if never:
                     self.log(
-                        f"warning: {plural(never, 'word')} of {self.options.vocab} can never occur, "
-                        "because text is read in lower case (casefolded, NFC)"
+                        f"{plural(never, 'word')} of {self.options.vocab} can never occur, "
+                        "because text is read in lower case (casefolded, NFC)",
+                        Severity.WARNING,
                     )
             self.origin = self.origin or "built"
         else:

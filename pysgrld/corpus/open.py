@@ -33,7 +33,7 @@ from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.survey import Survey, survey
 from pysgrld.corpus.vocabulary import RULES, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
-from pysgrld.errors import CorpusError, Interrupted, UsageError, plural
+from pysgrld.errors import CorpusError, Interrupted, Log, Severity, UsageError, no_log, plural
 from pysgrld.options.paths import is_folder, is_stream, is_there, refusal_of
 from pysgrld.types import Documents, Int64s
 
@@ -59,7 +59,7 @@ def open_corpus(
     resumable: bool = False,
     among: Sequence[str] | None = None,
     notify: Callable[[ReadingProgress], None] | None = None,
-    log: Callable[[str], None] | None = None,
+    log: Log | None = None,
 ) -> Corpus:
     """Turn inputs into one stored corpus and open it.
 
@@ -105,7 +105,7 @@ def open_corpus(
     OutputError, WriteError
         If the store cannot be made, or the disk is full.
     """
-    say = log if log is not None else lambda _: None
+    say = log if log is not None else no_log
     word_options = options.vocab, options.metadata, options.phrases
     untouched = match is None and word_options == (None, None, None) and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
@@ -451,7 +451,7 @@ class CorpusBuilder:
         if built and (
             warning := self._cut(words, counts[1], rules, several=surveyed.several_languages)
         ):
-            self.log(warning)
+            self.log(warning, Severity.WARNING)
         choice = choose(
             words,
             counts[0],
@@ -465,11 +465,12 @@ class CorpusBuilder:
         kept_ids = choice.kept
         if numbers := choice.removed["numbers"]:
             left_out = counts[1][choice.by == RULES.index("numbers")].sum()
-            mostly = "warning: " if left_out > MOSTLY * counts[1].sum() else ""
+            is_most = left_out > MOSTLY * counts[1].sum()
             self.log(
-                f"{mostly}{plural(numbers, 'number')} left out of the words"
+                f"{plural(numbers, 'number')} left out of the words"
                 + (", but for years" if rules.numbers == "years" else "")
-                + " (--numbers keep keeps them; sgmc corpus words lists the words left out)"
+                + " (--numbers keep keeps them; sgmc corpus words lists the words left out)",
+                Severity.WARNING if is_most else Severity.NOTE,
             )
         if lexicon.numbers:  # the order of first sight means nothing
             kept_ids = kept_ids[
@@ -551,8 +552,9 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
         lexicon.log(f"{', '.join(parts)} left out (--keep-links keeps them)")
     if garbled := lexicon.parts[GARBLED]:
         lexicon.log(
-            f"warning: {plural(garbled, 'document')} with 'Ã©' for 'é' and the like: UTF-8 that was "
-            "taken for Latin-1 when it was written; write the file again, from its source"
+            f"{plural(garbled, 'document')} with 'Ã©' for 'é' and the like: UTF-8 that was "
+            "taken for Latin-1 when it was written; write the file again, from its source",
+            Severity.WARNING,
         )
     of_texts = {*CALLED, GARBLED}
     placeholders = {text: n for text, n in lexicon.parts.items() if text not in of_texts}

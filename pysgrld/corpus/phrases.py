@@ -16,7 +16,7 @@ from pysgrld.corpus.open import check_inputs, grown, numbered
 from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions, ReadingProgress
 from pysgrld.corpus.stopwords import warned_of_language
 from pysgrld.corpus.vocabulary import stop_words
-from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.errors import CorpusError, Log, Severity, UsageError, no_log, plural
 from pysgrld.options.paths import is_stream
 from pysgrld.types import Int64s
 
@@ -54,7 +54,7 @@ def find_phrases(
     count: int = LEAST_COUNT,
     threads: int = 1,
     notify: Callable[[ReadingProgress], None],
-    log: Callable[[str], None],
+    log: Log,
 ) -> list[Phrase]:
     """Find phrases of two words, and then of three: a phrase of two words with an adjacent word.
 
@@ -98,7 +98,7 @@ def find_phrases(
     if not pairs:
         return []
     two = tuple(sorted(phrase.words for phrase in pairs))
-    pairs += _pairs(inputs, options, stop, two, npmi, count, threads, notify, lambda _: None)
+    pairs += _pairs(inputs, options, stop, two, npmi, count, threads, notify, no_log)
     return sorted(pairs, key=lambda phrase: (-phrase.occurrences, phrase.words))
 
 
@@ -111,7 +111,7 @@ def _pairs(
     count: int,
     threads: int,
     notify: Callable[[ReadingProgress], None],
-    log: Callable[[str], None],
+    log: Log,
 ) -> list[Phrase]:
     """Read all inputs; return the pairs of words, or of a given phrase and a word, that are phrases."""
     words, pairs = Dictionary(), Pairs(MOST_PAIRS)
@@ -138,13 +138,14 @@ def _pairs(
         raise CorpusError("this is counts, in which words have no order: give the texts", inputs[0])
     if (lacking := pairs.lacking) >= EXACT_ENOUGH:
         log(
-            f"warning: there are more than {MOST_PAIRS:,} pairs of words: rare ones were dropped, "
-            f"and counts may be too small by {lacking:,}"
+            f"there are more than {MOST_PAIRS:,} pairs of words: rare ones were dropped, "
+            f"and counts may be too small by {lacking:,}",
+            Severity.WARNING,
         )
     seen = words.words()
     english = (options.stop_words or BUILT_STOP_WORDS) == "english"
     if english and not phrases and (warning := warned_of_language(seen, counts[: len(seen)])):
-        log(warning)
+        log(warning, Severity.WARNING)
     first, second, together = pairs.frequent(max(1, count))
     if not len(together):
         return []

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, Protocol, Self
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import Severity, UsageError
 from pysgrld.options import parse
 from pysgrld.options.spelling import BUILT_IN
 
@@ -340,7 +340,7 @@ class ReadingProgress(NamedTuple):
 class Listener(Protocol):
     """Callbacks that report the reading of a corpus; every method may do nothing."""
 
-    def note(self, line: str) -> None:
+    def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Show a line that a person should read."""
 
     def reading(self, progress: ReadingProgress) -> None:

@@ -59,7 +59,7 @@ from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.stored_files import digest, is_stored
 from pysgrld.corpus.token_patterns import TokenPattern, TooSlowError, is_text
-from pysgrld.errors import CorpusError
+from pysgrld.errors import CorpusError, Message
 from pysgrld.options.paths import is_folder
 from pysgrld.types import Documents
 
@@ -111,7 +111,7 @@ class Step:
         Bad documents that were left out, by reason.
     parts : Counter
         Parts of texts that are no words, by kind, and texts that stand for none.
-    notes : list of str
+    notes : list of Message
         Messages to the user.
     size : int
         Bytes taken from files since the step before.
@@ -133,7 +133,7 @@ class Step:
     pieces: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     parts: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     size: int = 0
     source: dict[str, Any] | None = None
     read: int = 0
@@ -311,7 +311,7 @@ class _Input:
         self.name = self.input_name
         self.folder: Path | None = None  # of texts
         self.given = self.read = 0  # documents so far: yielded, and read but not yielded
-        self.notes: list[str] = []
+        self.notes: list[Message] = []
         self.source: dict[str, Any] = {}
         self.context = Context(
             options,
@@ -319,7 +319,7 @@ class _Input:
             self.bad,
             keep_empty,
             self._absent,
-            self.notes.append,
+            lambda *message: self.notes.append(Message(*message)),
             noticed,
             RecordCounter(),
             scratch,
@@ -447,12 +447,12 @@ class _Input:
             files, remarks = texts_of_folder(path)
             if any(named_as_counts(plain_name(file)) for file in files):
                 raise CorpusError("a folder with files of counts (docword.*); name the files", path)
-            self.notes += remarks
+            self.notes += map(Message, remarks)
             self.folder = path
             below = len({file.parent for file in files} - {path})
             wanted_fields = self.context.wanted
             if below > 1 and not (FOLDER in wanted_fields.columns or wanted_fields.everything):
-                self.notes.append(f"{path}: {FOLDER_ADVICE}")
+                self.notes.append(Message(f"{path}: {FOLDER_ADVICE}"))
             yield self._step(Heading("text"))
             how = self.context, self._opened, self._read_in_folder, digests.append
             for texts in read_folder(path, files, *how):

@@ -160,7 +160,7 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
         return None
     language, share, english = likely
     return (
-        f"warning: this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
+        f"this looks like {language.title()}: {100 * share:.0f} % of its tokens are "
         f"{language.title()} stop words, {100 * english:.0f} % English ones, which are left "
         f"out; give --stop-words {language}"
     )
@@ -194,7 +194,7 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
         packages = "" if script.lower() not in _ISO else " (pip install stopwordsiso)"
         give = f"--stop-words {script.lower()}{packages}, or a file"
     return (
-        f"warning: {100 * share / total:.0f} % of the tokens are in {script.title()} letters, and only "
+        f"{100 * share / total:.0f} % of the tokens are in {script.title()} letters, and only "
         f"English stop words are left out; give {give}"
     )
 

@@ -21,7 +21,7 @@ from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.steps import Heading, Step, Wish, read
 from pysgrld.corpus.store import Corpus
 from pysgrld.corpus.write import work_folder
-from pysgrld.errors import Interrupted, UsageError
+from pysgrld.errors import Interrupted, Log, UsageError
 from pysgrld.types import Documents, Slicing
 
 
@@ -32,7 +32,7 @@ def matched_documents(
     *,
     threads: int,
     notify: Callable[[ReadingProgress], None],
-    log: Callable[[str], None],
+    log: Log,
 ) -> Iterator[Documents]:
     """Read inputs over given words; unknown ones are dropped and counted.
 
@@ -70,7 +70,7 @@ def named_documents(
     *,
     threads: int,
     notify: Callable[[ReadingProgress], None],
-    log: Callable[[str], None],
+    log: Log,
     fields: Sequence[str] = (),
     wanted: Wish | None = None,
     slicing: Slicing | None = None,
@@ -113,7 +113,7 @@ def _matched(
     words: Sequence[str],
     threads: int,
     notify: Callable[[ReadingProgress], None],
-    log: Callable[[str], None],
+    log: Log,
     wish: Wish | None = None,
 ) -> Iterator[tuple[int, Documents, DocumentDetails | None]]:
     options = resolve_document_is(inputs, options)
@@ -167,7 +167,7 @@ class SinglePassCorpus:
         store: Path,
         threads: int,
         notify: Callable[[ReadingProgress], None],
-        log: Callable[[str], None],
+        log: Log,
     ) -> None:
         check_inputs(inputs)
         if options.drop_repeated or options.language:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pysgrld.corpus.languages import UNKNOWN, LanguageGuesser, require_guesser, told
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.repeated import Sketches
-from pysgrld.errors import plural
+from pysgrld.errors import Log, Severity, plural
 from pysgrld.options.parse import language
 from pysgrld.types import Documents, Int64s
 
@@ -46,7 +46,7 @@ def survey(
     frequencies: Int64s,
     options: CorpusOptions,
     stop_words: str,
-    log: Callable[[str], None],
+    log: Log,
 ) -> Survey:
     """Report repeated texts and several languages, and leave out documents if a person wants that.
 
@@ -107,7 +107,7 @@ def survey(
             f"{plural(int((languages == UNKNOWN).sum()), 'document')} of no certain language kept"
         )
     elif line := told(guesser.languages, languages.astype(np.int64), stop_words.split(",")):
-        log(line)
+        log(line, Severity.WARNING)
     if options.drop_repeated:
         repeated = near != np.arange(seen)
         log(
@@ -121,9 +121,7 @@ def survey(
     return Survey(stays if drops else None, line is not None)
 
 
-def _report(
-    same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, log: Callable[[str], None]
-) -> None:
+def _report(same: Int64s, near: Int64s, beginnings: dict[int, str], scope: str, log: Log) -> None:
     """Report the texts that come in more than 1 % of the documents, word for word or nearly."""
     number = len(same)
     least = max(_FEWEST, _SHARE * number)
@@ -139,6 +137,7 @@ def _report(
             if len(large) > 1:
                 note = f", and {plural(len(large) - 1, 'other text')} come as often"
             log(
-                f"warning: {size:,} of {scope} {called} ('{beginnings[head]} ...'){note}; such texts "
-                "become topics of their own: --drop-repeated keeps one of each"
+                f"{size:,} of {scope} {called} ('{beginnings[head]} ...'){note}; such texts "
+                "become topics of their own: --drop-repeated keeps one of each",
+                Severity.WARNING,
             )

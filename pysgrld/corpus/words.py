@@ -14,6 +14,7 @@ from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.open import check_inputs, grown, numbered
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.vocabulary import RULES, Rules, choose, stop_words
+from pysgrld.errors import Log
 from pysgrld.types import Int64s
 
 
@@ -41,7 +42,7 @@ def list_words(
     *,
     threads: int = 1,
     notify: Callable[[ReadingProgress], None],
-    log: Callable[[str], None],
+    log: Log,
 ) -> list[ListedWord]:
     """Read a corpus and return its words, the most frequent first, each with what happens to it.
 

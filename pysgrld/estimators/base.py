@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Self, Ty
 
 import numpy as np
 
-from pysgrld.errors import NotFittedError, SgmcError, UsageError
+from pysgrld.errors import Log, NotFittedError, SgmcError, UsageError, no_log
 from pysgrld.estimators.fitting import jobs
 from pysgrld.estimators.inputs import as_documents, column_names, counts_in
 from pysgrld.estimators.words import known_documents
@@ -198,7 +198,7 @@ class Estimator(ABC):
 
     # ---- X: a matrix, or words
 
-    def _known_documents(self, X: Any, log: Callable[[str], None] = lambda _: None) -> Any:
+    def _known_documents(self, X: Any, log: Log = no_log) -> Any:
         """Return X over the columns of the fitted model; of texts, only the words that the model has.
 
         ``log`` is called with a line about the words left out.

@@ -80,7 +80,7 @@ class CountModel(TopicModel):
                 raise UsageError("vocabulary: the model has its words already: leave it out")
             if grow:
                 self._grow(X)
-            counted, names = self._known_documents(X, left_out.append), None
+            counted, names = self._known_documents(X, lambda line, *_: left_out.append(line)), None
             documents, words = self._documents(counted, self.n_features_in_)
         for line in left_out:
             if "tokens left out" in line and not self._told_of_words:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.errors import CorpusError, Log, UsageError, no_log, plural
 from pysgrld.estimators.inputs import MOST_WORDS, column_names, counts_in, is_annotated
 from pysgrld.types import Array, Documents
 
@@ -195,7 +195,7 @@ def known_documents(
     columns: int,
     how: Mapping[str, Any],
     threads: int,
-    log: Callable[[str], None],
+    log: Log,
 ) -> Documents | None:
     """Return counts of the words of the model, or None if X is a matrix.
 
@@ -234,9 +234,7 @@ def known_documents(
 
 
 def counted_tokens(
-    tokens: Sequence[Sequence[str]],
-    words: Sequence[str],
-    log: Callable[[str], None] = lambda _: None,
+    tokens: Sequence[Sequence[str]], words: Sequence[str], log: Log = no_log
 ) -> Documents:
     """Return counts of some words among tokens; others are left out, and a document may be empty.
 
@@ -315,7 +313,7 @@ def counted(
     words: Sequence[str],
     how: Mapping[str, Any],
     threads: int,
-    log: Callable[[str], None] = lambda _: None,
+    log: Log = no_log,
 ) -> Documents:
     """Return counts of some words in texts; other words are left out, and a document may be empty.
 

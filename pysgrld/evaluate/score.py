@@ -70,10 +70,17 @@ class Score:
 
         The error has two significant digits, and the value as many decimals as the error.
         """
+        rounded = self.show_rounded(value, error)
         if not error or not math.isfinite(error):
-            return f"{value:,.{self.decimals}f}"
-        decimals = max(0, min(self.decimals, 1 - math.floor(math.log10(error))))
-        return f"{value:,.{decimals}f} ± {error:,.{decimals}f}"
+            return rounded
+        return f"{rounded} ± {self.show_rounded(error, error)}"
+
+    def show_rounded(self, value: float, error: float | None) -> str:
+        """Format a value with as many decimals as a standard error allows, without the error."""
+        decimals = self.decimals
+        if error and math.isfinite(error):
+            decimals = max(0, min(decimals, 1 - math.floor(math.log10(error))))
+        return f"{value:,.{decimals}f}"
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
         """Format the whole numbers that are shown next to the score, each after a comma."""

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from pysgrld.errors import OutputError, UsageError
+from pysgrld.errors import OutputError, Severity, UsageError
 from pysgrld.options.paths import is_folder, list_folder
 from pysgrld.run.files import whole_file
 from pysgrld.run.layout import claim_outputs
@@ -74,7 +74,7 @@ class Report(NamedTuple):
 class ExperimentListener(Protocol):
     """Listener to the progress of an experiment: the screen of ``sgmc reproduce``."""
 
-    def note(self, line: str) -> None:
+    def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Show a line."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:

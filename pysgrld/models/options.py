@@ -76,12 +76,11 @@ def _all() -> dict[str, Option]:
     options |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
         options |= model.options
-    of_samplers = options_of_samplers(tuple(SAMPLERS))
-    for name, option in of_samplers.items():
-        if users := [f"--model {m.name}" for m in all_models() if name in m.options]:
-            samplers, _, meaning = option.help.partition(": ")
-            of_samplers[name] = option._replace(help=f"{', '.join([samplers, *users])}: {meaning}")
-    return options | shared | of_samplers
+    users: dict[str, list[str]] = {}
+    for model in all_models():
+        for name in model.options:
+            users.setdefault(name, []).append(f"--model {model.name}")
+    return options | shared | options_of_samplers(tuple(SAMPLERS), users)
 
 
 #: All options, by the name that is typed.

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 
 from pysgrld.chain.communicator import ALONE, Communicator
+from pysgrld.errors import Message
 from pysgrld.options.option import Facts, Option, Resolved
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ class Model(ABC, Generic[R]):
             Whether every iteration sees all documents.
         """
 
-    def remarks(self, options: R, facts: Facts) -> Iterator[str]:
+    def remarks(self, options: R, facts: Facts) -> Iterator[Message]:
         """Return remarks for the user on these options for this corpus, before training starts."""
         return iter(())
 

@@ -14,7 +14,7 @@ from pysgrld.core.draws import at_words
 from pysgrld.core.restore import Within
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
-from pysgrld.errors import CheckpointError, MissingInputError, UsageError
+from pysgrld.errors import CheckpointError, MissingInputError, Severity, UsageError
 from pysgrld.evaluate import Estimate, HeldOut, Score, Scorer, pair
 from pysgrld.evaluate.own_words import OwnWords, with_own_words
 from pysgrld.evaluate.score import pooled
@@ -157,8 +157,9 @@ def held_out_of(
     trained = results.training_corpus()
     if trained is not None and contents(trained.provenance) & contents(corpus.provenance):
         listener.note(
-            f"warning: {path}: the run was trained on it, so this is no figure of new documents; that of "
-            "the run's held-out ones comes without --corpus"
+            f"{path}: the run was trained on it, so this is no figure of new documents; that of "
+            "the run's held-out ones comes without --corpus",
+            Severity.WARNING,
         )
     ids = np.arange(corpus.documents)
     held_out = results.model.hold_out(corpus.take(ids), ids, observed or 0.0, seed)

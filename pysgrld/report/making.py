@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import plural
+from pysgrld.errors import Log, Severity, no_log, plural
 from pysgrld.models.word_order import WordOrder, parse_order
 from pysgrld.report.page_file import FORMAT, VERSION, page
 from pysgrld.report.page_folder import PageFolder
@@ -150,7 +150,7 @@ def report(
     effects: Mapping[str, Any] | None = None,
     these: bool = False,
     beside: PageFolder | None = None,
-    log: Callable[[str], None] = lambda line: None,
+    log: Log = no_log,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Page:
     """Put what a run found on one page: its topics, how sure they are, and the documents that have them.
@@ -243,7 +243,7 @@ def report(
         added = AddedFiles(input_paths[0], input_paths[1], folder, log)
         page_run = ReportedRun(run, request, threads, added)
         if page_run.corpus is None:
-            log(f"warning: {page_run.results.gone}")
+            log(f"{page_run.results.gone}", Severity.WARNING)
         sections = [make(page_run) for make in SECTIONS.values()]
         page_run.read(lambda done: tell("gathering", done, STEPS))
         page = Page(page_run, sections, lambda done: tell("gathering", READ_STEPS + done, STEPS))

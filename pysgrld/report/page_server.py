@@ -11,13 +11,12 @@ import socketserver
 import stat
 import sys
 import threading
-from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from pysgrld.errors import OutputError
+from pysgrld.errors import Log, OutputError
 from pysgrld.report.page_file import policy_of
 from pysgrld.report.page_folder import FILES, INDEX
 
@@ -70,7 +69,7 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, folder: Path, port: int | None, log: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, port: int | None, log: Log) -> None:
         self.folder = folder
         self.log = log
         self.token = secrets.token_urlsafe(24)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.reading import ReadingProgress
-from pysgrld.errors import CorpusError
+from pysgrld.errors import CorpusError, Log
 from pysgrld.reading.results import Results
 from pysgrld.types import Int64s
 
@@ -32,8 +32,8 @@ class AddedFiles(NamedTuple):
         A row a document: ids, titles and columns.
     folder : Path
         Where what is read of them is stored.
-    note : callable
-        Told, a line at a time, what a person should know.
+    note : Log
+        Called with messages for the user.
     reading : callable
         Told how far reading is. By default nobody is: other steps are shown.
     """
@@ -41,7 +41,7 @@ class AddedFiles(NamedTuple):
     texts: str | None
     metadata: str | None
     folder: Path
-    note: Callable[[str], None]
+    note: Log
     reading: Callable[[ReadingProgress], None] = lambda progress: None
 
 

@@ -9,6 +9,7 @@ import io
 import os
 import tokenize
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,23 @@ _OF_RUN = frozenset(
 _OF_CORPUS = frozenset({"meta.json", "vocab.txt", "word-counts.npy", "documents.npz", "texts.npz"})
 _OF_CORPUS |= {"inputs.jsonl"} | {f"{name}.npy" for name in ("indptr", "indices", "counts")}
 _OF_SEARCH = frozenset({"search.json", "rungs.jsonl", LOCK, f"{LOCK}.held", "corpus"})
+
+
+class StopReason(StrEnum):
+    """Why a start of training has ended; ``status.json`` and ``log.jsonl`` have it as ``stop``."""
+
+    #: Doubling the sampling time improves the held-out score no more.
+    CONVERGED = "converged"
+    #: The iterations or epochs that were asked for are done.
+    BUDGET = "budget"
+    #: Half of the time limit is used, and the other half is for the Gibbs refinement.
+    HALF_OF_LIMIT = "half-of-time-limit"
+    #: A stream has no more documents.
+    END_OF_STREAM = "end-of-stream"
+    #: All was done by an earlier start.
+    NOTHING_TO_DO = "nothing-to-do"
+    #: A signal, the time limit or another rank has stopped it.
+    STOPPED = "stopped"
 
 
 def refuse_part(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pysgrld.errors import UsageError
@@ -323,7 +323,10 @@ def exact_for(geometry: str) -> Sampler:
     return next(s for s in SAMPLERS.values() if s.geometry == geometry and s.whole_corpus)
 
 
-def options_of_samplers(algorithms: Mapping[str, Any] | tuple[str, ...]) -> dict[str, Option]:
+def options_of_samplers(
+    algorithms: Mapping[str, Any] | tuple[str, ...],
+    users: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Option]:
     """Return the options that only some samplers have, as the help of these samplers shows them.
 
     The description starts with the names of the samplers that have the option. After the default
@@ -333,6 +336,8 @@ def options_of_samplers(algorithms: Mapping[str, Any] | tuple[str, ...]) -> dict
     ----------
     algorithms : mapping or tuple of str
         Names of the samplers.
+    users : mapping of str to sequence of str, optional
+        What else has an option, by the option's name; the description lists it after the samplers.
 
     Returns
     -------
@@ -346,7 +351,7 @@ def options_of_samplers(algorithms: Mapping[str, Any] | tuple[str, ...]) -> dict
         other_defaults = [f"{a}: {o.shown}" for a, o in rows.items() if o.default != first.default]
         options[name] = first._replace(
             shown="; ".join([first.shown, *other_defaults]),
-            help=f"{', '.join(rows)}: {first.help}",
+            help=f"{', '.join([*rows, *(users or {}).get(name, ())])}: {first.help}",
             default=None if other_defaults else first.default,
         )
     return options

@@ -26,7 +26,7 @@ from pysgrld.train.processes import Task, Watcher, conclude, run_all
 from pysgrld.train.start import ending_with, train
 
 #: Function that returns the exit code of an error, and its line.
-Explain = Callable[[BaseException], tuple[int, str]]
+Explain = Callable[[BaseException], tuple[int, str, str]]
 
 
 class SearchTeller(Watcher, Protocol):

@@ -3,28 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from pysgrld.corpus.reading import Listener
 from pysgrld.run import RunDirectory
-
-
-class StopReason(StrEnum):
-    """Why a start of training has ended; ``status.json`` and ``log.jsonl`` have it as ``stop``."""
-
-    #: Doubling the sampling time improves the held-out score no more.
-    CONVERGED = "converged"
-    #: The iterations or epochs that were asked for are done.
-    BUDGET = "budget"
-    #: Half of the time limit is used, and the other half is for the Gibbs refinement.
-    HALF_OF_LIMIT = "half-of-time-limit"
-    #: A stream has no more documents.
-    END_OF_STREAM = "end-of-stream"
-    #: All was done by an earlier start.
-    NOTHING_TO_DO = "nothing-to-do"
-    #: A signal, the time limit or another rank has stopped it.
-    STOPPED = "stopped"
+from pysgrld.run.layout import StopReason
 
 
 class Ending(NamedTuple):

@@ -13,7 +13,7 @@ from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
-from pysgrld.errors import CorpusError, UsageError, plural
+from pysgrld.errors import CorpusError, Severity, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
 from pysgrld.models.options import OPTIONS
 from pysgrld.models.protocol import Model
@@ -71,8 +71,9 @@ class Reading(NamedTuple):
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
         if seen and name != "observed-corpus":  # its documents may be observed in part
             self.listener.note(
-                f"warning: --{name} {path}: is also training data, so its scores do not "
-                "measure new documents"
+                f"--{name} {path}: is also training data, so its scores do not "
+                "measure new documents",
+                Severity.WARNING,
             )
         return matched_corpus.slice_by(self.slicing)
 

@@ -20,6 +20,7 @@ from pysgrld.errors import (
     Interrupted,
     MismatchError,
     NumericalError,
+    Severity,
     SgmcError,
     WriteError,
     plural,
@@ -33,11 +34,12 @@ from pysgrld.reading.find_runs import open_run
 from pysgrld.run import Checkpoint, RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.checkpoint_write import keep_failure
 from pysgrld.run.choose import refuse_endless_starts
+from pysgrld.run.layout import StopReason
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
 from pysgrld.train.begin import begin, begin_exactly
 from pysgrld.train.due import Every, soon
-from pysgrld.train.events import Ending, Position, Reporter, StopReason
+from pysgrld.train.events import Ending, Position, Reporter
 from pysgrld.train.first_topics import first_topics
 from pysgrld.train.prepare import Prepared
 from pysgrld.train.ranks_together import (
@@ -84,12 +86,9 @@ class Training:
         count = threads(p.options.threads)
         self.threads = count.number
         line = f"{plural(count.number, 'thread')} ({count.source})"
-        if count.fewer:
-            reporter.note(f"warning: {line}")
-        else:
-            logger.info("%s", line)
+        reporter.note(line, Severity.WARNING if count.fewer else Severity.DETAIL)
         if warning := login_node(count):
-            reporter.note(f"warning: {warning}")
+            reporter.note(warning, Severity.WARNING)
         self.run_on = RunOn(count.number, partial(raise_if_stopped, stop), comm)
         self.posterior = begin(
             p.options,
@@ -101,11 +100,8 @@ class Training:
             watched=p.watched,
         )
         self.chain = self.posterior.chain
-        for line in self.chain.remarks():
-            if line.startswith("warning: "):
-                reporter.note(line)
-            else:
-                logger.info("%s", line)
+        for remark in self.chain.remarks():
+            reporter.note(*remark)
         # budget of the whole run in iterations; 0: until the score has converged
         budgets = [] if p.options.iterations is None else [p.options.iterations]
         if p.options.epochs is not None:
@@ -458,9 +454,10 @@ class Training:
                 f", or a --burn-in of less than {burn_in}" if burn_in > self.options.warm_up else ""
             )
             self.reporter.note(
-                f"warning: {self.iterations} iterations end before the first posterior sample, at "
+                f"{self.iterations} iterations end before the first posterior sample, at "
                 f"iteration {first}: topics will be one draw, and nothing is averaged; give more "
-                f"--iterations{less}"
+                f"--iterations{less}",
+                Severity.WARNING,
             )
         metrics = run.read_metrics(_LAST_METRICS)
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1

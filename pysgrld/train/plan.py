@@ -21,7 +21,15 @@ from pysgrld.corpus.slices import slicing_of
 from pysgrld.corpus.sources import stands_for
 from pysgrld.corpus.store import count
 from pysgrld.corpus.streams import SinglePassCorpus
-from pysgrld.errors import CorpusError, MemoryLimitError, NoFieldError, OutputError, plural
+from pysgrld.errors import (
+    CorpusError,
+    MemoryLimitError,
+    Message,
+    NoFieldError,
+    OutputError,
+    Severity,
+    plural,
+)
 from pysgrld.evaluate import HeldOut, visits
 from pysgrld.models.options import FREE, OPTIONS, kind_of
 from pysgrld.models.protocol import Extent, Model
@@ -179,9 +187,9 @@ def _plan(
     )
     options, defaults = resolve(typed, facts)
     if line := unknown_seeds(typed.get("seed-words"), corpus.vocabulary):
-        listener.note(f"warning: {line}")
-    for line in _remarks(options, defaults, facts, len(train), held_out):
-        listener.note(line)
+        listener.note(line, Severity.WARNING)
+    for remark in _remarks(options, defaults, facts, len(train), held_out):
+        listener.note(*remark)
     longest, row = np.array([totals.longest]), np.array([totals.longest_row])
     check_lengths(longest, options.kept_sweeps, "document", row)
     shared = ranks.all > 1
@@ -342,7 +350,7 @@ def _remarks(
     facts: Facts,
     documents: int,
     held_out: HeldOut | None,
-) -> Iterator[str]:
+) -> Iterator[Message]:
     """Return the remarks on the options, and warn of a corpus that is too small for them.
 
     The step rule of the rows of topics is logged.
@@ -359,33 +367,35 @@ def _remarks(
         )
     usual = all_models()[0]
     if "model" in defaults and model is not usual and options.algo in usual.algorithms:
-        yield (
+        yield Message(
             f"--algo {options.algo} is for --model {model.name} by default: --model {usual.name} takes "
             "it, too"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
     k = max(options.widths, default=0)  # a mixture determines its number itself
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
-        yield (
+        yield Message(
             f"{plural(k, 'topic')}, by default, for {plural(facts.tokens, 'token')}: -k N for another "
             "number; sgmc search compares some"
         )
     if k > facts.documents or k * TOKENS > facts.tokens:
         most = min(facts.documents, facts.tokens // BETTER)
         advice = f"{most} or fewer may do" if most > 1 else "topics need more documents"
-        yield (
-            f"warning: {plural(k, 'topic')} for {plural(facts.documents, 'document')} of "
+        yield Message(
+            f"{plural(k, 'topic')} for {plural(facts.documents, 'document')} of "
             f"{plural(facts.tokens, 'token')}, about {plural(facts.tokens // k, 'token')} a topic, too "
-            f"few to find topics that are there: {advice}"
+            f"few to find topics that are there: {advice}",
+            Severity.WARNING,
         )
     if held_out is None:
         return
     number, tokens, whole = len(held_out.held_out), held_out.held_out.tokens, model.score.whole
     if number < HELD_OUT_DOCUMENTS or not (whole or tokens >= HELD_OUT_TOKENS):
         size = plural(tokens, "token" if whole else "held-out token")
-        yield (
-            f"warning: {plural(number, 'held-out document')} with {size}: too few to compare models by; "
-            "hold more out with --holdout, or give others with --holdout-corpus"
+        yield Message(
+            f"{plural(number, 'held-out document')} with {size}: too few to compare models by; "
+            "hold more out with --holdout, or give others with --holdout-corpus",
+            Severity.WARNING,
         )
 
 

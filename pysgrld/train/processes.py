@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pysgrld.corpus.reading import Listener, ReadingProgress
-from pysgrld.errors import Interrupted, MemoryLimitError, SgmcError
+from pysgrld.errors import Interrupted, MemoryLimitError, Severity, SgmcError
 from pysgrld.run import RunDirectory, SecondInterrupt, StopFlag
 from pysgrld.run.machine import sign_of_life
 from pysgrld.run.signals import STOP_SIGNALS
@@ -277,7 +277,7 @@ class Task(NamedTuple):
 
     request: Request
     started: float
-    explain: Callable[[BaseException], tuple[int, str]]
+    explain: Callable[[BaseException], tuple[int, str, str]]
     limit: float | Literal["auto"] | None
 
 
@@ -296,7 +296,7 @@ def in_process(task: Task, sender: Connection, orders: Connection) -> None:
             threading.Thread(target=_obey, args=(orders, stop), daemon=True).start()
             train(task.request, relay, stop)
     except BaseException as error:
-        code, text = task.explain(error)
+        code, text, _ = task.explain(error)
         stopped = isinstance(error, Interrupted | SecondInterrupt)
     relay.send("ended", code, stop.reason if stopped else None, text)
 
@@ -321,8 +321,8 @@ class _Relay(logging.Handler):
         with contextlib.suppress(OSError):
             self.told.send((event, values))
 
-    def note(self, line: str) -> None:
-        self.send("note", line)
+    def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
+        self.send("note", line, severity)
 
     def reading(self, progress: ReadingProgress) -> None:
         """Do nothing: the parent read the corpus, and has shown it."""
@@ -336,7 +336,7 @@ class _Relay(logging.Handler):
             self.send("moved", position)
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        self.send("note", line)
+        self.send("note", line, Severity.NOTE)
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         self.send("evaluated", dict(record))
@@ -345,5 +345,5 @@ class _Relay(logging.Handler):
         self.send("finished", run.path, line)
 
     def emit(self, record: logging.LogRecord) -> None:
-        event = "warn" if record.levelno >= logging.WARNING else "detail"
-        self.send(event, record.getMessage())
+        is_warning = record.levelno >= logging.WARNING
+        self.note(record.getMessage(), Severity.WARNING if is_warning else Severity.DETAIL)

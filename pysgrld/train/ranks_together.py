@@ -18,7 +18,7 @@ from pysgrld.core import core
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.corpus.reading import Listener
-from pysgrld.errors import Interrupted, LaunchError, MismatchError, plural
+from pysgrld.errors import Interrupted, LaunchError, MismatchError, Severity, plural
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import restored
 from pysgrld.models.table import model_of
@@ -275,8 +275,9 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         used, cpus = sum(m[3] for m in on_host), len({cpu for m in on_host for cpu in m[4]})
         if used > cpus > 0:
             listener.note(
-                f"warning: {plural(len(on_host), 'rank')} on {host} use {used} threads on {cpus} CPUs, "
-                "and wait for each other: give --threads, or start fewer"
+                f"{plural(len(on_host), 'rank')} on {host} use {used} threads on {cpus} CPUs, "
+                "and wait for each other: give --threads, or start fewer",
+                Severity.WARNING,
             )
             break
     return sharing

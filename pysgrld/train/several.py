@@ -34,7 +34,7 @@ def train_chains(
     request: Request,
     number: int,
     watcher: Watcher,
-    explain: Callable[[BaseException], tuple[int, str]],
+    explain: Callable[[BaseException], tuple[int, str, str]],
 ) -> Path:
     """Train independent chains of one model at the same time; continue the unfinished ones.
 

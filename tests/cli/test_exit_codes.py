@@ -107,9 +107,11 @@ def test_full_standard_output_is_74(trained):
 
 def test_an_error_without_a_file_name_is_not_blamed_on_standard_output():
     """Red with: "standard output: No space left on device" of any file."""
-    code, line = explain(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-    assert code == 74
-    assert line.startswith("sgmc: error: writing failed: No space left on device; free space")
+    explanation = explain(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    assert explanation.code == 74
+    assert explanation.line.startswith(
+        "sgmc: error: writing failed: No space left on device; free space"
+    )
 
 
 def test_a_run_that_is_locked_is_75(sgmc):

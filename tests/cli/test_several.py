@@ -7,6 +7,7 @@ import pytest
 
 from pysgrld.cli import progress
 from pysgrld.cli.several import SeveralScreen, merged
+from pysgrld.errors import Severity
 from pysgrld.train.events import Position
 
 pytestmark = pytest.mark.cli
@@ -55,9 +56,9 @@ def test_what_all_say_alike_is_said_once(capsys):
     with SeveralScreen(3) as screen:
         screen.note("needs about 80 MB of memory")
         for number in (2, 1, 3):
-            screen.of_run(number, "note", "needs about 80 MB of memory")
-            screen.of_run(number, "note", "2 threads")
-            screen.of_run(number, "warn", "a stale lock")
+            screen.of_run(number, "note", "needs about 80 MB of memory", Severity.NOTE)
+            screen.of_run(number, "note", "2 threads", Severity.NOTE)
+            screen.of_run(number, "note", "a stale lock", Severity.WARNING)
     assert capsys.readouterr().err.splitlines() == [
         "needs about 80 MB of memory",
         "2 threads",
@@ -69,8 +70,8 @@ def test_what_one_says_later_names_it(several, capsys):
     run = several.folder / "sgmc-runs/bible-scir/chain-2"
     with SeveralScreen(3) as screen:
         screen.of_run(2, "started", run, "starts at iteration 0")
-        screen.of_run(2, "note", "paused for for 9.0 s")
-        screen.of_run(2, "failed", "sgmc: error: disk full")
+        screen.of_run(2, "note", "paused for for 9.0 s", Severity.NOTE)
+        screen.of_run(2, "failed", "disk full")
         screen.of_run(1, "finished", run, "60 iterations done, the budget is used")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("bible: 1,071 documents to train on, 118 held out")

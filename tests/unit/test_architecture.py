@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -256,3 +257,25 @@ def test_no_two_modules_have_names_that_differ_by_an_ending_only():
         for ending in ("s", "r", "er", "ing", "ed"):
             other = places.get(name + ending)
             assert other in (None, place.parent), f"{name} and {name + ending}"
+
+
+#: What reads a severity, a stop reason or a standard error out of a sentence.
+READS_PROSE = re.compile(
+    r'partition\(" ± "\)|partition\(": "\)|" in reason\b(?!\.lower)|startswith\("(warning|error|sgmc): '
+    r'|removeprefix\("(warning|error|sgmc): |"warning: |"note: '
+)
+
+
+def test_no_value_is_read_out_of_a_sentence():
+    """Severities, stop reasons and errors are fields; the screen alone writes "warning: ".
+
+    Red with: a note that begins with "warning: ", or ``"iteration" in reason``.
+    """
+    found = [
+        f"{path}:{number}"
+        for folder in ("pysgrld", "cli")
+        for path in sorted((PACKAGE.parent / folder).rglob("*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if READS_PROSE.search(line) and "self._line(severity" not in line
+    ]
+    assert not found

@@ -11,7 +11,7 @@ COUNTS = np.random.default_rng(0).poisson(1.0, (80, 9)) + 1
 def said(**options):
     """The warnings of a chain over 80 documents."""
     model = LDA(3, burn_in=0, max_iter=5, holdout=0, n_jobs=1, **options).fit(COUNTS)
-    return list(model._posterior.chain.remarks())
+    return [remark.text for remark in model._posterior.chain.remarks()]
 
 
 def test_both_factors_of_minibatch_noise_are_told():

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from listeners import Lines
 from named_corpora import build, every, lines_of, uci
 
 from pysgrld.corpus import CorpusOptions
@@ -166,7 +167,7 @@ def test_ids_and_titles_are_those_of_the_input_or_what_stands_for_them(tmp_path)
 
 
 def test_an_id_that_comes_twice_is_counted_and_said_and_kept(tmp_path):
-    said = []
+    said = Lines()
     path = lines_of(tmp_path / "x.jsonl", [{"text": "aa", "id": i} for i in "abaa"])
     corpus = build(tmp_path, path, log=said)
     assert corpus.about.ids(every(corpus)) == list("abaa")
@@ -313,7 +314,7 @@ def test_a_stream_of_documents_has_ids_and_fields(tmp_path):
         ("king",),
         threads=1,
         notify=lambda progress: None,
-        log=lambda line: None,
+        log=lambda *_: None,
         fields=("v", "nix"),
     )
     assert isinstance(found, NamedDocuments)

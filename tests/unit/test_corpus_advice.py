@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from listeners import Lines
 from named_corpora import ALL, build, every
 
 from pysgrld import LDA
@@ -105,7 +106,7 @@ def test_lines_may_end_in_carriage_returns_alone(name, tmp_path):
 def test_utf8_that_was_taken_for_latin_1_is_noticed(tmp_path):
     text = "café müller “mice”"
     (tmp_path / "x.txt").write_text(f"{text}\n{text.encode().decode('cp1252', 'ignore')}\n")
-    said: list[str] = []
+    said = Lines()
     build(tmp_path, tmp_path / "x.txt", log=said)
-    assert any(line.startswith("warning: 1 document with 'Ã©' for 'é'") for line in said)
+    assert any(line.startswith("1 document with 'Ã©' for 'é'") for line in said.warnings)
     assert CorpusOptions(**ALL).encoding == "utf-8"

@@ -119,7 +119,7 @@ def test_other_documents_are_cut_the_same_and_keep_their_rows(posts, tmp_path):
         corpus.vocabulary,
         threads=1,
         notify=lambda _: None,
-        log=lambda _: None,
+        log=lambda *_: None,
     )
     lengths = [n for block in stream for n in block.lengths.tolist()]
     assert lengths == corpus.lengths().tolist()
@@ -135,7 +135,7 @@ def test_a_stream_counts_pieces(posts, tmp_path):
         store=tmp_path / "s",
         threads=1,
         notify=lambda _: None,
-        log=lambda _: None,
+        log=lambda *_: None,
     )
     assert once.corpus.documents == 3
     assert len(once.take(99)) == 4  # of five, one without a known word

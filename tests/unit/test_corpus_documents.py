@@ -318,6 +318,6 @@ def test_an_empty_file_among_files_that_are_documents_is_one_without_words(tmp_p
         ("dear",),
         threads=1,
         notify=lambda _: None,
-        log=lambda _: None,
+        log=lambda *_: None,
     )
     assert [n for block in stream for n in block.lengths.tolist()] == [1, 0, 1]

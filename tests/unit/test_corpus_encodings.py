@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.errors import CorpusError, UsageError
@@ -79,12 +80,12 @@ def test_utf_8_that_is_read_in_another_encoding_is_warned_of(tmp_path, of_a_fold
     (folder := tmp_path / "letters").mkdir()
     for name, data in texts.items():
         (folder / f"{name}.txt").write_bytes(data)
-    said = []
+    said = Lines()
     inputs = [str(folder)] if of_a_folder else sorted(map(str, folder.iterdir()))
     options = CorpusOptions(**ALL, encoding="cp1252")
     open_corpus(inputs, options, store=tmp_path / "stored", log=said.append)
     (warned,) = [line for line in said if "UTF-8, read as cp1252" in line]
-    assert warned.startswith(f"warning: {folder / '2.txt'} and 1 other file: ")
+    assert warned.startswith(f"{folder / '2.txt'} and 1 other file: ")
 
 
 def test_an_encoding_of_what_says_its_own_is_refused(tmp_path):

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from listeners import Lines
 from named_corpora import build, every
 
 from pysgrld.corpus import CorpusOptions
@@ -69,9 +70,9 @@ def test_features_of_10x_are_a_vocabulary_of_names(tmp_path):
 
 def test_numbers_that_are_most_of_the_tokens_are_a_warning(tmp_path):
     (tmp_path / "x.txt").write_text("".join(f"{i} {i + 1} 1999\n" for i in range(10, 30)))
-    said: list[str] = []
+    said = Lines()
     build(tmp_path, tmp_path / "x.txt", log=said)
-    assert any(line.startswith("warning: 21 numbers left out of the words") for line in said)
+    assert any(line.startswith("21 numbers left out of the words") for line in said.warnings)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
@@ -130,7 +131,7 @@ def test_a_language_without_a_list_is_detected_by_the_library(tmp_path):
         "".join(f"{ENGLISH} x{i}\n" for i in range(15))
         + "".join(f"{POLISH} y{i}\n" for i in range(5))
     )
-    said: list[str] = []
+    said = Lines()
     build(tmp_path, tmp_path / "x.txt", log=said)
     assert any("(English 75 %, Polish 25 %)" in line for line in said)
     assert build(tmp_path, tmp_path / "x.txt", name="t", language="polish").documents == 5

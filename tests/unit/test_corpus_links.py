@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 import pytest
+from listeners import Lines
 from named_corpora import build, every, lines_of
 
 from pysgrld.corpus import CorpusOptions
@@ -30,7 +31,7 @@ def tweets(folder):
 
 def test_links_names_and_entities_are_no_words_and_are_counted(tmp_path):
     """Red with: https, co, rt and amp among the words, of which nothing is said."""
-    said: list[str] = []
+    said = Lines()
     corpus = build(tmp_path, tweets(tmp_path), log=said, text_field="full_text")
     assert words(corpus) == {
         *("mice", "sleep", "in", "winter", "birds", "fly", "write", "to", "or", "see", "cats"),
@@ -68,7 +69,7 @@ def test_other_documents_are_read_as_those_of_a_corpus_were(tmp_path):
 def test_other_texts_stay_as_they_are(text, tmp_path):
     path = tmp_path / "t.txt"
     path.write_text(f"mice {text}\n")
-    said: list[str] = []
+    said = Lines()
     build(tmp_path, path, log=said)
     assert not [line for line in said if "--keep-links" in line]
 
@@ -106,7 +107,7 @@ def test_a_text_that_stands_for_none_is_empty_and_counted(text, tmp_path):
     """Red with: a topic of the words "no abstract available"."""
     path = tmp_path / "t.csv"
     path.write_text(f"text\nmice sleep\n{text}\n {text.upper()} \n")
-    said: list[str] = []
+    said = Lines()
     corpus = build(tmp_path, path, log=said)
     assert words(corpus) == {"mice", "sleep"}
     assert f"2 documents without a text, as it stands for none: '{text}' (2)" in said

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus import phrases as finding
@@ -18,7 +19,7 @@ from pysgrld.errors import CorpusError, MissingInputError, UsageError
 from pysgrld.options.word_files import read_phrases
 
 
-def silent(_):
+def silent(*_):
     pass
 
 
@@ -167,7 +168,7 @@ def test_pairs_and_triples_are_found_by_their_association(tmp_path):
 
 def test_stop_words_of_another_language_than_the_text_are_told(tmp_path):
     """Red with: phrases of a Spanish text "fue un" and "del siglo", and no word on why."""
-    lines = []
+    lines = Lines()
     inputs = written(
         tmp_path, ["la casa que hemos visto estaba en la colina y ellos no estaban allí"] * 9
     )
@@ -183,7 +184,7 @@ def test_threads_and_small_memory_do_not_change_what_is_found(tmp_path, monkeypa
     one = find(path, count=10)
     assert find(path, count=10, threads=3) == one
     monkeypatch.setattr(finding, "MOST_PAIRS", 8)
-    said = []
+    said = Lines()
     few = find(path, count=400, log=said.append)
     assert any("rare ones were dropped" in line for line in said)
     assert {p.words for p in few} <= {p.words for p in one}
@@ -197,7 +198,7 @@ def test_counts_that_may_be_too_small_by_five_are_told_of(tmp_path, monkeypatch,
             return lacking
 
     monkeypatch.setattr(finding, "Pairs", Few)
-    said = []
+    said = Lines()
     find(written(tmp_path, TEXTS * 20), count=10, log=said.append)
     assert any(f"too small by {lacking}" in line for line in said) == told
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.open import NOTE_EVERY
@@ -238,7 +239,7 @@ def test_another_reading_does_not_go_on_from_what_is_left(large, tmp_path):
     """Red with: identity not compared."""
     with pytest.raises(Interrupted):
         open_corpus(large, OPEN, store=tmp_path / "s", resumable=True, notify=Stopper(5))
-    said = []
+    said = Lines()
     found = open_corpus(large[1:], OPEN, store=tmp_path / "s", resumable=True, log=said.append)
     assert not any("resuming" in line for line in said)
     assert found.fingerprint == open_corpus(large[1:], OPEN, store=tmp_path / "t").fingerprint
@@ -280,7 +281,7 @@ def test_matched_documents_are_those_of_a_store_that_is_matched(large, tmp_path)
     """Red with: empty documents left out; unknown words kept."""
     words = [f"w{i}" for i in range(0, 3000, 3)]
     stored = open_corpus(large, CorpusOptions(), store=tmp_path / "s", match=words)
-    said = []
+    said = Lines()
     blocks = matched_documents(
         large, CorpusOptions(), words, threads=2, notify=lambda p: None, log=said.append
     )
@@ -298,7 +299,7 @@ def test_a_corpus_read_once_is_its_head_and_then_the_others(large, tmp_path):
         store=tmp_path / "once",
         threads=2,
         notify=lambda p: None,
-        log=lambda line: None,
+        log=lambda *_: None,
     )
     assert once.corpus.fingerprint == head.fingerprint
     parts = []
@@ -312,7 +313,7 @@ def test_a_corpus_read_once_is_its_head_and_then_the_others(large, tmp_path):
         head.vocabulary,
         threads=1,
         notify=lambda p: None,
-        log=lambda line: None,
+        log=lambda *_: None,
     )
     others = joined(blocks)
     assert same(joined(parts), others.take(np.flatnonzero(np.diff(others.indptr))))
@@ -329,7 +330,7 @@ def test_a_head_may_end_in_the_middle_of_a_file_of_counts(tmp_path):
         store=tmp_path / "once",
         threads=1,
         notify=lambda p: None,
-        log=lambda line: None,
+        log=lambda *_: None,
     )
     assert once.corpus.documents == 2
     rest = once.take(100)
@@ -344,7 +345,7 @@ def test_the_vocabulary_of_a_stream_is_that_of_its_head(large, tmp_path):
         store=tmp_path / "once",
         threads=1,
         notify=lambda p: None,
-        log=lambda line: None,
+        log=lambda *_: None,
     )
     once.close()
     meta = json.loads((tmp_path / "once" / "meta.json").read_text())

@@ -117,7 +117,7 @@ def stream(inputs, words):
         words,
         threads=1,
         notify=lambda progress: None,
-        log=lambda line: None,
+        log=lambda *_: None,
     )
     lengths = np.concatenate([np.diff(block.indptr) for block in documents])
     names = documents.names(len(lengths))

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.errors import CorpusError, MissingInputError
@@ -78,7 +79,7 @@ def workbook(path: Path, *sheets: list[list]) -> Path:
 @pytest.fixture
 def read(tmp_path):
     def read(path: Path, **more):
-        said: list[str] = []
+        said = Lines()
         store = tmp_path / f"s{len(list(tmp_path.iterdir()))}"
         return open_corpus(
             [str(path)], CorpusOptions(**ALL, **more), store=store, log=said.append

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listeners import Lines
 
 from pysgrld import LDA
 from pysgrld.corpus import CorpusOptions, open_corpus, segment
@@ -41,7 +42,7 @@ def by_bars(monkeypatch):
 
 
 def read(tmp_path: Path, text: str, **more):
-    said: list[str] = []
+    said = Lines()
     (tmp_path / "x.txt").write_text(text)
     options = CorpusOptions(**{"min_df": 1, "max_df": 1.0} | more)
     return open_corpus(

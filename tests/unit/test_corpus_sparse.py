@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from listeners import Lines
 from scipy import sparse
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
@@ -115,7 +116,7 @@ def test_a_pattern_counts_one_each(write):
 
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_without_a_vocabulary_words_are_numbered_from_one(write, name):
-    lines: list[str] = []
+    lines = Lines()
     corpus = read(write(name, SPELLINGS[name][0], None), log=lines.append)
     assert corpus.vocabulary == ("1", "3", "4")
     assert any("words are named by number, from 1" in line for line in lines)
@@ -136,7 +137,7 @@ def test_standard_input_and_a_given_vocabulary_do_as_well(write, standard_input,
 def test_an_id_of_zero_far_down_the_file_means_that_ids_begin_at_zero(write):
     """Red with: only the head looked at, which is a MiB of a file."""
     text = "0 1:1\n" * 200_000 + "0 0:1\n"
-    lines: list[str] = []
+    lines = Lines()
     corpus = read(write("x.svmlight", text), log=lines.append)
     assert corpus.totals.word_counts.tolist() == [1, 200_000, 0, 0]
     assert any("counted from 0" in line for line in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from listeners import Lines
 from named_corpora import build, every
 
 from pysgrld.corpus.repeated import Sketches
@@ -33,8 +34,8 @@ def written(folder, *texts: str):
     return path
 
 
-def warnings(lines: list[str], word: str) -> list[str]:
-    return [line for line in lines if line.startswith("warning") and word in line]
+def warnings(lines: Lines, word: str) -> list[str]:
+    return [line for line in lines.warnings if word in line]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def warnings(lines: list[str], word: str) -> list[str]:
 )
 def test_a_second_language_is_told_from_3_percent_of_the_documents_on(other, name, tmp_path):
     """Red with: tokens of the whole corpus compared, by which a half is told and a fifth is not."""
-    said: list[str] = []
+    said = Lines()
     build(tmp_path, written(tmp_path, *sentences(ENGLISH, 90), *sentences(other, 10)), log=said)
     (line,) = warnings(said, "languages")
     assert f"(English 90 %, {name} 10 %)" in line
@@ -58,7 +59,7 @@ def test_a_second_language_is_told_from_3_percent_of_the_documents_on(other, nam
 
 def test_the_right_lists_are_advised_and_not_again_when_they_are_taken(tmp_path):
     """Red with: --stop-words spanish advised, which takes the English list away from the others."""
-    said: list[str] = []
+    said = Lines()
     path = written(tmp_path, *sentences(ENGLISH, 30), *sentences(SPANISH, 70))
     build(tmp_path, path, stop_words="english", log=said)
     assert "--stop-words english,spanish leaves out the words of all" in warnings(said, "langua")[0]
@@ -72,7 +73,7 @@ def test_documents_of_one_language_are_kept(name, tmp_path):
     path = written(
         tmp_path, *sentences(ENGLISH, 30), *sentences(SPANISH, 20), *sentences(RUSSIAN, 5)
     )
-    said: list[str] = []
+    said = Lines()
     corpus = build(tmp_path, path, language=name, log=said)
     assert corpus.documents == 30
     assert corpus.about.texts(every(corpus)) == sentences(ENGLISH, 30)
@@ -98,19 +99,19 @@ def test_texts_that_are_alike_but_for_a_number_are_reported(tmp_path):
     words = [f"w{i}" for i in range(2000)]
     texts = [" ".join(random.choice(words, 20).tolist()) for _ in range(100)]
     texts += [REPORT.format(100 + i) for i in range(40)]
-    said: list[str] = []
+    said = Lines()
     build(tmp_path, written(tmp_path, *texts), log=said)
     assert any(
-        line.startswith("warning: 40 of 140 documents differ only by a few words ('report of the")
+        line.startswith("40 of 140 documents differ only by a few words ('report of the")
         for line in said
     )
 
 
 def test_a_text_in_more_than_1_percent_of_the_documents_is_reported(tmp_path):
-    said: list[str] = []
+    said = Lines()
     texts = [*sentences(ENGLISH, 100), *["this page needs scripts"] * 6]
     build(tmp_path, written(tmp_path, *texts), log=said)
-    start = "warning: 6 of 106 documents have the same text ('this page needs scripts ...')"
+    start = "6 of 106 documents have the same text ('this page needs scripts ...')"
     assert any(line.startswith(start) for line in said)
 
 
@@ -119,7 +120,7 @@ def test_one_of_each_repeated_text_is_kept(tmp_path):
     short = ["mice sing", "birds sleep"]
     reports = [REPORT.format(100 + i) for i in range(9)]
     path = written(tmp_path, short[0], *reports, short[1], short[0], short[0])
-    said: list[str] = []
+    said = Lines()
     corpus = build(tmp_path, path, drop_repeated=True, log=said)
     assert corpus.about.texts(every(corpus)) == [short[0], reports[0], short[1]]
     assert "sing" in corpus.vocabulary

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus, token_patterns
 from pysgrld.corpus.inputs import texts_of_folder
@@ -57,7 +58,7 @@ def test_words_are_numbered_by_frequency_then_alphabet(tmp_path):
 
 
 def test_english_stop_words_are_left_out_by_default_and_the_log_says_so(tmp_path):
-    lines: list[str] = []
+    lines = Lines()
     corpus = read(DATA / "tiny.txt", tmp_path / "s", min_df=1, max_df=1.0, log=lines.append)
     assert not {"the", "and", "in"} & set(corpus.vocabulary)
     assert any("english stop words left out" in line for line in lines)
@@ -169,7 +170,7 @@ def test_a_given_vocabulary_is_pruned_only_if_asked(tmp_path):
 
 def test_capital_letters_in_a_given_vocabulary_are_warned_of(tmp_path):
     (tmp_path / "v.txt").write_text("Zebra\nbread\n")
-    lines: list[str] = []
+    lines = Lines()
     read(DATA / "tiny.txt", tmp_path / "s", vocab=str(tmp_path / "v.txt"), log=lines.append)
     assert any("1 word of" in line and "can never occur" in line for line in lines)
 
@@ -228,7 +229,7 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
     (folder / ".git").mkdir()
     (folder / ".git" / "x.txt").write_text("not read")
     (folder / "b" / "2.txt").touch()
-    said: list[str] = []
+    said = Lines()
     corpus = read(folder, tmp_path / "s", **ALL, log=said.append)
     assert said == [
         f"{folder}: 3 files in it and 1 folder below, each a document",
@@ -354,7 +355,7 @@ def test_a_bad_document_stops_with_file_and_line_and_nothing_is_left(tmp_path, k
 @pytest.mark.parametrize(("kind", "name"), CASES)
 def test_a_bad_document_is_skipped_and_counted_if_asked(tmp_path, kind, name):
     path, _, reason = bad_file(tmp_path, kind, name)
-    lines: list[str] = []
+    lines = Lines()
     corpus = read(
         path, tmp_path / "s", **ALL, max_line=100, on_bad_document="skip", log=lines.append
     )
@@ -407,7 +408,7 @@ def test_a_null_is_a_document_without_words(tmp_path):
 
 def test_of_several_files_it_is_said_that_their_lines_are_documents(tmp_path):
     """As a shell makes of letters/*.txt. Red with: a letter for each line, without a word."""
-    said = []
+    said = Lines()
     (folder := tmp_path / "letters").mkdir()
     for name in "ab":
         (folder / f"{name}.txt").write_text("one two\nthree four\n")
@@ -421,13 +422,13 @@ def test_of_several_files_it_is_said_that_their_lines_are_documents(tmp_path):
 
 def test_a_file_that_is_given_twice_is_warned_of(tmp_path):
     """Red with: held-out documents that are trained on, without a word."""
-    said = []
+    said = Lines()
     for name, text in {"a": "one two\n", "b": "one two\n", "c": "three four\n"}.items():
         (tmp_path / name).write_text(text)
     inputs = [str(tmp_path / name) for name in "acb"]
     open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / "s", log=said.append)
     (line,) = [line for line in said if "there twice" in line]
-    assert line.startswith(f"warning: {inputs[2]}: the same as {inputs[0]}")
+    assert line.startswith(f"{inputs[2]}: the same as {inputs[0]}")
 
 
 def test_a_folder_that_is_given_twice_is_warned_of(tmp_path):
@@ -445,11 +446,11 @@ def test_a_folder_that_is_given_twice_is_warned_of(tmp_path):
             ([str(once.path)] * 2, "its documents are there twice"),
         ]
     ):
-        said = []
+        said = Lines()
         open_corpus(inputs, CorpusOptions(**ALL), store=tmp_path / f"s{number}", log=said.append)
-        lines = [line for line in said if "there twice" in line]
+        lines = [line for line in said.warnings if "there twice" in line]
         assert len(lines) == (wanted is not None)
-        assert all(line.startswith("warning: ") and wanted in line for line in lines)
+        assert all(wanted in line for line in lines)
 
 
 def test_json_nested_beyond_any_stack_is_a_bad_line(tmp_path):

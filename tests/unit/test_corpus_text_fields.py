@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.errors import CorpusError
@@ -40,7 +41,7 @@ def written(path: Path, records: list[dict]) -> Path:
 @pytest.fixture
 def read(tmp_path):
     def read(name: str, records: list[dict], **more):
-        said: list[str] = []
+        said = Lines()
         options, store = (
             CorpusOptions(**ALL, **more),
             tmp_path / f"s{len(list(tmp_path.iterdir()))}",

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.reading import BUILT_PATTERN
@@ -96,7 +97,7 @@ def test_harmless_spelling_changes_nothing(write, tmp_path, text):
 
 
 def test_a_pipe_of_counts_without_a_vocabulary_calls_words_by_number(write, tmp_path):
-    lines: list[str] = []
+    lines = Lines()
     path = write("1\n30\n2\n1 20 1\n1 3 1\n", None)
     corpus = read(path, tmp_path / "s", log=lines.append)
     assert corpus.vocabulary == ("3", "20")

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 from named_corpora import ALL, every
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
@@ -22,7 +23,7 @@ def column_of(
     """Return the kind of a column of CSV, its values, and the lines of the log about it."""
     with (folder / "x.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("text", "v"), *(("mice sleep", value) for value in values)])
-    said: list[str] = []
+    said = Lines()
     corpus: Corpus = open_corpus(
         [str(folder / "x.csv")],
         CorpusOptions(**ALL, meta_field="v" + kind, **options),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from listeners import Lines
 
 from pysgrld.cli import main
 from pysgrld.corpus import CorpusOptions, open_corpus, vocabulary
@@ -29,7 +30,7 @@ def texts(tmp_path):
 
 
 def rules_of(path, **options):
-    found = list_words([path], CorpusOptions(**options), notify=lambda _: None, log=lambda _: None)
+    found = list_words([path], CorpusOptions(**options), notify=lambda _: None, log=lambda *_: None)
     return {word.word: word.rule for word in found}
 
 
@@ -61,7 +62,7 @@ def test_what_a_number_is(word, years, drop):
 
 
 def test_numbers_are_no_words_of_a_text_but_years_are(texts, tmp_path):
-    said: list[str] = []
+    said = Lines()
     all_words = CorpusOptions(min_df=1, max_df=1.0, stop_words="none")
     corpus = open_corpus([texts], all_words, store=tmp_path / "s", log=said.append)
     assert {"1984", "mp3", "whales"} <= set(corpus.vocabulary)

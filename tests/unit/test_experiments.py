@@ -23,7 +23,7 @@ from pysgrld.types import Documents
 class Silent:
     """Hears nothing."""
 
-    def note(self, line):
+    def note(self, line, severity=None):
         pass
 
 

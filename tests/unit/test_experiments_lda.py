@@ -22,7 +22,7 @@ from pysgrld.experiments.frame import ExperimentSetting, matching
 class Silent:
     """Hears nothing."""
 
-    def note(self, line):
+    def note(self, line, severity=None):
         pass
 
 

@@ -19,7 +19,7 @@ STUDIES = {"20news": sam_curves.NEWS, "wikipedia": sam_curves.WIKIPEDIA}
 class Silent:
     """Hears nothing."""
 
-    def note(self, line):
+    def note(self, line, severity=None):
         pass
 
 

@@ -35,7 +35,7 @@ ALONE = Share()
 
 
 class Silent:
-    def note(self, line):
+    def note(self, line, severity=None):
         pass
 
     def reading(self, progress):

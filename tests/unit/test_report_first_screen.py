@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from listeners import Lines
 
 from pysgrld.cli import main
 from pysgrld.report import report
@@ -208,7 +209,7 @@ def test_columns_of_the_table_of_a_run_are_used(page, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
 
     def columns():
-        log = []
+        log = Lines()
         made = report(tmp_path / "run", threads=1, documents=1, log=log.append)
         return {column["name"] for column in made.main["columns"]}, " ".join(log)
 

@@ -17,7 +17,7 @@ EVERY = {"max-df": 1.0, "min-df": 1, "minibatch": 5, "holdout": 4, "threads": 1}
 class Deaf:
     """Hears nothing of a corpus that is read."""
 
-    def note(self, line):
+    def note(self, line, severity=None):
         pass
 
     def reading(self, progress):

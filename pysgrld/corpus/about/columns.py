@@ -29,7 +29,7 @@ from pysgrld.corpus.vectors import (
     new_archive,
     stamp_of,
 )
-from pysgrld.errors import CorpusError, NoFieldError, plural
+from pysgrld.errors import CorpusError, Log, NoFieldError, Severity, plural
 from pysgrld.types import Array, Int64s
 
 #: Members of the archive with the origin of each document, with the types of their values.
@@ -318,7 +318,7 @@ def write_about(
     collector: DetailsCollector,
     corpus: Path,
     stays: Stays | None,
-    log: Callable[[str], None],
+    log: Log,
     further: Further | None = None,
     asked: Mapping[str, tuple[tuple[str, str], str]] | None = None,
     *,
@@ -398,7 +398,8 @@ def write_about(
             listed.append(column | {"file": stem})
             if source.role == ID and (again := _again(source, collector.folder / "hashes", firsts)):
                 log(
-                    f"warning: {plural(again, 'document')} with an id that one before has; all are kept"
+                    f"{plural(again, 'document')} with an id that one before has; all are kept",
+                    Severity.WARNING,
                 )
         present = {(c["role"], c["name"]) for c in listed if c["missing"] < documents}
         for field, (key, option) in (asked or {}).items():
@@ -418,11 +419,7 @@ def write_about(
 
 
 def write_column(
-    archive: zipfile.ZipFile,
-    source: ColumnSource,
-    documents: int,
-    stem: str,
-    log: Callable[[str], None],
+    archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str, log: Log
 ) -> tuple[str, int]:
     """Write a column to members of an archive whose names begin with a stem.
 

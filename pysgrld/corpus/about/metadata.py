@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter, field_n
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile
-from pysgrld.errors import CorpusError, plural
+from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
 
@@ -39,9 +39,7 @@ class Metadata:
         If it is damaged, or not a format that has fields.
     """
 
-    def __init__(
-        self, path: str, options: CorpusOptions, folder: Path, log: Callable[[str], None]
-    ) -> None:
+    def __init__(self, path: str, options: CorpusOptions, folder: Path, log: Log) -> None:
         self.path, self.folder, self.log = path, folder, log
         self.joined = options.id_field is not None
         self._unmatched: str | None = None  # id of the first document without a row
@@ -189,7 +187,8 @@ class Metadata:
         sorted_hashes = hashes[order]
         if again := int((sorted_hashes[1:] == sorted_hashes[:-1]).sum()):
             self.log(
-                f"warning: {self.path}: {plural(again, 'row')} with an id of one before, left out"
+                f"{self.path}: {plural(again, 'row')} with an id of one before, left out",
+                Severity.WARNING,
             )
         file_names, several = documents.file_names(), documents.several_inputs
         for block in rows():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from pysgrld.corpus.formats.protocol import field_names
 from pysgrld.corpus.formats.text_fields import NAMES, usual
 from pysgrld.corpus.lines import UTF8, Lines, undecodable
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.errors import CorpusError
+from pysgrld.errors import CorpusError, Log
 
 #: What a file is: an object a line, an array, a list within an object, or one object that is a document.
 LINES, ARRAY, WITHIN, OBJECT = "lines", "array", "within", "object"
@@ -112,7 +112,7 @@ class Elements:
         )
         return reader
 
-    def elements(self, what: str, log: Callable[[str], None]) -> Iterator[tuple[Any, int]]:
+    def elements(self, what: str, log: Log) -> Iterator[tuple[Any, int]]:
         """Yield the elements, decoded, and how many characters each has.
 
         Parameters

@@ -12,7 +12,7 @@ from pysgrld.corpus.formats.table_head import columns_without_names
 from pysgrld.corpus.formats.text_fields import MAIL_TITLE, chosen, joined
 from pysgrld.corpus.lines import Lines
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.errors import CorpusError, MissingInputError
+from pysgrld.errors import CorpusError, MissingInputError, Severity
 
 #: Converts the content of a file to text in UTF-8 and a title or None, or to a record with named fields.
 #: Raises `BadDocument` if the file is not in the format.
@@ -27,9 +27,10 @@ def read_lines(source: Lines, context: Context) -> Iterator[Texts]:
     context.noticed.by_line.append(source.label)
     if fields := columns_without_names(source.head):
         context.log(
-            f"warning: {source.label}: each line has {fields} fields with tabs between them, and all of "
+            f"{source.label}: each line has {fields} fields with tabs between them, and all of "
             "them are read as text; --no-header reads them as a table without names, "
-            "--text-field columnN chooses its text"
+            "--text-field columnN chooses its text",
+            Severity.WARNING,
         )
     for block in source.lines(context.bad):
         if not block:

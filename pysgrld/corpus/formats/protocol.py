@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pysgrld.corpus.about.details import FieldError, FieldReader, Fields, WantedFields
 from pysgrld.corpus.reading import CorpusOptions
-from pysgrld.errors import CorpusError, plural
+from pysgrld.errors import CorpusError, Log, Message, Severity, plural
 from pysgrld.types import Documents, Int64s
 
 
@@ -160,7 +160,7 @@ class Noticed:
     contents: dict[str, str] = field(default_factory=dict)
     text_fields: dict[str, str] = field(default_factory=dict)
 
-    def twin(self, label: str, files: Mapping[str, str]) -> Iterator[str]:
+    def twin(self, label: str, files: Mapping[str, str]) -> Iterator[Message]:
         """Add the files of an input, and yield a warning for each file that was read before.
 
         Parameters
@@ -179,28 +179,29 @@ class Noticed:
                     f"{len(again):,} of its files are the same as others ({files[again[0]]} as {first}), "
                     "so their documents are there twice"
                 )
-            yield f"warning: {label}: {problem}"
+            yield Message(f"{label}: {problem}", Severity.WARNING)
         self.contents.update(files)
 
-    def remarks(self, encoding: str) -> Iterator[str]:
+    def remarks(self, encoding: str) -> Iterator[Message]:
         """Yield the lines that a person should read, if any."""
         if len(self.by_line) > 1:
-            yield (
+            yield Message(
                 f"{len(self.by_line):,} files of text: each of their lines is a document "
                 "(--document-is file: each file)"
             )
         if self.by_file:
             whose = "their" if len(self.by_file) > 1 else "its"
-            yield (
+            yield Message(
                 f"{plural(len(self.by_file), 'file')} of text: each is a document "
                 f"(--document-is line: each of {whose} lines)"
             )
         if self.utf8:
             n_others = plural(len(self.utf8) - 1, "other file")
             who = self.utf8[0] + (f" and {n_others}" if len(self.utf8) > 1 else "")
-            yield (
-                f"warning: {who}: UTF-8, read as {encoding}, so that words with letters beyond a to z "
-                "are wrong; leave --encoding out, and convert files that are not UTF-8"
+            yield Message(
+                f"{who}: UTF-8, read as {encoding}, so that words with letters beyond a to z "
+                "are wrong; leave --encoding out, and convert files that are not UTF-8",
+                Severity.WARNING,
             )
 
 
@@ -231,7 +232,7 @@ class Context(NamedTuple):
         True if documents without words keep their place (else `absent` counts them).
     absent : callable (int) -> None
         Called with the number of documents that a file counts but has no words of.
-    log : callable (str) -> None
+    log : Log
     noticed : Noticed
         To be added to.
     counter : RecordCounter
@@ -249,7 +250,7 @@ class Context(NamedTuple):
     bad: BadDocuments
     keep_empty: bool
     absent: Callable[[int], None]
-    log: Callable[[str], None]
+    log: Log
     noticed: Noticed
     counter: RecordCounter
     scratch: Path | None = None

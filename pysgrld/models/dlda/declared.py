@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import Message, Severity, UsageError
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, reals, widths
@@ -147,12 +147,13 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
         if value["sweeps"] is None:
             value["sweeps"] = 1 if whole_corpus else SWEEPS
 
-    def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[str]:
+    def remarks(self, options: DeepLDAOptions, facts: Facts) -> Iterator[Message]:
         """Warn of a first layer that is wider than the corpus can fill."""
         if options.topics > facts.words:
-            yield (
-                f"warning: layer 1 has {options.topics} topics for {facts.words:,} words: most of them "
-                "will stay empty"
+            yield Message(
+                f"layer 1 has {options.topics} topics for {facts.words:,} words: most of them "
+                "will stay empty",
+                Severity.WARNING,
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:

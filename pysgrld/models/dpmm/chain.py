@@ -8,7 +8,7 @@ import numpy as np
 
 from pysgrld.chain.protocol import Chain, Visit
 from pysgrld.corpus.minibatches import Epochs, Minibatches
-from pysgrld.errors import UsageError
+from pysgrld.errors import Message, Severity, UsageError
 from pysgrld.models.dpmm.resolved import MixtureOptions
 from pysgrld.models.dpmm.slice_sampling import Mixture, Settings
 from pysgrld.types import Array, Documents, Floats, Minibatch, noise_inflation
@@ -60,12 +60,13 @@ class MixtureChain(Mixture, Chain):
             return 1.0
         return noise_inflation(self.schedule(0), self.stream.documents, self.stream.size)
 
-    def remarks(self) -> Iterator[str]:
+    def remarks(self) -> Iterator[Message]:
         """Yield by how much minibatches widen the posterior of components."""
         if self.sampler.inflates:
-            yield (
+            yield Message(
                 f"minibatch noise: the variance of components is {self.noise_inflation:.3g} times that "
-                "given the counts"
+                "given the counts",
+                Severity.DETAIL,
             )
 
     def advance(self, batch: Minibatch | None = None) -> Visit:

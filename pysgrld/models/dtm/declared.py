@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pysgrld.errors import UsageError
+from pysgrld.errors import Message, UsageError
 from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
 from pysgrld.models.short_chain_number import most_starts, short_chains_bytes
@@ -121,7 +121,7 @@ class DynamicModel(Model["DynamicOptions"]):
                 1, min(max(self.minibatch, enough_documents), -(-facts.documents // 4))
             )
 
-    def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[str]:
+    def remarks(self, options: DynamicOptions, facts: Facts) -> Iterator[Message]:
         """Describe the slices, and list the slices with few tokens."""
         _, names, _, tokens = options.found_slices
         few = [name for name, n in zip(names, tokens, strict=True) if n == 0]
@@ -134,7 +134,7 @@ class DynamicModel(Model["DynamicOptions"]):
             line += f"; no document is from {', '.join(few[:5])}" + (
                 f" and {len(few) - 5} more" if len(few) > 5 else ""
             )
-        yield line
+        yield Message(line)
 
     def memory(self, options: DynamicOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count topics in all slices, minibatches, and documents in hand."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import CorpusError, Message, Severity, UsageError
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.common import ALPHA
 from pysgrld.options.option import Facts, Option
@@ -167,13 +167,14 @@ class SphericalModel(Model["SphericalOptions"]):
             value["step-size"] = value["step-size"] or (first * unit, scale, power)
         value |= {"warm-up": 0, "counts": "sampled", "observed": None}
 
-    def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[str]:
+    def remarks(self, options: SphericalOptions, facts: Facts) -> Iterator[Message]:
         """Refuse a vocabulary without room for the topics; warn if proportions mix slowly."""
         check_room(options.topics, facts.words)
         walks = SAMPLERS[options.algo].draws and options.theta_parametrisation == "root"
         if options.alpha < 0.5 and walks:
-            yield (
-                f"warning: proportions mix slowly near 0 if --alpha is below 0.5 ({options.alpha:g})"
+            yield Message(
+                f"proportions mix slowly near 0 if --alpha is below 0.5 ({options.alpha:g})",
+                Severity.WARNING,
             )
 
     def memory(self, options: SphericalOptions, facts: Facts, extent: Extent) -> dict[str, int]:

@@ -12,6 +12,7 @@ from pysgrld.errors import MissingInputError, all_of, plural
 from pysgrld.reading.diagnosis import is_mixed, is_shared, judgements
 from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Section
+from pysgrld.run.layout import StopReason
 
 #: Points of a line that is drawn, at most.
 POINTS = 240
@@ -24,8 +25,13 @@ _STATES = {
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: Stop of a run that ended because doubling its sampling bought little.
-_CONVERGED = "converged"
+#: Stops whose reason counts the iterations.
+_COUNTED = (
+    StopReason.CONVERGED,
+    StopReason.BUDGET,
+    StopReason.HALF_OF_LIMIT,
+    StopReason.NOTHING_TO_DO,
+)
 #: Units of a duration, with their seconds.
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
@@ -119,8 +125,9 @@ class HowSure(Section):
         reason, done = status.get("reason"), f"{results.length} done"
         if not isinstance(reason, str) or not reason:
             return Verdict(good, head, f"{done}.")
-        text = f"{reason[:1].upper()}{reason[1:]}{'' if 'iteration' in reason else f', {done}'}"
-        if status.get("stop") == _CONVERGED:
+        stop = status.get("stop")
+        text = f"{reason[:1].upper()}{reason[1:]}{'' if stop in _COUNTED else f', {done}'}"
+        if stop == StopReason.CONVERGED:
             head, text = "Converged:", "more training would hardly improve predictions."
         return Verdict(good, head, f"{text.rstrip('.')}.")
 

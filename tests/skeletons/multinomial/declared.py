@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pysgrld.errors import Message
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import real
@@ -77,10 +78,10 @@ class MultinomialFamily(Model["MultinomialOptions"]):
             "observed": None,
         }
 
-    def remarks(self, options: MultinomialOptions, facts: Facts) -> Iterator[str]:
+    def remarks(self, options: MultinomialOptions, facts: Facts) -> Iterator[Message]:
         """Say where the prior outweighs the data."""
         if options.power * facts.tokens < options.eta * facts.words:
-            yield "note: the prior outweighs the data: a smaller --eta or a larger --power"
+            yield Message("the prior outweighs the data: a smaller --eta or a larger --power")
 
     def memory(self, options: MultinomialOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count one topic, and the counts of a minibatch."""
