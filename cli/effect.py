@@ -28,13 +28,15 @@ from .terminal import echo, fill, room, table, width
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pysgrld.effects.answers import Effects, TopicEffect, TopicsContrasted
+    from pysgrld.effects.answers import ColumnTest, Effects, TopicEffect, TopicsContrasted
     from pysgrld.report.answers import Between
 
-#: Comparisons that are shown with all topics: of more, only topics that surely differ are.
+#: Columns whose tables have all topics: of more columns, only topics that surely differ are shown.
 WHOLE = 4
-#: Columns of a name of a topic.
-NAME = 22
+#: Columns of a name of a topic, and least columns of a name next to the shares at all values.
+NAME, _LEAST_NAME = 22, 12
+#: Letters of a value of a column.
+_VALUE = 12
 
 
 @click.command(
@@ -45,7 +47,7 @@ Examples:
   sgmc effect "~ party"                  the latest run: shares by party
   sgmc effect blogs "~ party + year"     each, with the other as it is
   sgmc effect blogs "~ party * bs(year, df=4)" --plot effects.png
-  sgmc effect blogs "~ party" --contrast party=dem,rep --topics 3,5
+  sgmc effect blogs "~ party" --reference dem --topics 3,5
   sgmc effect blogs "~ age" --metadata people.csv -o effects.csv
   sgmc effect bible "~ testament" --cluster book""",
 )
@@ -59,6 +61,13 @@ Examples:
     parse=str,
     metavar="COLUMN=A,B",
     multiple=True,
+)
+@plain(
+    "--reference",
+    "all pairs",
+    "compare the other values of its column with this one",
+    parse=str,
+    metavar="VALUE",
 )
 @plain(
     "--cluster",
@@ -81,6 +90,7 @@ def command(
     formula: str | None,
     topics: str | None,
     contrast: tuple[str, ...],
+    reference: str | None,
     cluster: str | None,
     metadata: str | None,
     layer: int | None,
@@ -92,9 +102,9 @@ def command(
 ) -> None:
     """Estimate effects of document columns on shares of topics; FORMULA combines the columns.
 
-    Columns of numbers are compared at their third quartile and their first, categories with their
-    first value. Shown are predicted shares in percent, other columns being as they are, and their
-    difference in percentage points with an interval of 90 %, for other documents like these.
+    Columns of numbers are compared at their third quartile and their first, categories in all pairs.
+    Shown are predicted shares in percent, other columns being as they are, and their difference in
+    percentage points with an interval of 90 %, for other documents like these; greatest first.
     FORMULA may have +, *, :, bs(), poly(), C(), np.log(). See docs/effect.md.
     """
     if formula is None and run is not None and run.lstrip().startswith("~"):
@@ -121,15 +131,19 @@ def command(
         require_matplotlib("--plot needs", ", or leave it out")
     written = [Path(name) for name in (out, plot) if name is not None]
     check_outputs(written, force=force, inputs=[metadata] if metadata else [])
-    request = EffectRequest(formula, [_contrast(text) for text in contrast], cluster, layer)
+    if contrast and reference is not None:
+        raise UsageError("--contrast and --reference: give one of them")
+    contrasts = [_contrast(text) for text in contrast]
+    request = EffectRequest(formula, contrasts, cluster, layer, reference)
     with Screen(quiet=values["quiet"]) as screen:
         results = open_run(
             run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
         )
-        effects = estimate(screen, results, request, metadata)
         layer_index = results.at(layer)
         names = names_of(results, layer_index) | results.given_names(layer_index)
-        order = _chosen(topics, heaviest(effects.topics, _weights(effects)))
+        chosen = None if topics is None else _chosen(topics, list(names))
+        effects = estimate(screen, results, request, metadata)
+        order = chosen or heaviest(effects.topics, _weights(effects))
         if effects.design.missing:
             screen.note(
                 f"{plural(effects.design.missing, 'document')} without a value in "
@@ -168,6 +182,7 @@ def command(
                     "comparisons": [
                         _record(comparison, order, names) for comparison in effects.compared
                     ],
+                    "tests": [_test_record(test, effects, order) for test in effects.tests],
                 }
             )
             return
@@ -204,14 +219,14 @@ def _contrast(text: str) -> tuple[str, str, str]:
     return column, first, second
 
 
-def _chosen(text: str | None, order: list[int]) -> list[int]:
-    """Return the topics that were asked for; all, by weight, where none was."""
-    if text is None:
-        return order
+def _chosen(text: str, available: Sequence[int]) -> list[int]:
+    """Return the topics of a list of numbers."""
     chosen = [integer(0)(part) for part in text.split(",")]
     for topic in chosen:
-        if topic not in order:
-            raise UsageError(f"--topics {topic}: there are topics {min(order)} to {max(order)}")
+        if topic not in available:
+            raise UsageError(
+                f"--topics {topic}: there are topics {min(available)} to {max(available)}"
+            )
     return list(dict.fromkeys(chosen))
 
 
@@ -243,6 +258,15 @@ def _record(
     }
 
 
+def _test_record(test: ColumnTest, effects: Effects, order: Sequence[int]) -> dict[str, Any]:
+    place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
+    topics = [
+        {"topic": topic, "p": float(test.p[i]), "differs": bool(test.differs[i])}
+        for topic, i in ((topic, place[topic]) for topic in order)
+    ]
+    return {"column": test.column, "values": test.values, "topics": topics}
+
+
 def _show(
     effects: Effects,
     order: Sequence[int],
@@ -251,52 +275,127 @@ def _show(
     *,
     everything: bool,
 ) -> None:
-    """Print a table for each comparison."""
-    whole = everything or len(effects.compared) <= WHOLE
-    for comparison in effects.compared:
-        listed = [topic for topic in _of(comparison, order) if whole or topic.surely]
-        heads = (
-            "topic",
-            "name",
-            comparison.first,
-            comparison.second,
-            "difference (90 %)",
-            "surely",
-        )
-        same = heads[2] == heads[3]
-        rows = [heads if not same else (*heads[:3], f"{heads[3]} ", *heads[4:])]
-        for topic in listed:
-            name = names[topic.topic]
-            rows.append(
-                (
-                    str(topic.topic),
-                    name if width(name) <= NAME else f"{name[: NAME - 3]}...",
-                    f"{100 * topic.first.mean:.1f}",
-                    f"{100 * topic.second.mean:.1f}",
-                    _points(topic.difference),
-                    {1: "more", -1: "less"}.get(topic.surely, ""),
-                )
-            )
-        echo(
-            f"{comparison.column}: from {comparison.first} to {comparison.second}, % of a document"
-        )
-        if listed:
-            lines, _ = table(
-                rows, room(), left=("name", "difference (90 %)", "surely"), spare=("name",)
-            )
-            echo("\n".join(lines) + "\n")
+    """Print a table for each column."""
+    whole = everything or len(effects.tests) <= WHOLE
+    for test in effects.tests:
+        comparisons = [each for each in effects.compared if each.column == test.column]
+        if len(comparisons) == 1:
+            _show_comparison(comparisons[0], order, names, whole=whole)
         else:
-            echo("  no topic is surely more or less\n")
+            _show_factor(effects, test, comparisons, order, names, whole=whole)
     units = f"values of {cluster}" if cluster else "documents"
     omission = (
         "" if whole else " Topics that are not surely more or less are left out: --topics, -o."
     )
+    several = len(effects.compared) > len(effects.tests)
+    of_factor = (
+        " p: test that the share is the same at all values; *: it is not." if several else ""
+    )
+    sure = "More, less and *" if several else "More and less"
     echo(
         fill(
-            f"Intervals are for other {units} like these. More and less: of all that are called so, "
-            f"at most 5 % are expected to be wrong.{omission}"
+            f"Intervals are for other {units} like these.{of_factor} {sure}: of all that are called "
+            f"so, at most 5 % are expected to be wrong.{omission}"
         )
     )
+
+
+def _show_comparison(
+    comparison: TopicsContrasted, order: Sequence[int], names: Mapping[int, str], *, whole: bool
+) -> None:
+    """Print the table of two values, the largest difference first."""
+    listed = [topic for topic in _of(comparison, order) if whole or topic.surely]
+    listed.sort(key=lambda topic: -abs(topic.difference.mean))
+    second = comparison.second + " " * (comparison.second == comparison.first)
+    heads = ("topic", "name", comparison.first, second, "difference (90 %)", "surely")
+    rows = [heads]
+    for topic in listed:
+        rows.append(
+            (
+                str(topic.topic),
+                _short(names[topic.topic], NAME),
+                f"{100 * topic.first.mean:.1f}",
+                f"{100 * topic.second.mean:.1f}",
+                _points(topic.difference),
+                {1: "more", -1: "less"}.get(topic.surely, ""),
+            )
+        )
+    echo(f"{comparison.column}: from {comparison.first} to {comparison.second}, % of a document")
+    if not listed:
+        echo("  no topic is surely more or less\n")
+        return
+    left = ("name", "difference (90 %)", "surely")
+    lines, _ = table(rows, room(), left=left, spare=("name",))
+    echo("\n".join(lines) + "\n")
+
+
+def _show_factor(
+    effects: Effects,
+    test: ColumnTest,
+    comparisons: Sequence[TopicsContrasted],
+    order: Sequence[int],
+    names: Mapping[int, str],
+    *,
+    whole: bool,
+) -> None:
+    """Print one table of a column of several values: each topic with its largest difference."""
+    place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
+    by_topic = zip(*(_of(each, order) for each in comparisons), strict=True)
+    largest = []
+    for topics in by_topic:
+        pairs = zip(topics, comparisons, strict=True)
+        largest.append(max(pairs, key=lambda pair: abs(pair[0].difference.mean)))
+    largest.sort(key=lambda pair: -abs(pair[0].difference.mean))
+    rows, values = [], []
+    firsts = {comparison.first for comparison in comparisons}  # one if there is a reference
+    for topic, pair in largest:
+        i = place[topic.topic]
+        if whole or test.differs[i]:
+            mark = "*" if test.differs[i] else " "
+            p = f"{'<0.001' if test.p[i] < 1e-3 else f'{test.p[i]:.3f}'} {mark}"
+            difference, ends = topic.difference, [pair.second, pair.first]
+            if len(firsts) > 1 and difference.mean < 0:
+                difference, ends = _reversed(difference), ends[::-1]
+            between = " - ".join(_short(value, _VALUE) for value in ends)
+            rows.append((str(topic.topic), names[topic.topic], _points(difference), between, p))
+            values.append([f"{100 * share:.1f}" for share in test.shares[i]])
+    differing = sum(bool(test.differs[place[topic]]) for topic in order)
+    echo(
+        f"{test.column}: {len(test.values)} values, % of a document; "
+        f"{differing} of {plural(len(order), 'topic')} {'differs' if differing == 1 else 'differ'}"
+    )
+    if not rows:
+        echo("  no topic differs\n")
+        return
+    heads = ("topic", "name", "largest difference", "between", "p")
+    shown = [_short(value, _VALUE) for value in test.values]
+    shown = [value + " " * shown[:i].count(value) for i, value in enumerate(shown)]
+    wide = [(*heads[:2], *shown, *heads[2:])]
+    for row, shares in zip(rows, values, strict=True):
+        wide.append((*row[:2], *shares, *row[2:]))
+    echo("\n".join(_laid_out(wide) or _laid_out([heads, *rows], spare=("name",))) + "\n")
+
+
+def _laid_out(rows: Sequence[Sequence[str]], spare: Sequence[str] = ()) -> list[str]:
+    """Lay out a table of topics, with as much of the names as fits; no lines if it does not fit."""
+    left = ("name", "largest difference", "between")
+    for columns in range(NAME, _LEAST_NAME - 1, -1):
+        cut = [(row[0], _short(row[1], columns), *row[2:]) for row in rows]
+        lines, gone = table(cut, room(), left=left, spare=("name",))
+        if not gone or (spare and columns == _LEAST_NAME):
+            return lines
+    return []
+
+
+def _short(text: str, columns: int) -> str:
+    """Return a text that takes no more than some columns."""
+    return text if width(text) <= columns else f"{text[: columns - 3].rstrip()}..."
+
+
+def _reversed(value: Between) -> Between:
+    """Return the difference the other way round."""
+    low, high = (None if end is None else -end for end in (value.high, value.low))
+    return value._replace(mean=-value.mean, low=low, high=high)
 
 
 def _points(value: Between) -> str:

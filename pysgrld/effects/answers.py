@@ -15,9 +15,9 @@ from pysgrld.reading.results import Results
 from pysgrld.report.answers import Between
 from pysgrld.report.document_pass import drawn_steps
 from pysgrld.report.exports import Tell
-from pysgrld.report.population import Sampled, sure_signs
+from pysgrld.report.population import Sampled, discoveries, sure_signs
 from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added, with_own_table
-from pysgrld.types import Documents, Doubles, Int64s
+from pysgrld.types import Array, Documents, Doubles, Int64s
 
 #: Numbers of documents times topics that are worked on at a time.
 _CELLS = 4_000_000
@@ -36,12 +36,15 @@ class EffectRequest(NamedTuple):
         Column with a value for each cluster of documents.
     layer : int or None
         Of a deep model, counted from 1.
+    reference : str or None
+        Value that the other values of its column are compared with; by default all pairs are.
     """
 
     formula: str
     contrasts: Sequence[tuple[str, str, str]] = ()
     cluster: str | None = None
     layer: int | None = None
+    reference: str | None = None
 
 
 class TopicEffect(NamedTuple):
@@ -74,6 +77,29 @@ class TopicsContrasted(NamedTuple):
     topics: list[TopicEffect]
 
 
+class ColumnTest(NamedTuple):
+    """Test of a whole column: is the share of a topic the same at all of its values?
+
+    Attributes
+    ----------
+    column : str
+    values : list of str
+        Values that are compared: of numbers, the points of their curve.
+    p : (K,) float64
+        P-values, NaN if the documents are too few.
+    differs : (K,) bool
+        Topics whose shares differ: at most 5 % of them are expected to be wrong.
+    shares : (K, values) float64
+        Predicted shares.
+    """
+
+    column: str
+    values: list[str]
+    p: Doubles
+    differs: Array
+    shares: Doubles
+
+
 class PredictedShares(NamedTuple):
     """Predicted shares of all topics at one value of a column: (K,) each."""
 
@@ -91,7 +117,7 @@ class Effects:
     ----------
     design : Design
     fit : Fit
-    contrasts : sequence of (column, first value, second value)
+    comparisons : sequence of Contrast
     topics : (K,) int64
         The numbers of the topics.
 
@@ -104,18 +130,19 @@ class Effects:
     draws : int
         Number of draws of the topics; 1 if the topics are taken as known.
     compared : list of TopicsContrasted
+    tests : list of ColumnTest
+        One for each column that is compared.
     likeness : SourceLikeness or None
         Likeness of documents for which intervals are too narrow.
     """
 
     def __init__(
-        self, design: Design, fit: Fit, contrasts: Sequence[tuple[str, str, str]], topics: Int64s
+        self, design: Design, fit: Fit, comparisons: Sequence[Contrast], topics: Int64s
     ) -> None:
         self.design, self._fit, self.topics = design, fit, topics
         self.likeness: SourceLikeness | None = None
         self.draws = fit.draws
         self.shares: Doubles = fit.of(design.matrix.mean(axis=0)).drawn.mean(axis=0)
-        comparisons = design.comparisons(contrasts)
         differences = [
             fit.of(comparison.second.mean - comparison.first.mean) for comparison in comparisons
         ]
@@ -124,6 +151,8 @@ class Effects:
         for column in dict.fromkeys(comparison.column for comparison in comparisons):
             rows = [i for i, comparison in enumerate(comparisons) if comparison.column == column]
             signs[rows] = sure_signs(z[rows])
+        columns = dict.fromkeys(comparison.column for comparison in comparisons)
+        self.tests = [self._test(column) for column in columns]
         self.compared = [
             self._compared(*comparison)
             for comparison in zip(comparisons, differences, signs, strict=True)
@@ -153,6 +182,9 @@ class Effects:
             "first_high",
         )
         heads += ("second", "second_low", "second_high", "difference", "low", "high", "surely")
+        heads += ("p_column",)
+        place = {topic: i for i, topic in enumerate(self.topics.tolist())}
+        tests = {test.column: test for test in self.tests}
         columns: dict[str, list[Any]] = {head: [] for head in heads}
         for comparison in self.compared:
             by_number = {topic.topic: topic for topic in comparison.topics}
@@ -165,7 +197,8 @@ class Effects:
                     topic.topic,
                     names[topic.topic],
                 )
-                cells = (*row, *(x for between in estimates for x in between), topic.surely)
+                p = float(tests[comparison.column].p[place[topic.topic]])
+                cells = (*row, *(x for between in estimates for x in between), topic.surely, p)
                 for head, cell in zip(heads, cells, strict=True):
                     columns[head].append(np.nan if cell is None else cell)
         return columns
@@ -211,6 +244,15 @@ class Effects:
                 for column, points in curves.items()
             },
         }
+
+    def _test(self, column: str) -> ColumnTest:
+        """Test a whole column."""
+        points = self.design.curve(column)
+        means = np.array([point.mean for point in points])
+        p = self._fit.test(means[1:] - means[0])
+        shares = np.array([self._fit.of(mean).drawn.mean(axis=0) for mean in means]).T
+        values = [point.value for point in points]
+        return ColumnTest(column, values, p, discoveries(p), np.clip(shares, 0.0, 1.0))
 
     def _compared(self, contrast: Contrast, difference: Sampled, signs: Int64s) -> TopicsContrasted:
         parts = (
@@ -270,6 +312,7 @@ def estimated(
         If the formula does not fit the columns.
     """
     design = Design(request.formula, columns)
+    comparisons = design.comparisons(request.contrasts, request.reference)
     units = None if request.cluster is None else numbered(columns[request.cluster], design.used)
     draws, n = len(sorting.back), len(design.used)
     regression = Regression(design.matrix, units, len(topics), weightings_of(draws))
@@ -280,9 +323,8 @@ def estimated(
         sampled.add(begin, shares)
         tell("documents", begin + len(rows), n)
     fit = Fit(regression, sorting.back)
-    effects = Effects(design, fit, request.contrasts, topics)
+    effects = Effects(design, fit, comparisons, topics)
     if request.cluster is None:
-        comparisons = design.comparisons(request.contrasts)
         effects.likeness = sampled.greatest(fit, comparisons, columns, design.used)
     return effects
 

@@ -28,6 +28,10 @@ _CACHED = 8_192
 _SEED = 1981
 #: Least share of an even one by which a topic's words are sought: of hardly used topics, too.
 _LEAST = 0.1
+#: Least degrees of freedom of a combination that is part of a test of several.
+_FEWEST = 5.0
+#: Combinations shorter than this part of the longest depend on the others.
+_RANK = 1e-8
 #: Part of a unit's weight in its own prediction, at most.
 _LEVERAGE = 0.99
 
@@ -179,7 +183,11 @@ class Regression:
         Student's t has n - 1 degrees of freedom. For a combination in which units have parts l, n
         is (sum of l^2)^2 / (sum of l^4), and 1 / n of a unit its leverage.
         """
-        way, n, p = self.turned(contrast), self._number, self._design.shape[1]
+        return self.freedom_along(self.turned(contrast))
+
+    def freedom_along(self, way: Doubles) -> tuple[float, float]:
+        """Return stretch and degrees of freedom, as `freedom`, of a `turned` combination, (P,)."""
+        n, p = self._number, self._design.shape[1]
         if self._units is None:  # in blocks that a processor's cache holds
             size = _CACHED
             parts = (self._design[a : a + size] @ way for a in range(0, n, size))
@@ -250,6 +258,56 @@ class Fit:
             piece = slice(s * len(moved) // draws, (s + 1) * len(moved) // draws)
             over[piece] = moved[piece] @ back
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
+
+    def test(self, contrasts: Doubles) -> Doubles:
+        """Test for each topic whether all of several combinations of coefficients are 0.
+
+        Hotelling's T^2 with the covariance over documents and over draws of the topics, put together
+        by Rubin's rules as in `Sampled.in_errors`.
+
+        Parameters
+        ----------
+        contrasts : (q, P) float64
+            They may depend on each other. A combination that rests on few documents is left out.
+
+        Returns
+        -------
+        (K,) float64
+            The p-values, NaN if the documents are too few.
+        """
+        from scipy.special import fdtrc
+
+        turned = np.array([self._regression.turned(contrast) for contrast in contrasts])
+        freedom = np.array([self._regression.freedom_along(way)[1] for way in turned])
+        turned = turned[freedom >= _FEWEST]
+        topics = self._back.shape[1]
+        if not len(turned):
+            return np.full(topics, np.nan)
+        _, sizes, basis = np.linalg.svd(turned, full_matrices=False)
+        basis = basis[sizes > _RANK * sizes[0]]
+        q, draws, weightings = len(basis), len(self._back), len(self._others)
+        stretch, freedom = np.array([self._regression.freedom_along(way) for way in basis]).T
+        drawn = np.einsum("qp,pj,sjk->sqk", basis, self._centre, self._back, optimize=True)
+        moved = stretch[:, None] * np.einsum("qp,rpj->rqj", basis, self._others, optimize=True)
+        over = np.empty((weightings, q, topics))
+        for s, back in enumerate(self._back):
+            piece = slice(s * weightings // draws, (s + 1) * weightings // draws)
+            over[piece] = moved[piece] @ back
+        mean = drawn.mean(axis=0)
+        apart = drawn - mean
+        over_documents = np.einsum("rqk,rpk->kqp", over, over, optimize=True) / weightings
+        of_topics = np.einsum("sqk,spk->kqp", apart, apart, optimize=True) / (draws - 1)
+        of_topics *= 1 + 1 / draws
+        inverse = np.linalg.pinv(over_documents + of_topics, hermitian=True)
+        statistic = np.einsum("qk,kqp,pk->k", mean, inverse, mean, optimize=True)
+        part = np.einsum("kqp,kpq->k", of_topics, inverse) / q
+        documents = (1 / np.maximum(freedom, 1e-3)).mean() + 1 / weightings
+        denominator = 1 / ((1 - part) ** 2 * documents + part**2 / (draws - 1)) - q + 1
+        p = fdtrc(
+            q, np.maximum(denominator, 1e-3), statistic * denominator / (denominator + q - 1) / q
+        )
+        tested: Doubles = np.where(denominator > 0, p, np.nan)
+        return tested
 
 
 def weightings_of(draws: int) -> int:

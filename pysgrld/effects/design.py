@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Values of a category at most, and letters of names in messages.
 LEVELS, _SHOWN = 100, 40
+#: Values of a category that are compared in all pairs, at most.
+PAIRED = 10
 #: Documents over which predictions are averaged, at most, and points of a curve.
 _AVERAGED, POINTS = 20_000, 21
 
@@ -111,15 +113,20 @@ class Design:
         step = -(-len(self._data) // _AVERAGED)
         self._some = self._data.iloc[::step]
 
-    def comparisons(self, contrasts: Sequence[tuple[str, str, str]] = ()) -> list[Contrast]:
+    def comparisons(
+        self, contrasts: Sequence[tuple[str, str, str]] = (), reference: str | None = None
+    ) -> list[Contrast]:
         """Return the comparisons: the requested contrasts, or the usual ones of each column.
 
         Numbers are compared at their third quartile and their first (if these are equal, at their
-        greatest and their least), categories with their first value.
+        greatest and their least). Categories are compared in all pairs if they have at most
+        `PAIRED` values; otherwise with the most frequent value.
 
         Parameters
         ----------
         contrasts : sequence of (column, first value, second value)
+        reference : str, optional
+            Value that the other values of its column are compared with.
 
         Raises
         ------
@@ -131,11 +138,24 @@ class Design:
                 Contrast(column, self._typed(column, first), self._typed(column, second))
                 for column, first, second in contrasts
             ]
+        categories = [column for column in self.columns if not self.is_number(column)]
+        if reference is not None and not any(reference in self.grid(c) for c in categories):
+            values = [level[:_SHOWN] for column in categories for level in self.grid(column)]
+            available = ", ".join(values[:20]) or "no categories in the formula"
+            raise UsageError(
+                f"reference {reference[:_SHOWN]!r}: no such value; there are {available}"
+            )
         pairs = []
         for column in self.columns:
-            values: Any = self.grid(column, quartiles=True)
-            predicted = [self._predicted(column, value) for value in values]
-            pairs += [Contrast(column, predicted[0], other) for other in predicted[1:]]
+            values = self.grid(column, quartiles=True)
+            predicted = {value: self._predicted(column, value) for value in values}
+            chosen = reference if reference in predicted else None
+            if chosen is None and len(values) > PAIRED:
+                chosen = str(self._data[column].value_counts().idxmax())
+            firsts = values if chosen is None else [chosen]
+            for i, first in enumerate(firsts):
+                others = values[i + 1 :] if chosen is None else [v for v in values if v != first]
+                pairs += [Contrast(column, predicted[first], predicted[v]) for v in others]
         return pairs
 
     def curve(self, column: str) -> list[Predicted]:

@@ -261,6 +261,7 @@ class KeptModel(Framed):
         data: Any,
         *,
         contrasts: Sequence[tuple[str, Any, Any]] = (),
+        reference: Any = None,
         cluster: str | None = None,
         layer: int = 1,
     ) -> pandas.DataFrame:
@@ -276,7 +277,9 @@ class KeptModel(Framed):
             A row for each document. Documents with a missing value, or without words, are left out.
         contrasts : sequence of (column, first value, second value)
             Comparisons; by default numbers at their third quartile with their first, categories
-            with their first value.
+            in all pairs.
+        reference : str, optional
+            A value that the other values of its column are compared with.
         cluster : str, optional
             A column with the clusters of documents, which came together.
         layer : int
@@ -289,8 +292,9 @@ class KeptModel(Framed):
             predicted shares ``first`` and ``second``, and their ``difference``, each with the bounds of
             90 %. A share below 0 is given as 0; the difference uses the shares as predicted.
             ``surely`` is 1 if it is surely more, -1 if surely less, for all comparisons together: a
-            single interval may leave out 0 even if the difference is not sure. The uncertainty of
-            the topics is included if samples are kept (``keep_samples``). docs/effect.md.
+            single interval may leave out 0 even if the difference is not sure. ``p_column`` tests
+            whether the share is the same at all values of the column. The uncertainty of the
+            topics is included if samples are kept (``keep_samples``). docs/effect.md.
 
         Raises
         ------
@@ -315,7 +319,13 @@ class KeptModel(Framed):
         mean, topics = self._topics(layer), self._fitted().shown(layer_index)
         draws = list(self._kept_topics(layer)[0]) or [mean]
         effects = estimated(
-            EffectRequest(formula, [(c, str(a), str(b)) for c, a, b in contrasts], cluster, layer),
+            EffectRequest(
+                formula,
+                [(c, str(a), str(b)) for c, a, b in contrasts],
+                cluster,
+                layer,
+                None if reference is None else str(reference),
+            ),
             columns_asked(formula, cluster, {n: [v[i] for i in words] for n, v in columns.items()}),
             Sorting.by(mean[topics], None, (phi[topics] for phi in draws)),
             topics,

@@ -348,9 +348,16 @@ def sure_signs(z: Doubles) -> Int64s:
     (1995), which holds for signs too (Benjamini & Yekutieli 2005).
     """
     p = np.array([math.erfc(abs(x) / math.sqrt(2)) for x in z.ravel()])
+    sure = discoveries(p).reshape(z.shape)
+    signs: Int64s = np.where(sure, np.sign(z), 0.0).astype(np.int64)
+    return signs
+
+
+def discoveries(p: Doubles) -> Array:
+    """Return a mask of the p-values, (n,), that a false discovery rate of 5 % admits; NaN is not one."""
+    p = np.where(np.isfinite(p), p, 1.0)
     order = np.argsort(p)
     passed = np.flatnonzero(p[order] <= FALSE * np.arange(1, len(p) + 1) / max(1, len(p)))
     sure = np.zeros(len(p), bool)
     sure[order[: passed.max(initial=-1) + 1]] = True
-    signs: Int64s = np.where(sure.reshape(z.shape), np.sign(z), 0.0).astype(np.int64)
-    return signs
+    return sure

@@ -49,10 +49,11 @@ def run(tmp_path_factory):
             theta = rng.dirichlet([3.0, 1.0, 0.5] if party else [0.5, 1.0, 3.0])
             words = " ".join(WORDS[w] for w in rng.choice(40, 15, p=theta @ phi))
             of = {"party": ("dem", "rep")[party], "coin": int(rng.integers(2))}
+            of["wing"] = of["party"] if i % 3 else "centre"
             posts.write(json.dumps({"id": f"p{i}", "text": words} | of) + "\n")
             year = "" if i == 7 else str(1990 + i % 20)
             years.write(f"p{i},{year},place{i},s{i % 25}\n")
-    fields = ("--meta-field", "party,coin")
+    fields = ("--meta-field", "party,coin,wing")
     sgmc("train", "posts.jsonl", *fields, "--out", "posts", *TRAIN)
     return sgmc
 
@@ -112,15 +113,33 @@ def test_a_contrast_is_the_second_less_the_first(run):
         assert a["difference"]["mean"] == pytest.approx(-b["difference"]["mean"], abs=1e-6)
 
 
+def test_a_column_of_three_values_is_one_table_the_largest_difference_first(run):
+    """Red with: a table for each pair; topics by weight; a difference that is negative."""
+    lines = run("effect", "posts", "~ wing").stdout.splitlines()
+    assert sum(line.startswith("topic") for line in lines) == 1
+    begin = next(i for i, line in enumerate(lines) if line.startswith("wing: 3 values"))
+    rows = lines[begin + 2 : begin + 5]
+    told = [float(row.partition("+")[2].split()[0]) for row in rows]
+    assert told == sorted(told, reverse=True)
+    assert any("dem - rep" in row or "rep - dem" in row for row in rows)
+    assert "<0.001 *" in rows[0]
+    facts = asked(run, "~ wing", "--reference", "centre")
+    pairs = [(c["first"], c["second"]) for c in facts["comparisons"]]
+    assert pairs == [("centre", "dem"), ("centre", "rep")]
+    assert facts["tests"][0]["values"] == ["centre", "dem", "rep"]
+    assert facts["tests"][0]["topics"][0]["p"] < 0.001
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("posts",), "a formula is wanted"),
-        (("posts", "~ parti"), "no column 'parti'; there are 'party', 'coin'"),
+        (("posts", "~ parti"), "no column 'parti'; there are 'party', 'coin', 'wing'"),
         (("posts", "~ party +"), "Operator"),
         (("posts", "~ place", "--metadata", "years.csv"), "400 different values"),
         (("posts", "~ party + coin + I(coin)"), "given by the terms before"),
         (("posts", "~ party", "--contrast", "party"), "wanted COLUMN=A,B"),
+        (("posts", "~ party", "--reference", "left"), "no such value; there are dem, rep"),
         (("posts", "~ party", "--topics", "9"), "there are topics 0 to 2"),
         (("posts", "~ party", "--cluster", "house"), "no such column"),
         (("posts", "~ party", "-o", "told.txt"), "ends in .csv or .parquet"),

@@ -87,3 +87,20 @@ def test_intervals_of_effects_over_clusters_hold_the_truth():
     inside, outside, _ = held(60, 300, [20], clusters=30)
     assert 0.84 <= inside <= 0.96
     assert 0.04 <= outside <= 0.17
+
+
+def test_a_test_of_a_column_of_four_values_has_its_level():
+    """Red with: a covariance over documents that is halved (0.33 rejected)."""
+    p, found = [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        value = rng.choice(4, 100)
+        shares = rng.dirichlet(np.full(TOPICS, 0.7), 100)
+        for moved, values in ((0.0, p), (0.25, found)):
+            part = moved * (value[:, None] == 2)
+            x = np.column_stack([np.ones(100), *(value == i for i in (1, 2, 3))]).astype(float)
+            regression = Regression(x, None, TOPICS, weightings_of(1))
+            regression.add(0, (1 - part) * shares + part * np.eye(TOPICS)[0])
+            values += Fit(regression, np.eye(TOPICS)[None]).test(np.eye(4)[1:]).tolist()
+    assert 0.01 <= np.mean(np.array(p) < 0.05) <= 0.09  # 160 tests, standard error 0.017
+    assert np.mean(np.array(found[::TOPICS]) < 0.05) > 0.5

@@ -83,16 +83,29 @@ def test_documents_without_a_value_are_left_out():
     assert set(range(200)) - set(design.used.tolist()) == {3, 7}
 
 
-def test_numbers_are_compared_at_their_quartiles_and_categories_with_the_first():
+def test_numbers_are_compared_at_their_quartiles_and_categories_in_all_pairs():
     design = Design("~ party + year + incumbent", made())
     told = [(c.column, c.first.value, c.second.value) for c in design.comparisons()]
     low, high = (f"{q:g}" for q in np.quantile(made()["year"], (0.25, 0.75), method="nearest"))
     assert told == [
         ("party", "dem", "ind"),
         ("party", "dem", "rep"),
+        ("party", "ind", "rep"),
         ("year", low, high),
         ("incumbent", "no", "yes"),
     ]
+
+
+def test_values_are_compared_with_a_reference_or_with_the_most_frequent_of_many():
+    """Red with: the first value by the alphabet; a reference that is not there passed over."""
+    design = Design("~ party + incumbent", made())
+    told = [(c.first.value, c.second.value) for c in design.comparisons(reference="ind")]
+    assert told == [("ind", "dem"), ("ind", "rep"), ("no", "yes")]
+    with pytest.raises(UsageError, match="there are dem, ind, rep, no, yes"):
+        design.comparisons(reference="green")
+    states = [f"s{i % 12:02}" for i in range(60)] + ["s07"] * 9
+    firsts = {c.first.value for c in Design("~ state", {"state": states}).comparisons()}
+    assert firsts == {"s07"}
 
 
 def test_a_prediction_leaves_other_columns_as_they_are():
