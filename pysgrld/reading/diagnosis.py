@@ -300,9 +300,11 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
 #: Overlap of the two least similar chains, by their number, from which a further chain had the topic in
 #: 9 of 10 cases (docs/internals/report.md); of more chains as of four.
 FIRM = {2: 0.9, 3: 0.8, 4: 0.75}
+#: Share of a topic, in shares of the average topic, that two chains need in addition.
+LARGE = 1.25
 
 
-def is_firm(topic: MatchedTopic, chains: int) -> bool:
+def is_firm(topic: MatchedTopic, chains: int, share: float) -> bool:
     """Return True if a further chain is expected to have a topic of several chains.
 
     Parameters
@@ -311,8 +313,11 @@ def is_firm(topic: MatchedTopic, chains: int) -> bool:
         A topic of the first chain and its counterparts.
     chains : int
         At least 2.
+    share : float
+        Share of the topic, in shares of the average topic.
     """
-    return topic.overlap >= FIRM[min(chains, max(FIRM))]
+    is_large = chains > 2 or share >= LARGE
+    return is_large and topic.overlap >= FIRM[min(chains, max(FIRM))]
 
 
 class Judgement(NamedTuple):

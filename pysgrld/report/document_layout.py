@@ -24,6 +24,9 @@ LANDMARKS = 3_000
 _ATTRACTING_ALL, _STEPS_ALL = 10, 40
 #: Documents of a cell on average, and cells near a document in which its neighbours are looked for.
 _CELL, _CELLS = 60, 6
+#: Documents of the layout between which a further one is placed, cells in which they are looked for,
+#: and the width of the shift that keeps further documents apart.
+_BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
 #: Documents, evenly spaced, by whose neighbours a map is judged.
 _JUDGED = 1_000
 #: Documents up to which repulsion is exact, which is faster then.
@@ -68,14 +71,16 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     n = len(theta)
     if n < FEWEST or theta.shape[1] < 2:
         return None
-    roots = np.sqrt(np.maximum(theta.astype(np.float32), 0.0))
-    roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
+    roots = _roots(theta)
     landmarks = _spaced(n, LANDMARKS)
     marked = roots[landmarks]
     near = nearest(marked, marked, min(_ATTRACTING, len(marked) - 1), np.arange(len(marked)))
     points = _descend(_start(marked), *near, _STEPS, _EARLY)
     if n > len(landmarks):
-        near, begin = _among_cells(roots, marked, points, min(_ATTRACTING_ALL, len(marked) - 1))
+        cells = _Cells(roots, marked)
+        near = cells.nearest(roots, min(_ATTRACTING_ALL, len(marked) - 1), own=np.arange(n))
+        # documents that share their landmarks begin apart
+        begin = _between(points, *_blocks(roots, marked, _BETWEEN)) + _shifts(n)
         points = _descend(begin, *near, _STEPS_ALL, 0)
     count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
     true, _ = nearest(roots[judged], roots, count, judged)
@@ -91,7 +96,7 @@ def _spaced(n: int, most: int) -> Int64s:
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
-def nearest(rows: Floats, others: Floats, count: int, own: Int64s) -> tuple[Int64s, Doubles]:
+def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tuple[Int64s, Doubles]:
     """Return the nearest of some documents to each document, and squared Hellinger distances.
 
     Parameters
@@ -101,8 +106,8 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s) -> tuple[Int6
     others : (m, K) float32
         The documents among which the nearest are looked for.
     count : int
-    own : (n,) int64
-        Place of each row among ``others``: no document is its own neighbour.
+    own : (n,) int64 or None
+        Place of each row among ``others``: no document is its own neighbour. None: no row is among them.
 
     Returns
     -------
@@ -115,53 +120,126 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s) -> tuple[Int6
     for begin in range(0, n, _BLOCK):
         block = np.arange(begin, min(begin + _BLOCK, n))
         apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
-        apart[np.arange(len(block)), own[block]] = np.inf
+        if own is not None:
+            apart[np.arange(len(block)), own[block]] = np.inf
         index[block], squares[block] = _least(apart, count)
     return index, np.maximum(squares, 0.0)
 
 
-def _among_cells(
-    roots: Floats, marked: Floats, points: Doubles, count: int
-) -> tuple[tuple[Int64s, Doubles], Doubles]:
-    """Find neighbours of many documents, and points between their landmarks to begin from.
+def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
+    """Return the square roots of proportions, of norm 1."""
+    roots: Floats = np.sqrt(np.maximum(theta.astype(np.float32), 0.0))
+    roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
+    return roots
 
-    Documents are in the cell of their nearest centre; centres are evenly spaced landmarks. Neighbours
-    are looked for in the `_CELLS` cells nearest to any document of a cell.
 
-    Returns
-    -------
-    near : (n, count) int64, (n, count) float64
-        As `nearest` has them.
-    begin : (n, 2) float64
-        Between each document's three nearest landmarks.
-    """
-    n = len(roots)
-    centres = marked[_spaced(len(marked), max(2 * count, n // _CELL))]
-    cells = np.empty((n, min(_CELLS, len(centres))), np.int64)
-    begin = np.empty((n, 2))
-    for first in range(0, n, _BLOCK):
+def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
+    """Return the nearest of some documents to each of many rows, and squared distances, (n, count)."""
+    count = min(count, len(others))
+    index, squares = (
+        np.empty((len(rows), count), np.int64),
+        np.empty((len(rows), count), np.float32),
+    )
+    for first in range(0, len(rows), _BLOCK):
         block = slice(first, first + _BLOCK)
-        own, apart = _least(np.round(1.0 - roots[block] @ marked.T, _DIGITS), 3)
-        weight = 1.0 / (np.maximum(apart, 0.0) + 1e-3)
-        weight /= weight.sum(axis=1, keepdims=True)
-        begin[block] = (points[own] * weight[:, :, None]).sum(axis=1)
-        cells[block], _ = _least(np.round(1.0 - roots[block] @ centres.T, _DIGITS), cells.shape[1])
-    # documents that share their landmarks begin apart: a fixed quasi-random shift
-    begin += (np.arange(1, n + 1)[:, None] * (0.7548776662466927, 0.5698402909980532)) % 1.0 - 0.5
-    order = np.argsort(cells[:, 0], kind="stable")
-    ends = np.searchsorted(cells[order, 0], np.arange(len(centres) + 1))
-    members = [np.sort(order[a:b]) for a, b in pairwise(ends)]
-    index, squares = np.empty((n, count), np.int64), np.empty((n, count))
-    for mine in members:
-        if not len(mine):
-            continue
-        some = np.concatenate([members[cell] for cell in np.unique(cells[mine])])
-        if len(some) <= count:
-            some = np.arange(n)
-        some.sort()
-        found, squares[mine] = nearest(roots[mine], roots[some], count, np.searchsorted(some, mine))
-        index[mine] = some[found]
-    return (index, squares), begin
+        apart = np.round(1.0 - rows[block] @ others.T, _DIGITS)
+        index[block], squares[block] = _least(apart, count)
+    return index, squares
+
+
+def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
+    """Return points between some points, the nearer to those whose documents are more alike, (n, 2)."""
+    weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
+    weight /= weight.sum(axis=1, keepdims=True)
+    return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
+
+
+def _shifts(n: int) -> Doubles:
+    """Return quasi-random shifts from -0.5 to 0.5, always the same ones, (n, 2)."""
+    steps = np.arange(1, n + 1)[:, None] * (0.7548776662466927, 0.5698402909980532)
+    return np.asarray(steps % 1.0 - 0.5)
+
+
+class _Cells:
+    """Documents in the cell of their nearest centre; centres are evenly spaced landmarks.
+
+    Parameters
+    ----------
+    roots : (n, K) float32
+        Square roots of the documents' proportions, of norm 1.
+    marked : (m, K) float32
+        Those of landmarks.
+    """
+
+    def __init__(self, roots: Floats, marked: Floats) -> None:
+        least = 2 * _ATTRACTING_ALL
+        self._roots = roots
+        self._centres = marked[_spaced(len(marked), max(least, len(roots) // _CELL))]
+        own, _ = _blocks(roots, self._centres, 1)
+        self._members = self._groups(own[:, 0])
+
+    def _groups(self, cells: Int64s) -> list[Int64s]:
+        """Return the places of the documents of each cell, ascending."""
+        order = np.argsort(cells, kind="stable")
+        ends = np.searchsorted(cells[order], np.arange(len(self._centres) + 1))
+        return [order[a:b] for a, b in pairwise(ends)]
+
+    def nearest(
+        self, rows: Floats, count: int, *, own: Int64s | None = None, reach: int = _CELLS
+    ) -> tuple[Int64s, Doubles]:
+        """Return the nearest documents to each row, and squared Hellinger distances.
+
+        They are looked for in the cells nearest to any row of a cell.
+
+        Parameters
+        ----------
+        rows : (m, K) float32
+        count : int
+        own : (m,) int64, optional
+            Place of each row among the documents: none is its own neighbour.
+        reach : int
+            Number of cells near each row.
+
+        Returns
+        -------
+        index : (m, count) int64
+        squares : (m, count) float64
+        """
+        cells, _ = _blocks(rows, self._centres, reach)
+        index, squares = np.empty((len(rows), count), np.int64), np.empty((len(rows), count))
+        for mine in self._groups(cells[:, 0]):
+            if not len(mine):
+                continue
+            some = np.concatenate([self._members[cell] for cell in np.unique(cells[mine])])
+            if len(some) <= count:
+                some = np.arange(len(self._roots))
+            some.sort()
+            places = None if own is None else np.searchsorted(some, own[mine])
+            near, squares[mine] = nearest(rows[mine], self._roots[some], count, places)
+            index[mine] = some[near]
+        return index, squares
+
+
+class Placement:
+    """Places of further documents, each between the documents of a layout that are most like it.
+
+    Parameters
+    ----------
+    theta : (n, K)
+        Proportions of the documents of the layout.
+    points : (n, 2)
+        Their points.
+    """
+
+    def __init__(self, theta: npt.NDArray[np.float16], points: Doubles) -> None:
+        roots = _roots(theta)
+        self._cells, self._points = _Cells(roots, roots[_spaced(len(roots), LANDMARKS)]), points
+
+    def __call__(self, theta: npt.NDArray[np.float16]) -> Doubles:
+        """Return the points of further documents, given their proportions (m, K): (m, 2), from 0 to 1."""
+        near = self._cells.nearest(_roots(theta), _BETWEEN, reach=_CELLS_BETWEEN)
+        between = _between(self._points, *near) + _SHIFT * _shifts(len(theta))
+        return np.asarray(np.clip(between, 0.0, 1.0))
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:

@@ -22,6 +22,8 @@ from pysgrld.types import Doubles, Floats, Int64s, Others, Positions
 DOCUMENTS, DRAWS = 20_000, ENOUGH
 #: Documents on the map, at most, and numbers of their proportions.
 MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
+#: Documents on the map of a page that is a folder, at most, and of one file of it.
+BESIDE, PLACED = 1_000_000, 102_400
 #: Topics of a document that are kept with their intervals.
 TOPICS = 12
 #: Share of a document from which on it is counted as having a topic.
@@ -75,6 +77,14 @@ def on_map(corpus: Corpus, topics: int) -> Int64s:
     """Return the documents on the map: those that are looked at, and evenly spaced others."""
     most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), most)
+
+
+def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
+    """Return the documents that the map of a page in a folder adds to others, some at a time."""
+    rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
+    rows = np.setdiff1d(rows, mapped, assume_unique=True)
+    placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
+    return [rows[begin : begin + placed] for begin in range(0, len(rows), placed)]
 
 
 def read_documents(

@@ -23,6 +23,7 @@ from pysgrld.report.document_pass import (
     DocumentTopics,
     DocumentVisitor,
     TopicShares,
+    beside_map,
     looked_at,
     on_map,
     read_documents,
@@ -135,6 +136,8 @@ class ReportedRun:
         Documents that are looked at, as positions in it.
     map_rows : (n,) int64
         Documents on the map, which include these.
+    beside_rows : list of (n,) int64
+        Further documents on the map of a page that is a folder, by the file that has them.
     about : Known or None
         What is known of the documents on the map beside their words.
     named : dict of int to Label
@@ -212,6 +215,7 @@ class ReportedRun:
             self.counts = self.results.word_counts()
         self.corpus = self.results.training_corpus()
         self.rows = self.map_rows = np.empty(0, np.int64)
+        self.beside_rows: list[Int64s] = []
         self.about: Known | None = None
         if self.corpus is None:
             self.missing.append(
@@ -221,6 +225,8 @@ class ReportedRun:
         else:
             self.rows, self.about = looked_at(self.corpus), self.corpus.about
             self.map_rows = on_map(self.corpus, self.size)
+            if asked.folder:
+                self.beside_rows = beside_map(self.corpus, self.map_rows, self.size)
             if added is not None:
                 documents = np.arange(self.corpus.documents) if asked.folder else self.map_rows
                 self.about = self._known(self.corpus, documents, added)

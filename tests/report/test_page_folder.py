@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -87,15 +88,21 @@ def test_all_documents_lie_beside_the_page(run, tmp_path, monkeypatch):
     assert all(found[row]["held"] == held for row, held in by_row.items())
 
 
-@pytest.fixture
-def served(run, tmp_path, monkeypatch):
-    made(run, tmp_path / "page", monkeypatch)
-    with PageServer(tmp_path / "page", None, lambda line: None) as server:
+@contextlib.contextmanager
+def served_page(path):
+    with PageServer(path, None, lambda line: None) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server.address
         server.shutdown()
         thread.join(10)
+
+
+@pytest.fixture
+def served(run, tmp_path, monkeypatch):
+    made(run, tmp_path / "page", monkeypatch)
+    with served_page(tmp_path / "page") as address:
+        yield address
 
 
 def test_a_document_that_is_not_in_the_page_is_found_and_read(browser, served):
@@ -121,6 +128,33 @@ def test_a_document_that_is_not_in_the_page_is_found_and_read(browser, served):
         assert "there are 600" in page.inner_text("main")
     assert said == []
     context.close()
+
+
+def test_documents_beyond_the_page_are_on_the_map_of_a_folder(browser, run, tmp_path, monkeypatch):
+    """Each once, with its topic and its title. Red with: a map of the page's documents alone."""
+    monkeypatch.setattr("pysgrld.report.document_pass.MAPPED", 200)
+    monkeypatch.setattr("pysgrld.report.document_pass.PLACED", 256)
+    page = made(run, tmp_path / "page", monkeypatch)
+    assert page.main["dots"]["beside"] == [256, 144]
+    sea = min(page.main["topics"], key=lambda t: [*t["top"], "ship"].index("ship"))["id"]
+    with served_page(tmp_path / "page") as address:
+        context = browser.new_context(viewport={"width": 1200, "height": 800})
+        page, said = context.new_page(), []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(address)
+        page.wait_for_selector(".dot-stage[data-dots='600']")
+        rows, topics, names = page.evaluate("""async () => {
+            const dots = await dotsOfCorpus();
+            const last = await Promise.all([199, 200, 599].map((i) => dotName(dots, i)));
+            return [[...dots.row], [...dots.topic], last];
+        }""")
+        assert sorted(rows) == list(range(DOCUMENTS))
+        assert [topic == sea for topic in topics] == [row % 2 == 1 for row in rows]
+        assert names == [f"letter no{rows[i]:03}x" for i in (199, 200, 599)]
+        assert "200 evenly spaced documents are laid out" in page.inner_text("main")
+        assert said == []
+        context.close()
 
 
 def test_from_a_file_the_page_says_what_it_needs(browser, run, tmp_path, monkeypatch):

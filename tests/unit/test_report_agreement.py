@@ -46,30 +46,46 @@ def topic(overlap, rhat, found):
 
 
 @pytest.mark.parametrize(
-    ("overlap", "rhat", "found", "chains", "expected"),
+    ("overlap", "rhat", "found", "chains", "share", "expected"),
     [
-        (0.75, 1.0, 4, 4, (True, "All 4 chains found it:", AGAIN, None, "again")),
-        (0.8, 1.76, 4, 4, (True, "All 4 chains found it:", AGAIN, "1.76", "again")),
-        (0.74, 1.0, 4, 4, (None, "All 4 chains found it:", MAY, None, "partly")),
-        (0.79, 1.0, 3, 3, (None, "All 3 chains found it:", MAY, None, "partly")),
-        (0.9, 1.0, 2, 2, (True, "Both chains found it:", AGAIN, None, "again")),
-        (0.89, 1.2, 2, 2, (None, "Both chains found it:", MAY, "1.20", "partly")),
-        (0.6, 1.76, 3, 4, (None, "3 of 4 chains found it:", MOST, "1.76", "partly")),
-        (0.6, 1.76, 2, 3, (False, "2 of 3 chains found it:", "do not rely on it.", None, "alone")),
-        (0.1, 1.0, 1, 4, (False, "No other chain found it:", "do not rely on it.", None, "alone")),
+        (0.75, 1.0, 4, 4, 1.3, (True, "All 4 chains found it:", AGAIN, None, "again")),
+        (0.8, 1.76, 4, 4, 1.3, (True, "All 4 chains found it:", AGAIN, "1.76", "again")),
+        (0.74, 1.0, 4, 4, 1.3, (None, "All 4 chains found it:", MAY, None, "partly")),
+        (0.79, 1.0, 3, 3, 1.3, (None, "All 3 chains found it:", MAY, None, "partly")),
+        (0.9, 1.0, 2, 2, 1.3, (True, "Both chains found it:", AGAIN, None, "again")),
+        (0.99, 1.0, 2, 2, 1.2, (None, "Both chains found it:", MAY, None, "partly")),
+        (0.8, 1.0, 3, 3, 0.4, (True, "All 3 chains found it:", AGAIN, None, "again")),
+        (0.89, 1.2, 2, 2, 1.3, (None, "Both chains found it:", MAY, "1.20", "partly")),
+        (0.6, 1.76, 3, 4, 1.3, (None, "3 of 4 chains found it:", MOST, "1.76", "partly")),
+        (
+            0.6,
+            1.76,
+            2,
+            3,
+            1.3,
+            (False, "2 of 3 chains found it:", "do not rely on it.", None, "alone"),
+        ),
+        (
+            0.1,
+            1.0,
+            1,
+            4,
+            1.3,
+            (False, "No other chain found it:", "do not rely on it.", None, "alone"),
+        ),
     ],
 )
 def test_a_topic_is_told_by_its_finders_and_whether_it_is_at_rest(
-    overlap, rhat, found, chains, expected
+    overlap, rhat, found, chains, share, expected
 ):
     """Red with: a green topic that another chain lacks in more than one case of ten."""
-    assert tuple(trust(topic(overlap, rhat, found), chains)) == expected
+    assert tuple(trust(topic(overlap, rhat, found), chains, share)) == expected
 
 
 @pytest.mark.parametrize("overlap", [0.97, 0.42])
 def test_one_chain_does_not_tell_whether_topics_come_back(overlap):
     """Red with: a verdict by the likeness of the chain's halves, which other chains do not share."""
-    told = trust(topic(overlap, 1.0, 1), 1)
+    told = trust(topic(overlap, 1.0, 1), 1, 2.0)
     assert (told.good, told.state) == (None, "once")
     assert told.head == "Trained once:"
     assert told.text == "whether this topic comes back is not known."

@@ -11,7 +11,7 @@ from listeners import Lines
 
 from pysgrld.cli import main
 from pysgrld.report import report
-from pysgrld.report.document_layout import densest_points, lay_out_documents
+from pysgrld.report.document_layout import Placement, densest_points, lay_out_documents
 from pysgrld.report.sections.groups import neighbours_are_alike
 from pysgrld.report.texts_and_metadata import document_names
 
@@ -45,6 +45,19 @@ def test_documents_beyond_the_landmarks_lie_by_their_nearest(monkeypatch):
     apart = ((points[:, None] - points) ** 2).sum(axis=2)
     near = np.argsort(apart, axis=1)[:, 1:11]
     assert (topic[near] == topic[:, None]).mean() > 0.9
+
+
+def test_further_documents_are_placed_between_those_like_them():
+    """Red with: points of other documents, or weights by distance instead of nearness."""
+    rng = np.random.default_rng(3)
+    topic = rng.integers(0, 6, 600)
+    theta = rng.dirichlet(np.full(6, 0.05), 600) * 0.2
+    theta[np.arange(600), topic] += 0.8
+    points = lay_out_documents(theta[:300]).points
+    further = Placement(theta[:300], points)(theta[300:])
+    apart = ((further[:, None] - points) ** 2).sum(axis=2)
+    assert (topic[:300][np.argsort(apart, axis=1)[:, :10]] == topic[300:, None]).mean() > 0.9
+    assert Placement(theta[:300], points)(theta[:300]) == pytest.approx(points, abs=0.02)
 
 
 def test_equal_and_few_documents_are_no_trouble():
@@ -153,10 +166,9 @@ def test_documents_without_draws_are_on_the_map_too(page, monkeypatch):
     whole = next(s for s in page._sections if hasattr(s, "_dots"))._dots
     assert (section._dots.topic == whole.topic).mean() > 0.95
     assert np.abs(section._dots.low - whole.low)[~section._dots.own].mean() < 0.1
-    groups = next(s for s in few._sections if hasattr(s, "_levels_on_map"))
-    best = groups._columns[groups._best]
-    values = few._run.about.values(best.name, few._run.map_rows)
-    assert [best.levels[i] for i in groups._levels_on_map(best)] == values
+    groups = next(s for s in few._sections if hasattr(s, "_levels"))
+    best, rows = groups._columns[groups._best], few._run.map_rows
+    assert [best.levels[i] for i in groups._levels(rows)] == few._run.about.values(best.name, rows)
 
 
 def test_a_share_is_the_same_everywhere(page, tmp_path):

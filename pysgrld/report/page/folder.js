@@ -3,13 +3,18 @@
 VIEWS.find(({ name }) => name === "documents").pages.row = rowPage;
 SEARCHES.push(foundTitles);
 
-/** What a file beside the page has; loaded once. */
-function fileOf(kind, number) {
+/** The bytes of a file beside the page; loaded once. */
+function bytesBeside(kind, number) {
   return once(`${kind} ${number}`, async () => {
     const answer = await fetch(`${report.folder.at}/${kind}/${String(number).padStart(6, "0")}.bin`);
     if (!answer.ok) throw new Error(`${kind} ${number}: ${answer.status}`);
-    return JSON.parse(new TextDecoder().decode(await unpacked(await answer.blob())));
+    return unpacked(await answer.blob());
   });
+}
+
+/** The content of a file of JSON beside the page; read once. */
+function fileOf(kind, number) {
+  return once(`content of ${kind} ${number}`, async () => JSON.parse(new TextDecoder().decode(await bytesBeside(kind, number))));
 }
 
 /** Any document of the corpus, by its number from 1, where the page is a folder. */
@@ -39,4 +44,31 @@ async function foundTitles(text) {
     }
   }
   return found;
+}
+
+/** The title of a document of the corpus. */
+async function titleOf(row) {
+  const { titles } = report.folder;
+  return (await fileOf("titles", Math.floor(row / titles)).catch(() => []))[row % titles] ?? `${NOUN} ${count(row + 1)}`;
+}
+
+/** Adds the documents of the map that are in files beside the page to its dots, as the files arrive; the map that is open hears of it. */
+function dotsBeside(dots) {
+  return once("dots beside", async () => {
+    const { beside } = report.dots, n = beside.reduce((sum, length) => sum + length, dots.n);
+    for (const [name, Kind] of Object.entries(DOT_PARTS)) {
+      if (!dots[name]) continue;
+      const long = new Kind(n);
+      long.set(dots[name]);
+      dots[name] = long;
+    }
+    for (let file = 0; file < beside.length; file++) {
+      const list = report.dots.parts.map(([name, kind]) => [name, kind, beside[file]]);
+      const parts = apart(await bytesBeside("dots", file), list);
+      for (const [name, values] of parts) dots[name].set(name === "row" ? summed(values) : values, dots.n);
+      if (dots.level) dots.level.set(new Uint8Array(await bytesBeside("levels", file)), dots.n);
+      dots.n += beside[file];
+      hearer?.();
+    }
+  }).catch(() => null); // opened as a file: the map has the documents that are in the page
 }

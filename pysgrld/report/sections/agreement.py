@@ -10,6 +10,7 @@ from pysgrld.errors import all_of
 from pysgrld.evaluate.matching import SAME
 from pysgrld.reading.diagnosis import (
     FIRM,
+    LARGE,
     MIXED,
     MatchedTopic,
     is_firm,
@@ -70,11 +71,16 @@ class Agreement(Section):
         return {
             "overlap": finite(match.overlap, 4) if len(chains) > 1 else None,
             "found": [match.found, len(chains)] if len(chains) > 1 else None,
-            "trust": trust(match, len(chains))._asdict(),
+            "trust": trust(match, len(chains), self._relative_share(k))._asdict(),
             "rhat": finite(match.rhat, 4),
             "ess": finite(match.ess, 4),
             "others": others,
         }
+
+    def _relative_share(self, k: int) -> float:
+        """Return the share of a topic, in shares of the average topic."""
+        weights = self.run.weights
+        return 0.0 if weights is None else float(weights[k] * len(weights) / weights.sum())
 
     def definitions(self) -> list[Definition]:
         """Define overlap, finding a topic again, and R-hat."""
@@ -93,7 +99,8 @@ class Agreement(Section):
                     "● ◐ ○",
                     "● all chains have the topic, and any two have "
                     f"{', '.join(f'{100 * x:.0f}' for x in FIRM.values())} % of it in common, of two, "
-                    "three, or more chains: in trials a further chain then had it in 9 of 10 cases. "
+                    "three, or more chains: in trials a further chain then had it in 9 of 10 cases. Of "
+                    f"two chains it must also have {LARGE:g} times the share of the average topic. "
                     "◐ all, or three quarters of them, have it. ○ fewer have it.",
                 )
             )
@@ -143,7 +150,7 @@ class Trust(NamedTuple):
     state: str
 
 
-def trust(topic: MatchedTopic, chains: int) -> Trust:
+def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
     """Judge if a topic may be relied on: it was found again, and its numbers have converged.
 
     Parameters
@@ -151,6 +158,8 @@ def trust(topic: MatchedTopic, chains: int) -> Trust:
     topic : MatchedTopic
     chains : int
         Of one chain nothing is said: the likeness of its halves does not tell what another would find.
+    share : float
+        Share of the topic, in shares of the average topic.
     """
     if chains == 1:
         text = "whether this topic comes back is not known."
@@ -158,7 +167,7 @@ def trust(topic: MatchedTopic, chains: int) -> Trust:
     drift = None if is_mixed(topic) else f"{topic.rhat:.2f}"
     if is_shared(topic):
         head = f"{all_of(chains, 'chains').capitalize()} found it:"
-        if is_firm(topic, chains):
+        if is_firm(topic, chains, share):
             return Trust(True, head, "another would, in 9 of 10 cases.", drift, "again")
         return Trust(None, head, "another may have it in another form.", drift, "partly")
     head = f"{topic.found} of {chains} chains found it:"

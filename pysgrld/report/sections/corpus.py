@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus import Corpus
-from pysgrld.report.document_layout import densest_points, lay_out_documents
+from pysgrld.report.document_layout import Placement, densest_points, lay_out_documents
 from pysgrld.report.document_pass import DocumentTopics, drawn_blocks
 from pysgrld.report.page_file import Packed, steps
 from pysgrld.report.reported_run import Definition, Section
@@ -27,6 +27,50 @@ _TOGETHER = 4096
 _ALIKE = 16
 #: Documents of a topic below which its name is not on the map.
 _LABELLED = 3
+
+
+#: Numbers of each document in a file next to the page, and their types.
+_PARTS = {
+    "row": "u32",
+    "x": "u16",
+    "y": "u16",
+    "topic": "u16",
+    "mean": "u8",
+    "low": "u8",
+    "high": "u8",
+}
+
+
+class _AlikeIntervals:
+    """Intervals of documents that are not looked at: those of documents of like length and share.
+
+    Parameters
+    ----------
+    mean : (n,) float32
+        Greatest shares of the documents that are looked at.
+    lengths : (n,) int64
+    ends : pair of (n,) float32
+        Low and high ends of their intervals.
+    """
+
+    def __init__(self, mean: Floats, lengths: Int64s, ends: tuple[Floats, Floats]) -> None:
+        alike = self._alike(mean, lengths)
+        self._known = np.bincount(alike)
+        number = np.maximum(self._known, 1)
+        self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
+
+    def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
+        """Return low and high ends of other documents: means with the mean gaps; 0 if none are alike."""
+        alike = np.minimum(self._alike(mean, lengths), len(self._known) - 1)
+        is_known = self._known[alike] > 0
+        return [np.where(is_known, mean + gap[alike], 0.0).astype(np.float32) for gap in self._gaps]
+
+    @staticmethod
+    def _alike(mean: Floats, lengths: Int64s) -> Int64s:
+        """Return the number of the class of length and share of each document."""
+        doubling = np.log2(np.maximum(lengths, 1)).astype(np.int64)
+        share: Int64s = np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
+        return _ALIKE * doubling + share
 
 
 class Dots(NamedTuple):
@@ -71,9 +115,13 @@ class CorpusAtAGlance(Section):
             few = np.bincount(dots.topic[weight > 0], minlength=run.size) < _LABELLED
             places[few] = np.nan
             self._places = places
+        beside = [len(rows) for rows in run.beside_rows if self._layout is not None]
         return {
             "dots": {
-                "documents": len(run.map_rows),
+                "documents": len(run.map_rows) + sum(beside),
+                "laid_out": len(run.map_rows),
+                "beside": beside or None,
+                "parts": [[name, kind] for name, kind in _PARTS.items()] if beside else None,
                 "drawn": len(run.rows),
                 "of": run.corpus.documents,
                 "sure": int(is_sure.sum()),
@@ -94,6 +142,7 @@ class CorpusAtAGlance(Section):
         low, high = found.mean[:, 0], found.mean[:, 0]
         if run.draws > 1:
             low, high = found.low[:, 0], found.high[:, 0]
+        self._alike = _AlikeIntervals(found.mean[:, 0], found.lengths, (low, high))
         n, own = len(run.map_rows), np.isin(run.map_rows, run.rows)
         if own.all():
             return Dots(found.theta, found.top[:, 0], found.mean[:, 0], low, high, own)
@@ -104,16 +153,9 @@ class CorpusAtAGlance(Section):
             theta[others[block.at]], lengths[others[block.at]] = block.theta[0], block.lengths
         topic, mean = theta.argmax(axis=1), theta.max(axis=1).astype(np.float32)
         topic[own], mean[own] = found.top[:, 0], found.mean[:, 0]
-        ends = []
-        alike = _ALIKE * np.log2(np.maximum(lengths, 1)).astype(np.int64)
-        alike += np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
-        known = np.bincount(alike[own], minlength=alike.max() + 1)
-        for end in (low, high):
-            total = np.bincount(alike[own], end - found.mean[:, 0], len(known))
-            gap = total / np.maximum(known, 1)
-            each = np.where(known[alike] > 0, mean + gap[alike], 0.0).astype(np.float32)
+        ends = self._alike(mean, lengths)
+        for each, end in zip(ends, (low, high), strict=True):
             each[own] = end
-            ends.append(each)
         return Dots(theta, topic, mean, ends[0], ends[1], own)
 
     def of_topic(self, k: int) -> dict[str, Any]:
@@ -144,6 +186,37 @@ class CorpusAtAGlance(Section):
         if not dots.own.all():
             packed.add("own", "u8", dots.own)
         return {"dots": packed.add("name", "utf8", text.encode("utf-8", "replace"))}
+
+    def files(self) -> Iterator[tuple[str, bytes, int]]:
+        """Yield the places and first topics of the documents on the map that are not in the page.
+
+        Each is placed between the documents of the page's map that are most like it.
+        """
+        run = self.run
+        if self._layout is None or run.corpus is None or not run.beside_rows:
+            return
+        place = Placement(self._dots.theta, self._layout.points)
+        for number, rows in enumerate(run.beside_rows):
+            theta, lengths = (
+                np.empty((len(rows), run.size), np.float16),
+                np.empty(len(rows), np.int64),
+            )
+            for block in drawn_blocks(run.results, run.corpus, rows, [], run.at):
+                theta[block.at], lengths[block.at] = block.theta[0], block.lengths
+            mean = theta.max(axis=1).astype(np.float32)
+            low, high = self._alike(mean, lengths)
+            x, y = place(theta).T
+            values = {"row": np.diff(rows, prepend=0), "topic": theta.argmax(axis=1)}
+            values |= {"x": steps(x, "u16"), "y": steps(y, "u16")}
+            values |= {
+                "mean": steps(mean, "u8"),
+                "low": steps(low, "u8"),
+                "high": steps(high, "u8"),
+            }
+            packed = Packed()
+            for name, kind in _PARTS.items():
+                packed.add(name, kind, values[name])
+            yield f"dots/{number:06}.bin", packed.packed(), int(rows[-1]) + 1
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the place of each document on the map."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
@@ -125,18 +126,26 @@ class GroupShares(Section):
                     packed.add(kind + part, "u16", steps(getattr(each, part)[:, :-1], "u16"))
                 packed.add(kind + "sign", "i8", each.sign[:, :-1].astype(np.int8))
         if self._best is not None:
-            of = self._levels_on_map(self._columns[self._best])
-            found["best"] = Packed().add("level", "u8", np.where(of < 0, 255, of))
+            found["best"] = Packed().add("level", "u8", self._levels(self.run.map_rows))
         return found
 
-    def _levels_on_map(self, column: Groups) -> Int64s:
-        """Return the group of each document on the map; -1 of a value that no document looked at has."""
-        run, of = self.run, column.grouping.of
-        if run.about is None or len(run.map_rows) == len(of):
-            return of
-        levels = dict(zip(run.about.values(column.name, run.rows), of.tolist(), strict=True))
-        values = run.about.values(column.name, run.map_rows)
-        return np.array([levels.get(value, -1) for value in values], np.int64)
+    def files(self) -> Iterator[tuple[str, bytes, int]]:
+        """Yield the groups of documents on the map that are in files, by the best column."""
+        if self._best is not None:
+            for number, rows in enumerate(self.run.beside_rows):
+                content = self._levels(rows).astype(np.uint8).tobytes()
+                yield f"levels/{number:06}.bin", zlib.compress(content), int(rows[-1]) + 1
+
+    def _levels(self, rows: Int64s) -> Int64s:
+        """Return the group of documents in the best column; 255 of other values."""
+        run = self.run
+        assert run.about is not None
+        assert self._best is not None
+        column = self._columns[self._best]
+        values = run.about.values(column.name, run.rows)
+        levels = dict(zip(values, column.grouping.of.tolist(), strict=True))
+        found = [levels.get(value, -1) for value in run.about.values(column.name, rows)]
+        return np.array([255 if level < 0 else level for level in found], np.int64)
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the groups with their shares."""

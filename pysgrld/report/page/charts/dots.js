@@ -1,23 +1,34 @@
 // Every document as a dot, on a canvas that can be moved and made larger.
 
-const DOTS = { margin: 20, reach: 14, most: 24 };
+const DOTS = { margin: 20, reach: 14, most: 24, rest: 120 };
 
-/** The documents of the map: their places, topics and names. */
+/** The documents of the map: their places, topics and names; those that are in files beside the page come after the `named` ones. */
 function dotsOfCorpus() {
   return once("dots", async () => {
     const [parts, groups] = await Promise.all([block("dots"), block("best")]);
     const names = parts.get("name").split("\n");
     const place = new Map(report.docs?.row.map((row, i) => [row, i]) ?? []);
-    const of = (name) => parts.get(name);
-    return { n: names.length, x: of("x"), y: of("y"), topic: of("topic"), mean: of("mean"), low: of("low"), high: of("high"), own: of("own") ?? null, row: summed(of("row")), names, place, level: groups?.get("level") ?? null };
+    const all = { n: names.length, named: names.length, names, place };
+    const known = new Map([...parts, ["row", summed(parts.get("row"))], ["level", groups?.get("level")]]);
+    for (const name of Object.keys(DOT_PARTS)) all[name] = known.get(name) ?? null;
+    return all;
   });
 }
 
+const DOT_PARTS = { x: Uint16Array, y: Uint16Array, topic: Uint16Array, mean: Uint8Array, low: Uint8Array, high: Uint8Array, own: Uint8Array, row: Uint32Array, level: Uint8Array };
+
+// What the map that is open does when more dots have arrived.
+let hearer = null;
+
 /** Sums of differences. */
-const summed = (gaps) => { let at = 0; return Uint32Array.from(gaps, (gap) => (at += gap)); };
+function summed(gaps) {
+  const sums = new Uint32Array(gaps.length);
+  for (let i = 0, at = 0; i < gaps.length; i++) sums[i] = at += gaps[i];
+  return sums;
+}
 
 // The map before its documents are unpacked.
-const NO_DOTS = { n: 0, topic: [], low: [], names: [] };
+const NO_DOTS = { n: 0, named: 0, topic: [], low: [], names: [] };
 
 /** A map of documents, which are drawn when they are unpacked; `tell` hears of the dot that is pointed at, or of none (-1). */
 function dotMap({ tell, open, say }) {
@@ -26,12 +37,12 @@ function dotMap({ tell, open, say }) {
   const names = h("div.dot-names", UNREAD);
   const stage = h("div.dot-stage", canvas, names);
   const view = { scale: 1, x: 0, y: 0 }, lit = { topic: null, level: null, text: "" };
-  let width = 0, height = 0, spot = -1, waiting = false, image = null;
+  let width = 0, height = 0, spot = -1, waiting = false, image = null, moving = 0;
   const lower = () => once("dot names", () => dots.names.map((name) => name.toLowerCase()));
   const inner = (size) => size - 2 * DOTS.margin;
-  const px = (i) => DOTS.margin + (dots.x[i] / 65535) * inner(width) * view.scale + view.x;
-  const py = (i) => DOTS.margin + (dots.y[i] / 65535) * inner(height) * view.scale + view.y;
-  const isLit = (i) => (lit.topic === null || dots.topic[i] === lit.topic) && (lit.level === null || dots.level?.[i] === lit.level) && (lit.text === "" || lower()[i].includes(lit.text));
+  // where a coordinate of 0 is, and the pixels of a unit
+  const scales = (ratio) => ({ x: [(DOTS.margin + view.x) * ratio, (inner(width) * view.scale * ratio) / 65535], y: [(DOTS.margin + view.y) * ratio, (inner(height) * view.scale * ratio) / 65535] });
+  const isLit = (i) => (lit.topic === null || dots.topic[i] === lit.topic) && (lit.level === null || dots.level?.[i] === lit.level) && (lit.text === "" || (lower()[i] ?? "").includes(lit.text));
   const isFiltered = () => lit.topic !== null || lit.level !== null || lit.text !== "";
   // looks of dots: 0 dim, 1 pale, 2 opaque; these are drawn in this order
   let looks = new Uint8Array(0);
@@ -48,12 +59,15 @@ function dotMap({ tell, open, say }) {
     const colours = report.topics.map((topic) => partsOf(dotColour(topic))), none = [136, 136, 136];
     const pale = 0.4 * Math.min(1, Math.sqrt(30000 / dots.n)) ** 0.5;
     new Uint32Array(image.data.buffer).fill((255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0]);
+    const { x: [left, wider], y: [top, higher] } = scales(ratio);
+    const places = report.topics.reduce((all, topic) => ((all[topic.id] = topic.place), all), []);
+    // while the map moves, dots beyond the first are left out: they follow when it rests
+    const n = moving ? Math.min(dots.n, dots.named) : dots.n;
     for (const kind of [0, 1, 2]) {
-      const alpha = [isDark() ? 0.08 : 0.07, pale, 0.95][kind], discs = discsOf((kind && filtered ? 1.25 : 1) * size * ratio);
-      for (let i = 0; i < dots.n; i++) {
+      const alpha = [isDark() ? 0.08 : 0.07, pale, 0.95][kind], discs = discsOf((kind && filtered ? 1.25 : 1) * size * ratio, wide);
+      for (let i = 0; i < n; i++) {
         if (looks[i] !== kind) continue;
-        const colour = kind === 0 ? grey : colours[byId.get(dots.topic[i])?.place ?? -1] ?? none;
-        stamp(image.data, wide, high, px(i) * ratio, py(i) * ratio, discs, colour, alpha);
+        stamp(image.data, wide, high, left + dots.x[i] * wider, top + dots.y[i] * higher, discs, kind === 0 ? grey : colours[places[dots.topic[i]]] ?? none, alpha);
       }
     }
     brush.setTransform(1, 0, 0, 1, 0, 0);
@@ -63,7 +77,8 @@ function dotMap({ tell, open, say }) {
       brush.strokeStyle = isDark() ? "#fff" : "#000";
       brush.lineWidth = 2;
       brush.beginPath();
-      brush.arc(px(spot), py(spot), size + 4, 0, 7);
+      const { x, y } = scales(1);
+      brush.arc(x[0] + dots.x[spot] * x[1], y[0] + dots.y[spot] * y[1], size + 4, 0, 7);
       brush.stroke();
     }
     placeNames();
@@ -89,12 +104,18 @@ function dotMap({ tell, open, say }) {
   }
 
   const again = () => { if (!waiting && width) { waiting = true; requestAnimationFrame(draw); } };
+  const move = () => {
+    clearTimeout(moving);
+    moving = setTimeout(() => { moving = 0; again(); }, DOTS.rest);
+    again();
+  };
   const nearest = (event) => {
     const frame = canvas.getBoundingClientRect(), [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+    const { x: [left, wider], y: [top, higher] } = scales(1);
     let least = DOTS.reach ** 2, found = -1;
     for (let i = 0; i < dots.n; i++) {
-      const square = (px(i) - x) ** 2 + (py(i) - y) ** 2;
-      if (square < least && looks[i]) [least, found] = [square, i];
+      const square = (left + dots.x[i] * wider - x) ** 2 + (top + dots.y[i] * higher - y) ** 2;
+      if (square < least && looks[i]) { least = square; found = i; }
     }
     return found;
   };
@@ -103,7 +124,7 @@ function dotMap({ tell, open, say }) {
     const scale = Math.min(24, Math.max(1, view.scale * factor)), by = scale / view.scale;
     Object.assign(view, scale === 1 ? { x: 0, y: 0 } : { x: x - DOTS.margin - (x - DOTS.margin - view.x) * by, y: y - DOTS.margin - (y - DOTS.margin - view.y) * by }, { scale });
     canvas.classList.toggle("near", scale > 1);
-    again();
+    move();
   };
   let grip = null;
   give(canvas, {
@@ -112,7 +133,7 @@ function dotMap({ tell, open, say }) {
       if (!grip || !event.buttons) return point(nearest(event));
       const [dx, dy] = [event.clientX - grip.x, event.clientY - grip.y];
       if (!grip.moved && Math.hypot(dx, dy) < 4) return;
-      if (view.scale > 1) { view.x += dx; view.y += dy; again(); }
+      if (view.scale > 1) { view.x += dx; view.y += dy; move(); }
       Object.assign(grip, { x: event.clientX, y: event.clientY, moved: true });
     },
     pointerleave: () => point(-1),
@@ -132,12 +153,17 @@ function dotMap({ tell, open, say }) {
     [width, height] = [now, high];
     draw();
   });
-  dotsOfCorpus().then((all) => {
-    dots = all;
+  const take = () => {
     looks = new Uint8Array(dots.n);
     look();
     again();
     stage.dataset.dots = dots.n;
+  };
+  hearer = take;
+  dotsOfCorpus().then((all) => {
+    dots = all;
+    take();
+    if (report.dots.beside) dotsBeside(all);
   });
   const light = (change) => { Object.assign(lit, change); look(); again(); };
   return { stage, light, zoom };
@@ -145,33 +171,31 @@ function dotMap({ tell, open, say }) {
 
 const partsOf = (colour) => (/^#/.test(colour) ? colour.match(/\w\w/g).map((x) => parseInt(x, 16)) : colour.match(/[\d.]+/g).map(Number)).slice(0, 3);
 
-/** Discs of a radius in pixels, for sixteen places within a pixel: how much of each pixel they cover. */
-function discsOf(radius) {
-  return once(`discs ${radius.toFixed(2)}`, () => {
-    const reach = Math.ceil(radius + 1), side = 2 * reach + 1;
-    const parts = Array.from({ length: 16 }, (_, at) => Float32Array.from({ length: side * side }, (_, i) => {
-      const [x, y] = [(i % side) - reach - ((at % 4) - 1.5) / 4, Math.floor(i / side) - reach - (Math.floor(at / 4) - 1.5) / 4];
-      return Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(x, y)));
-    }));
-    return { reach, side, parts };
+/** Discs of a radius in pixels, for sixteen places within a pixel: which bytes of a wide image they cover, from their middle, and how much. */
+function discsOf(radius, wide) {
+  return once(`discs ${radius.toFixed(2)} ${wide}`, () => {
+    const reach = Math.ceil(radius + 0.875) - 1, side = 2 * reach + 1;
+    const parts = Array.from({ length: 16 }, (_, at) => {
+      const cells = Array.from({ length: side * side }, (_, i) => [(i % side) - reach, Math.floor(i / side) - reach]);
+      const cover = cells.map(([x, y]) => Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(x - ((at % 4) - 1.5) / 4, y - (Math.floor(at / 4) - 1.5) / 4))));
+      const some = cells.flatMap((cell, i) => (cover[i] > 0 ? [[4 * (cell[1] * wide + cell[0]), cover[i]]] : []));
+      return { bytes: Int32Array.from(some, (one) => one[0]), cover: Float32Array.from(some, (one) => one[1]) };
+    });
+    return { reach, parts };
   });
 }
 
 /** Puts a disc of a colour over the opaque pixels of an image. */
-function stamp(data, wide, high, x, y, { reach, side, parts }, [red, green, blue], alpha) {
-  const [left, top] = [Math.floor(x), Math.floor(y)];
+function stamp(data, wide, high, x, y, { reach, parts }, colour, alpha) {
+  const left = Math.floor(x), top = Math.floor(y);
   if (left < reach || top < reach || left >= wide - reach || top >= high - reach) return;
-  const disc = parts[4 * Math.floor(4 * (y - top)) + Math.floor(4 * (x - left))];
-  let at = 0;
-  for (let row = top - reach; row <= top + reach; row++) {
-    let pixel = 4 * (row * wide + left - reach);
-    for (let column = 0; column < side; column++, pixel += 4) {
-      const cover = disc[at++] * alpha;
-      if (cover === 0) continue;
-      data[pixel] += (red - data[pixel]) * cover;
-      data[pixel + 1] += (green - data[pixel + 1]) * cover;
-      data[pixel + 2] += (blue - data[pixel + 2]) * cover;
-    }
+  const { bytes, cover } = parts[4 * Math.floor(4 * (y - top)) + Math.floor(4 * (x - left))];
+  const middle = 4 * (top * wide + left), red = colour[0], green = colour[1], blue = colour[2];
+  for (let i = 0; i < bytes.length; i++) {
+    const pixel = middle + bytes[i], part = cover[i] * alpha;
+    data[pixel] += (red - data[pixel]) * part;
+    data[pixel + 1] += (green - data[pixel + 1]) * part;
+    data[pixel + 2] += (blue - data[pixel + 2]) * part;
   }
 }
 

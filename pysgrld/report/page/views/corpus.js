@@ -59,16 +59,22 @@ function mapCard(map, say, best) {
   const tools = h("div.dot-tools", button("+", "larger", () => map.zoom(1.6)), button("−", "smaller", () => map.zoom(1 / 1.6)), button("all", `show all ${NOUNS}`, () => map.zoom(0)));
   const true10 = Math.round(dots.map.kept * dots.map.neighbours);
   const sample = dots.documents < dots.of ? ` The map shows ${count(dots.documents)} evenly spaced ${NOUNS} of ${count(dots.of)}.` : "";
+  const placed = dots.beside ? ` ${count(dots.laid_out)} evenly spaced ${NOUNS} are laid out; each of the others lies between the three of these that are most like it.` : "";
   const drawn = dots.drawn < dots.documents && dots.intervals ? ` Intervals of ${count(dots.drawn)} are drawn; a dot without one is as pale as those of like length and share.` : "";
   return h("section.card.dot-card", map.stage, tools, say,
-    h("p.remark", `A dot is a ${NOUN}, among those with similar ${TOPICS}: ${true10} of ${dots.map.neighbours} neighbours here are true neighbours. It is opaque if one ${TOPIC} ${dots.intervals ? "surely " : ""}has more than half of it.${sample}${drawn}`));
+    h("p.remark", `A dot is a ${NOUN}, among those with similar ${TOPICS}: ${true10} of ${dots.map.neighbours} neighbours here are true neighbours. It is opaque if one ${TOPIC} ${dots.intervals ? "surely " : ""}has more than half of it.${sample}${placed}${drawn}`));
 }
 
 async function tellDot(dots, i, say) {
   if (i < 0) return;
   const topic = byId.get(dots.topic[i]), [mean, low, high] = [dots.mean[i], dots.low[i], dots.high[i]].map(ofShare8);
   const share = topic && [" ", topicLink(topic), ` ${percent(mean)}${report.dots.intervals && (dots.own?.[i] ?? 1) ? ` (${between(low, high, 0)})` : ""}. `];
-  say.replaceChildren(...[bold(bdi(dots.names[i])), share, await firstWords(dots, i)].flat(2).filter(Boolean));
+  say.replaceChildren(...[bold(bdi(await dotName(dots, i))), share, await firstWords(dots, i)].flat(2).filter(Boolean));
+}
+
+/** The name of a document on the map: on the page, or in a file beside it. */
+async function dotName(dots, i) {
+  return dots.names[i] ?? (await titleOf(dots.row[i]));
 }
 
 /** The first words of a document that is on the page and has a text. */

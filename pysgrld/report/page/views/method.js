@@ -5,7 +5,7 @@ view("Method", { method: methodPage }, true);
 /** Definitions; one that the address names is the first that is seen. */
 function methodPage(rest) {
   const read = h("section.card.prose", h("h1", "How to read this page"),
-    h("dl", report.method.map(({ name, text, source }) => [h("dt", name === rest ? { class: "sought" } : {}, name), h("dd", text, source && h("cite", ` ${source}`))])),
+    h("div.definitions", reachable("Definitions"), h("dl", report.method.map(({ name, text, source }) => [h("dt", name === rest ? { class: "sought" } : {}, name), h("dd", text, source && h("cite", ` ${source}`))]))),
     report.interval.remark && h("p.remark", `Intervals here: ${report.interval.remark}.`));
   const pairs = (list, kind = "dt") => h("dl.options", list.map(([name, value]) => [h("dt", kind === "dt" ? name : h(kind, name)), h("dd", bdi(String(value)))]));
   const given = report.options.filter(([, , own]) => own);
