@@ -209,7 +209,7 @@ def from_mean(results: Results, truth: Made) -> dict[str, Any]:
     mean, weights = results.phi()[:, :k], results.weights()
     assert weights is not None
     posterior.chain.begin_from(np.ascontiguousarray(mean, np.float32), weights * tokens)
-    stage = begin_exactly(posterior, options, corpus.words, 1, None, sweeps=1000)
+    stage = begin_exactly(posterior, options, corpus.words, RunOn(1), None, sweeps=1000)
     found = np.ascontiguousarray(mean.T)
     mine = assign(DISTRIBUTIONS.similarity(truth.phi.astype(np.float32), found))
     same = DISTRIBUTIONS.overlap(truth.phi.astype(np.float32), found[mine]) >= SAME

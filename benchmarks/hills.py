@@ -219,7 +219,7 @@ def drawn_exactly(ground: Ground, trained: Posterior, sweeps: int) -> Posterior:
     """Let exact chains go on from a chain that has been trained; return the averages of their draws."""
     held_out = split(ground.corpus.take(ground.ids), ground.ids, 0.8, 0)
     options, words = ground.options(0, 1), ground.corpus.words
-    stage = begin_exactly(trained, options, words, 1, held_out, sweeps=sweeps)
+    stage = begin_exactly(trained, options, words, RunOn(1), held_out, sweeps=sweeps)
     while not stage.done:
         stage.advance()
     return stage.posterior

@@ -236,10 +236,16 @@ class ExactStage:
             finally:
                 self._pool, self._drawn = None, None
 
-    def advance(self) -> None:
+    def advance(self, waiting: Callable[[], None] = lambda: None) -> None:
         """Sweep on to the next draw, or to the end of the burn-in.
 
         A draw is averaged, scored and kept while the chains sweep on to the next one.
+
+        Parameters
+        ----------
+        waiting : callable
+            Called between chains on one thread; may raise, to stop. The remaining chains sweep first
+            then, also after `restore`.
 
         Raises
         ------
@@ -249,9 +255,12 @@ class ExactStage:
         burning = self.sweep < self.burn_in
         number = min(self.every, self.burn_in - self.sweep) if burning else self.every
         size = 1 if self.threads >= len(self.chains) else TOGETHER
-        groups = [self.chains[i : i + size] for i in range(0, len(self.chains), size)]
+        least = min(chain.step for chain in self.chains)
+        behind = [chain for chain in self.chains if chain.step == least]
+        groups = [behind[i : i + size] for i in range(0, len(behind), size)]
         if self._pool is None:
             for first, *rest in groups:
+                waiting()
                 first.sweep(number, rest)
         else:
             sweeping = [self._pool.submit(first.sweep, number, rest) for first, *rest in groups]

@@ -331,7 +331,16 @@ class TopicModel(KeptModel, Transformer):
         if not sweeps:
             return
         words, number = self.n_features_in_, jobs(self.n_jobs)
-        stage = begin_exactly(posterior, options, words, number, held_out, sweeps=sweeps)
+
+        def waiting() -> None:
+            if progress.interrupted:
+                raise Stopped
+
+        run_on = RunOn(number, waiting)
+        try:
+            stage = begin_exactly(posterior, options, words, run_on, held_out, sweeps=sweeps)
+        except Stopped:
+            return
         samples: dict[int, Sample] = {}
         most = self._most_samples(options, words)
 
@@ -341,16 +350,12 @@ class TopicModel(KeptModel, Transformer):
             samples[stage.step] = chain.sample()
             return samples[stage.step]
 
-        def waiting() -> None:
-            if progress.interrupted:
-                raise Stopped
-
         with stage.drawing(keep), contextlib.suppress(Stopped):
             while not progress.interrupted and not stage.complete:
                 if stage.done:
                     stage.replicate(waiting)
                     continue
-                stage.advance()
+                stage.advance(waiting)
                 parts = [plural(stage.draws, "exact draw")]
                 progress.show(stage.sweep, stage.sweeps, parts, last=stage.done)
         if stage.done:

@@ -16,6 +16,7 @@ from pysgrld.chain.population import WORDS as SPREAD_WORDS
 from pysgrld.core.draws import Draw, at_words, weights_of
 from pysgrld.core.restore import check_topics, put_back
 from pysgrld.corpus.minibatches import Epochs, WholeCorpus, compact
+from pysgrld.models.protocol import RunOn
 from pysgrld.models.token_topics import TokenTopics
 from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
@@ -222,7 +223,7 @@ E = TypeVar("E", bound=ExactTokens)
 
 
 def chains_from(
-    kind: type[E], chain: BlockChain, options: Resolved, threads: int, *, start: bool
+    kind: type[E], chain: BlockChain, options: Resolved, run_on: RunOn, *, start: bool
 ) -> tuple[E, ...]:
     """Return the chains of the exact stage of a run.
 
@@ -234,7 +235,8 @@ def chains_from(
         The chain of training, on a stored corpus.
     options : Resolved
         Of training.
-    threads : int
+    run_on : RunOn
+        Its `waiting` is called before each chain starts.
     start : bool
         Whether tokens get their first topics; else the chains are restored.
     """
@@ -257,5 +259,6 @@ def chains_from(
     chains = tuple(kind(refinement, batch, watched, chain, number) for number in range(CHAINS))
     if start:
         for one in chains:
-            one.start(draw, threads)
+            run_on.waiting()
+            one.start(draw, run_on.threads)
     return chains

@@ -243,7 +243,7 @@ class Model(ABC, Generic[R]):
         return self.chain(options, epochs, corpus, run_on)
 
     def exact_chains(
-        self, options: R, chain: Chain, threads: int, *, start: bool
+        self, options: R, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
         """Return the Gibbs-refinement chains that start at the end of a training chain; empty by default.
 
@@ -252,11 +252,11 @@ class Model(ABC, Generic[R]):
         options : Resolved
         chain : Chain
             Of this model, over a stored corpus.
-        threads : int
+        run_on : RunOn
         start : bool
             Whether they start there; else they are restored.
         """
-        del options, chain, threads, start
+        del options, chain, run_on, start
         return ()
 
     @abstractmethod

@@ -75,7 +75,7 @@ def begin_exactly(
     posterior: Posterior,
     options: Resolved,
     words: int,
-    threads: int,
+    run_on: RunOn,
     held_out: HeldOut | None,
     *,
     sweeps: int,
@@ -88,7 +88,9 @@ def begin_exactly(
     posterior : Posterior
         Posterior averages of training.
     options : Resolved
-    words, threads : int
+    words : int
+    run_on : RunOn
+        Its `waiting` may raise between chains, to stop.
     held_out : HeldOut, optional
     sweeps : int
         Sweeps of each chain.
@@ -101,8 +103,8 @@ def begin_exactly(
         The stage, before its first sweep.
     """
     trained = posterior.chain
-    chains = model_of(options.model).exact_chains(options, trained, threads, start=start)
+    chains = model_of(options.model).exact_chains(options, trained, run_on, start=start)
     chain_averages = averages(
-        chains[0], options, words, threads, held_out, keep_mean=posterior.keeps_mean
+        chains[0], options, words, run_on.threads, held_out, keep_mean=posterior.keeps_mean
     )
-    return ExactStage(chains, chain_averages, trained.step, sweeps, threads)
+    return ExactStage(chains, chain_averages, trained.step, sweeps, run_on.threads)

@@ -84,7 +84,6 @@ class Training:
         self.tokens = p.tokens
         self.score: Score = self.model.score
         count = threads(p.options.threads)
-        self.threads = count.number
         line = f"{plural(count.number, 'thread')} ({count.source})"
         reporter.note(line, Severity.WARNING if count.fewer else Severity.DETAIL)
         if warning := login_node(count):
@@ -175,8 +174,11 @@ class Training:
         if not ending and not self.stage:
             stopped = rounds.reason
         if not stopped:
-            self.stage = keeper.stage = self.stage or self._exact_stage()
-            stopped = self._draw_exactly()
+            try:
+                self.stage = keeper.stage = self.stage or self._exact_stage()
+                stopped = self._draw_exactly()
+            except Stopped:  # while the stage began
+                stopped = self.stop.reason
         self.comm.share(False)  # no more draws
         done = before and keeper.step == first_step
         if not done or keeper.measured != keeper.step:  # killed just before its last line
@@ -356,7 +358,7 @@ class Training:
             self.posterior,
             self.options,
             self.words,
-            self.threads,
+            self.run_on,
             self.held_out,
             sweeps=sweeps,
             start=start,
@@ -381,9 +383,12 @@ class Training:
                 reasons = self.comm.gather(reason)
                 if any(reasons):
                     break
-                if not stage.done:
-                    stage.advance()
-                elif not self._replicate(stage):
+                try:
+                    if not stage.done:
+                        stage.advance(self.run_on.waiting)
+                    else:
+                        stage.replicate(self.run_on.waiting)
+                except Stopped:
                     continue  # with the reason to stop
                 tally.train_seconds += self.pulse.awake() - began
                 due = saves.due(stage.step, tally.train_seconds)
@@ -409,14 +414,6 @@ class Training:
                 self._step_seconds = self.pulse.awake() - began
                 self._tell_gap()
         return next((reason for reason in reasons if reason), None)
-
-    def _replicate(self, stage: ExactStage) -> bool:
-        """Run the next replicate, and return True unless there is a reason to stop."""
-        try:
-            stage.replicate(self.run_on.waiting)
-        except Stopped:
-            return False
-        return True
 
     def _tell_gap(self) -> None:
         """Print for how long the process stood still, if it did."""

@@ -288,7 +288,7 @@ def test_the_truth_is_one_of_the_draws_of_exact_chains():
         chain = MODEL.chain(options, stream, CorpusFacts(5, 144), RunOn(1))
         for _ in range(15):
             chain.advance()
-        first = MODEL.exact_chains(options, chain, 1, start=True)[n % 4]
+        first = MODEL.exact_chains(options, chain, RunOn(1), start=True)[n % 4]
         draws = []
         for _ in range(4):
             first.sweep(60)

@@ -17,6 +17,7 @@ from pysgrld.chain.exact import (
     sweeps_after,
 )
 from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.models.protocol import RunOn
 from pysgrld.reading.intervals import bounds, interval
 from pysgrld.train.begin import begin_exactly
 from pysgrld.train.short_chains import Stopped
@@ -123,7 +124,7 @@ def test_replicates_resume_with_the_same_bits(done):
     lda.fit(COUNTS)
     whole = lda._stage.arrays()
     part = {**whole, "exact.spread.replicates": whole["exact.spread.replicates"][:done]}
-    stage = begin_exactly(lda._posterior, lda._options, 9, 2, None, sweeps=500, start=False)
+    stage = begin_exactly(lda._posterior, lda._options, 9, RunOn(2), None, sweeps=500, start=False)
     stage.restore(part)
     assert stage.replicates == done
     while not stage.complete:

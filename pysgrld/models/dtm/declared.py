@@ -198,7 +198,7 @@ class DynamicModel(Model["DynamicOptions"]):
         return steady_chain(options, stream, corpus, run_on)
 
     def exact_chains(
-        self, options: DynamicOptions, chain: Chain, threads: int, *, start: bool
+        self, options: DynamicOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
         """Return chains with an accept step, starting from the topics of a chain by minibatches."""
         from pysgrld.chain.blocks import BlockChain
@@ -206,7 +206,7 @@ class DynamicModel(Model["DynamicOptions"]):
         from pysgrld.models.exact_tokens import chains_from
 
         assert isinstance(chain, BlockChain)
-        return chains_from(ExactDynamic, chain, options, threads, start=start)
+        return chains_from(ExactDynamic, chain, options, run_on, start=start)
 
     def scorer(
         self, options: DynamicOptions, held_out: HeldOut, words: int, threads: int

@@ -257,7 +257,7 @@ class LDAModel(Model["LDAOptions"]):
         return super().short_chain(options, stream, corpus, run_on)
 
     def exact_chains(
-        self, options: LDAOptions, chain: Chain, threads: int, *, start: bool
+        self, options: LDAOptions, chain: Chain, run_on: RunOn, *, start: bool
     ) -> tuple[ExactChain, ...]:
         """Return chains of collapsed Gibbs from the topics of a chain by minibatches."""
         from pysgrld.chain.blocks import BlockChain
@@ -265,7 +265,7 @@ class LDAModel(Model["LDAOptions"]):
         from pysgrld.models.lda.exact import ExactLDA
 
         assert isinstance(chain, BlockChain)
-        return chains_from(ExactLDA, chain, options, threads, start=start)
+        return chains_from(ExactLDA, chain, options, run_on, start=start)
 
     def scorer(self, options: LDAOptions, held_out: HeldOut, words: int, threads: int) -> Scorer:
         """Score by document completion."""
