@@ -33,7 +33,16 @@ from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.survey import Survey, survey
 from pysgrld.corpus.vocabulary import RULES, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
-from pysgrld.errors import CorpusError, Interrupted, Log, Severity, UsageError, no_log, plural
+from pysgrld.errors import (
+    CorpusError,
+    Interrupted,
+    Log,
+    Message,
+    Severity,
+    UsageError,
+    no_log,
+    plural,
+)
 from pysgrld.options.paths import is_folder, is_stream, is_there, refusal_of
 from pysgrld.types import Documents, Int64s
 
@@ -403,22 +412,26 @@ class CorpusBuilder:
         writer.finish_corpus(words, provenance, parts)
         self.work.commit(writer.folder)
 
-    def _cut(self, words: list[str], tokens: Int64s, rules: Rules, *, several: bool) -> str | None:
+    def _cut(
+        self, words: list[str], tokens: Int64s, rules: Rules, *, several: bool
+    ) -> Message | None:
         """Return a message about the segmentation of text into words, if any.
 
         If documents are in several languages, that was reported, and the lists of stop words for it.
         """
         if self.options.cuts:
             library = SEGMENTERS[self.options.cuts].called
-            return f"cut into words by {library}; left out: stop words ({rules.stop_words})"
-        if self.options.token_pattern is None and (warning := warned_of_script(words, tokens)):
-            return warning
+            return Message(
+                f"cut into words by {library}; left out: stop words ({rules.stop_words})"
+            )
+        if self.options.token_pattern is None and (remark := warned_of_script(words, tokens)):
+            return Message(remark)
         if rules.stop_words != "english" or several:
             return None
-        return (
-            warned_of_language(words, tokens)
-            or warned_of_letters(words, tokens)
-            or "english stop words left out (--stop-words none keeps them; other lists: sgmc corpus "
+        if warning := warned_of_language(words, tokens) or warned_of_letters(words, tokens):
+            return Message(warning, Severity.WARNING)
+        return Message(
+            "english stop words left out (--stop-words none keeps them; other lists: sgmc corpus "
             "stop-words)"
         )
 
@@ -449,9 +462,9 @@ class CorpusBuilder:
             if left_out:
                 lexicon.skipped[UNWANTED] += left_out
         if built and (
-            warning := self._cut(words, counts[1], rules, several=surveyed.several_languages)
+            message := self._cut(words, counts[1], rules, several=surveyed.several_languages)
         ):
-            self.log(warning, Severity.WARNING)
+            self.log(*message)
         choice = choose(
             words,
             counts[0],
