@@ -44,6 +44,7 @@ class Server:
             **os.environ,
             "PYTHONPATH": os.pathsep.join(sys.path),
             "OPENBLAS_NUM_THREADS": "1",
+            "MPLBACKEND": "agg",
             "SGMC_TEST": "1",
         }
         self.process = subprocess.Popen(
@@ -203,9 +204,16 @@ def import_modules(package):
                 raise
 
 
+#: What commands import when they need it, which takes seconds; none of these starts a thread.
+HEAVY = ("scipy.special", "scipy.sparse.linalg", "matplotlib.pyplot")
+
+
 def _serve():
     import pysgrld
 
+    for name in HEAVY:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     faulthandler.enable()  # shows the stacks of a child that hangs
     import_modules(pysgrld)
     pysgrld.run.machine.version()  # read now: a child may be nobody, who reads nothing

@@ -173,8 +173,8 @@ def test_a_chain_of_a_job_array_is_the_chain_of_that_number(sgmc, several):
 @pytest.mark.parametrize(
     "number",
     [
-        signal.SIGTERM,
-        # tests/faults/test_chains.py asks chains to stop by each of the three
+        # as the test below, and tests/faults/test_chains.py, which asks chains to stop by each of them
+        pytest.param(signal.SIGTERM, marks=pytest.mark.nightly),
         pytest.param(signal.SIGINT, marks=pytest.mark.nightly),
         pytest.param(signal.SIGUSR1, marks=pytest.mark.nightly),
     ],

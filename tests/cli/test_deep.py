@@ -129,7 +129,9 @@ def test_a_document_without_known_words_gets_the_prior(deep):
     assert not np.allclose(first, second, atol=1e-3)
 
 
-@pytest.mark.parametrize("algo", ["scir", "tlasgr", "smld", "gibbs"])
+@pytest.mark.parametrize(
+    "algo", ["scir", "tlasgr", pytest.param("smld", marks=pytest.mark.nightly), "gibbs"]
+)
 def test_threads_and_a_resume_change_nothing(sgmc, algo):
     """Red with: totals of full-batch documents left out of the checkpoint; M of tlasgr likewise."""
     options = ["--layers", "10,5", "--algo", algo, "--burn-in", "4", "--seed", "3"]
@@ -230,7 +232,7 @@ def test_a_corpus_of_one_word_is_learned(sgmc):
     assert found["perplexity"] == pytest.approx(1.0, abs=1e-5)
 
 
-@pytest.mark.parametrize("link", ["binary", "real"])
+@pytest.mark.parametrize("link", ["binary", pytest.param("real", marks=pytest.mark.nightly)])
 def test_links_of_other_data_train_resume_and_infer(sgmc, link):
     train = ("train", BIBLE, *DEEP, "--warm-up", "10", "--link", link, "-q", "--iterations")
     sgmc(*train, 25, "--out", "whole")

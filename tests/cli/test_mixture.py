@@ -121,7 +121,9 @@ def test_proportions_are_probabilities_of_components(mixture):
     np.testing.assert_allclose(found[1], likely / likely.sum(), rtol=1e-4, atol=1e-9)
 
 
-@pytest.mark.parametrize("algo", ["scir", "sgrld", "gibbs"])
+@pytest.mark.parametrize(
+    "algo", ["scir", pytest.param("sgrld", marks=pytest.mark.nightly), "gibbs"]
+)
 def test_threads_and_a_kill_change_nothing(sgmc, algo):
     """Red with: documents of a minibatch keyed by their place in it; new components not stored."""
     base = (

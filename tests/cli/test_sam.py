@@ -131,7 +131,14 @@ def test_several_chains_are_compared_by_their_directions(within):
     assert "nan" not in within("diagnose", "run")
 
 
-@pytest.mark.parametrize("algo", ALGOS)
+@pytest.mark.parametrize(
+    "algo",
+    [
+        # as gsgnht and gmc-bgibbs
+        pytest.param(algo, marks=pytest.mark.nightly) if algo in ("sggmc", "gmc-apprmh") else algo
+        for algo in ALGOS
+    ],
+)
 def test_threads_and_a_kill_change_nothing(sgmc, algo):
     """Red with: velocities, proportions that go on, or their step left out of a checkpoint."""
     write(sgmc.folder)

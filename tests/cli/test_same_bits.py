@@ -12,7 +12,14 @@ from pysgrld.reading.find_runs import open_run
 pytestmark = pytest.mark.cli
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@pytest.mark.parametrize(
+    "number",
+    # the three in one process: tests/faults/test_signals.py
+    [
+        signal.SIGTERM,
+        *(pytest.param(n, marks=pytest.mark.nightly) for n in (signal.SIGINT, signal.SIGUSR1)),
+    ],
+)
 def test_stopped_by_a_signal_and_resumed(sgmc, undisturbed, number):
     code, said = sgmc.stop_midway(number)
     assert code == 85
@@ -35,7 +42,7 @@ def test_killed_before_the_first_checkpoint_begins_again(sgmc, undisturbed):
     assert sgmc.topics_hash() == undisturbed
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.nightly), 4])
 def test_threads(sgmc, undisturbed, threads):
     sgmc.train("--threads", threads)
     assert sgmc.topics_hash() == undisturbed
@@ -49,7 +56,7 @@ def test_looking(sgmc, undisturbed, options):
     assert sgmc.topics_hash() == undisturbed
 
 
-@pytest.mark.parametrize("eta", ["0.05", "0.005"])
+@pytest.mark.parametrize("eta", ["0.05", pytest.param("0.005", marks=pytest.mark.nightly)])
 def test_natural_rate_stopped_and_on_other_threads(sgmc, eta):
     """In rows and, below .01, in logarithms. Red with: kappa of a process's first iteration kept."""
     natural = ("--cir-rate", "natural", "--eta", eta, "--warm-up", "4")  # stopped after 15
@@ -74,7 +81,9 @@ def test_lazy_rows_stopped_looked_at_and_on_other_threads(sgmc):
     assert kept[0] == kept[1]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)]
+)
 def test_exact_draws_stopped_and_on_other_threads(sgmc, number):
     """Red with: the chain of a draw counted from a start's first, which drops the others."""
     exact = ("--exact-sweeps", "28", "--samples", "8", "--alpha", "learn", "--eta", "learn")

@@ -48,7 +48,7 @@ def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc):
     """Red with: short chains that every start trains from the first on."""
     run, kills = sgmc.folder / "run", 0
     base = (*SMALL, "--starts", "12", "--warm-up", "100")
-    while kills < 5:
+    while kills < 3:
         before = parts(run)
         with sgmc.start("train", BIBLE, *base, "--out", "run") as process:
             while parts(run) == before and process.poll() is None:
@@ -60,7 +60,7 @@ def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc):
         after = parts(run)
         assert all(after[number] >= step for number, step in before.items())
         assert sum(after.values()) > sum(before.values())
-    assert kills > 2  # none of these is refused for lack of progress
+    assert kills > 1  # none of these is refused for lack of progress
     sgmc.train(base=base)
     assert not (run / "short-chains").exists()
     sgmc.train(base=base, out="other")

@@ -10,7 +10,6 @@ import shutil
 import zipfile
 
 import pytest
-from faults_counts import counts
 from faults_runs import (
     checkpoints,
     flip,
@@ -21,6 +20,7 @@ from faults_runs import (
     train_command,
     train_here,
 )
+from trial_counts import counts
 
 from pysgrld.errors import CheckpointError
 from pysgrld.run import verify_checkpoint
@@ -73,7 +73,7 @@ def test_longer_than_it_was(copied, trials):
 
 
 @pytest.mark.row(29)
-@counts(500, 10_000)
+@counts(200, 10_000)
 def test_no_flipped_bit_is_accepted(copied, trials, n):
     """One random bit of any file that a checkpoint vouches for: its own, metrics, samples.
 

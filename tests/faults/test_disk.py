@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from faults.records import check_intact, events, left_behind, metrics, record
-from faults_counts import counts
+from trial_counts import counts
 
 from pysgrld.run import RunDirectory
 
@@ -40,7 +40,7 @@ def judge(forks, run, code, expected, *args):
 
 
 @pytest.mark.row(17)
-@counts(16, 64)
+@counts(8, 64)
 def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(n, forks, undisturbed, trials):
     """The size limit of the process stands for the disk: the kernel takes bytes up to the limit."""
     size = 13_000  # a little more than the state has
@@ -58,9 +58,10 @@ def test_files_that_cannot_grow_beyond_a_byte_fail_cleanly(n, forks, undisturbed
 
 
 @pytest.mark.row(17)
-def test_a_disk_that_is_full_for_a_while_is_survived(forks, undisturbed, trials):
+@counts(4, 16)
+def test_a_disk_that_is_full_for_a_while_is_survived(n, forks, undisturbed, trials):
     """A real one, of 2 MB, with some bytes left from iteration 13 to 18: one checkpoint is due."""
-    for leave in range(0, 64, 4):
+    for leave in range(0, 64, 64 // n):
         for result in ("run-1", "run-2"):
             shutil.rmtree(forks.folder / result, ignore_errors=True)
         args = (leave * 1024, 13, 18, *forks.train("disk/run"))
@@ -142,8 +143,8 @@ def test_samples_that_cannot_be_written_hold_checkpoints_back_and_are_drawn_agai
 @pytest.mark.parametrize(
     ("ever", "step"),
     [
-        pytest.param("", 7, id="once"),
-        pytest.param("+", 11, id="for ever"),
+        pytest.param("", 17, id="once"),
+        pytest.param("+", 29, id="for ever"),
         pytest.param("", 1, id="once, all", marks=pytest.mark.nightly),
         pytest.param("+", 1, id="for ever, all", marks=pytest.mark.nightly),
     ],
@@ -151,7 +152,7 @@ def test_samples_that_cannot_be_written_hold_checkpoints_back_and_are_drawn_agai
 def test_any_call_that_fails_leaves_the_run_intact(forks, undisturbed, trials, ever, step):
     """One point of a whole run after the other fails, until the run has no more of them.
 
-    All of them at night, every seventh or eleventh otherwise: their number is a hundred and more.
+    All of them at night, every 17th or 29th otherwise: their number is a hundred and more.
     """
     nth = 0
     while True:
@@ -171,14 +172,17 @@ def test_any_call_that_fails_leaves_the_run_intact(forks, undisturbed, trials, e
 
 
 @pytest.mark.row(19)
-def test_a_file_whose_fsync_failed_is_never_flushed_again(forks, undisturbed, trials):
+@pytest.mark.parametrize(
+    "step", [pytest.param(4, id="some"), pytest.param(1, id="all", marks=pytest.mark.nightly)]
+)
+def test_a_file_whose_fsync_failed_is_never_flushed_again(step, forks, undisturbed, trials):
     """The second fsync would succeed, whatever became of the data.
 
     Red with: metrics.jsonl flushed again at the next checkpoint.
     """
     nth = 0
     while True:
-        nth += 1
+        nth += step
         run = forks.folder / f"run-{nth}"
         child = forks.start(nth, *forks.train(run.name, *SHORT), call="failing_fsync")
         code = child.wait()
@@ -192,7 +196,7 @@ def test_a_file_whose_fsync_failed_is_never_flushed_again(forks, undisturbed, tr
 
 
 @pytest.mark.row(20)
-@counts(20, 80)
+@counts(8, 80)
 def test_short_writes_are_continued(n, forks, undisturbed, trials):
     """Red with: one os.write taken for all of it."""
     rng = random.Random(20)
@@ -205,8 +209,9 @@ def test_short_writes_are_continued(n, forks, undisturbed, trials):
 
 
 @pytest.mark.row(20)
-def test_calls_that_signals_interrupt_are_done_again(forks, undisturbed, trials):
-    for trial in range(20):
+@counts(4, 20)
+def test_calls_that_signals_interrupt_are_done_again(n, forks, undisturbed, trials):
+    for trial in range(n):
         run = forks.folder / f"run-{trial}"
         forks(*forks.train(run.name, *SHORT), call="interrupted_calls")
         assert (record(run), metrics(run)) == undisturbed[1]

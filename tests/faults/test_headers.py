@@ -10,8 +10,8 @@ import shutil
 
 import numpy as np
 import pytest
-from faults_counts import counts
 from faults_runs import checkpoints, opened, sign_again, train_command, train_here
+from trial_counts import counts
 
 from pysgrld.errors import CheckpointError, MismatchError
 from pysgrld.run import jsonio
@@ -223,7 +223,7 @@ def text(value):
 
 
 @pytest.mark.row(30)
-@counts(2_000, 100_000)
+@counts(500, 100_000)
 def test_mutated_manifests_and_headers(copied, training, trials, n):
     """Four kinds in turn: manifest or header, under digests that are stale or made anew.
 

@@ -100,7 +100,7 @@ pysgrld.cli.main(prog_name="sgmc")
 
 
 @pytest.mark.row(60)
-@pytest.mark.parametrize("processes", [1, 8])
+@pytest.mark.parametrize("processes", [1, pytest.param(8, marks=pytest.mark.nightly)])
 def test_fewer_processes_than_threads_that_were_asked_for(processes, folder, whole, trials):
     """It says so and takes what there is: the bits are the same for any number.
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from faults.forks import SMALL
-from faults_counts import counts
 from faults_runs import opened, result, sgmc, train_here
+from trial_counts import counts
 
 from pysgrld import LDA
 from pysgrld.core import core
@@ -248,7 +248,7 @@ def shim(tmp_path_factory):
 
 
 @pytest.mark.row(58)
-@counts(150, 1)
+@counts(300, 1)
 def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
     """Of every nth one: a MemoryError, no leaked lock, no crash, and the run goes on to the same bits.
 
@@ -261,7 +261,7 @@ def test_any_allocation_of_the_core_may_fail(n, shim, tmp_path, trials):
 
 
 @pytest.mark.row(58)
-@counts(16, 400)
+@counts(6, 400)
 def test_any_limit_of_address_space(n, tmp_path, trials):
     """Exit 87 in one line or 0 with fewer threads; the lock is free, and the run can go on.
 

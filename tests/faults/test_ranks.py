@@ -101,7 +101,9 @@ def status(run):
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize(("number", "threads"), [(2, 2), (3, 1), (4, 1)])
+@pytest.mark.parametrize(
+    ("number", "threads"), [pytest.param(2, 2, marks=pytest.mark.nightly), (3, 1), (4, 1)]
+)
 def test_any_number_of_ranks_writes_the_bytes_of_one_process(alone, number, threads, trials):
     """Red with: minibatches scaled by the documents of a rank; a mean that is added to by all ranks."""
     out = f"run-{number}-{threads}"
@@ -159,9 +161,7 @@ def test_a_short_chain_that_is_not_finite_lets_all_begin_at_random(folder, trial
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize(
-    "form", nightly_but(HELD, "all", "lazy", "deep", "few", "gibbs-eta", "seeds")
-)
+@pytest.mark.parametrize("form", nightly_but(HELD, "all", "lazy", "deep", "gibbs-eta", "seeds"))
 def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_process(
     wide, form, trials
 ):

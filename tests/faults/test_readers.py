@@ -10,8 +10,8 @@ import subprocess
 import time
 
 import pytest
-from faults_counts import counts
 from faults_runs import SGMC, command_line, opened, result, sgmc, train_command, train_here
+from trial_counts import counts
 
 from pysgrld.reading.results import Results
 from pysgrld.run import list_checkpoints
@@ -49,7 +49,7 @@ def folder(whole, tmp_path):
 
 
 @pytest.mark.row(27)
-@counts(500, 5_000)
+@counts(150, 5_000)
 def test_readers_never_see_a_part(folder, trials, n):
     """Everything that reads a run, in turn, while checkpoints, samples and lines are written.
 

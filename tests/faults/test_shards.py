@@ -6,7 +6,7 @@ import json
 import signal
 
 import pytest
-from faults_counts import counts
+from trial_counts import counts
 
 from pysgrld.corpus import Corpus
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from faults.forks import wait_until
 from faults.records import check_intact, events, left_behind, metrics, record
-from faults_counts import counts
+from trial_counts import counts
 
 from pysgrld.run import RunDirectory
 
@@ -36,7 +36,7 @@ def ended_by(run, number, step):
 
 
 @pytest.mark.row(8)
-@counts(10, 40)
+@counts(4, 40)
 @pytest.mark.parametrize("number", STOPS)
 def test_a_signal_at_a_random_step_ends_it_after_that_step(forks, undisturbed, trials, number, n):
     """The reaction is counted in iterations: none is begun after the one that was under way.
@@ -112,7 +112,7 @@ def test_a_signal_after_the_end_changes_no_exit_code(forks, trials):
 
 
 @pytest.mark.row(9)
-@counts(5, 50)
+@counts(3, 50)
 def test_a_second_interrupt_while_writing_ends_with_130_and_harms_nothing(
     forks, undisturbed, trials, n
 ):

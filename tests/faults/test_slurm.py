@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from faults.slurm import PROGRAMS, Cluster
-from faults_counts import counts
+from trial_counts import counts
 
 from pysgrld.run import list_checkpoints
 

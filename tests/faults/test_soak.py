@@ -10,8 +10,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from faults_counts import counts
 from faults_runs import opened, result, stopped_here, train_here
+from trial_counts import counts
 
 from pysgrld.errors import Interrupted
 from pysgrld.run.machine import rss_bytes
@@ -28,7 +28,7 @@ def held(folder):
 
 
 @pytest.mark.row(65)
-@counts(30, 500)
+@counts(12, 500)
 def test_many_stops_change_nothing_and_leave_nothing_behind(n, whole, tmp_path, trials):
     """The same bits as undisturbed; descriptors, memory and files stay flat (2 %).
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from faults.forks import wait_until
 from faults.records import check_intact, events, left_behind, record
-from faults_counts import counts
+from trial_counts import counts
 
 from pysgrld.run import RunDirectory
 from pysgrld.run.lock import SILENT
@@ -170,7 +170,7 @@ def test_a_run_that_is_removed_meanwhile_is_74_and_is_not_made_again(forks, tria
 @pytest.mark.parametrize(
     "before", ["nothing", pytest.param("empty folder", marks=pytest.mark.nightly), "run"]
 )
-@counts(5, 20)
+@counts(3, 20)
 def test_of_many_starts_one_trains_and_the_others_are_told_who(forks, trials, n, before):
     """So many at the same moment, where nothing, an empty folder or an unfinished run lies."""
     run = forks.folder / "run"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from faults_counts import counts
 from faults_runs import sgmc, write_corpus
 from listeners import Told
+from trial_counts import counts
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.build import build, sample
@@ -177,7 +177,8 @@ def vocabulary(run):
 
 @pytest.mark.row(72)
 @pytest.mark.parametrize(
-    ("option", "file"), [("--stop-words", "stop.txt"), ("--vocab", "words.txt")]
+    ("option", "file"),
+    [pytest.param("--stop-words", "stop.txt", marks=pytest.mark.nightly), ("--vocab", "words.txt")],
 )
 def test_an_edited_list_of_words_is_another_corpus(option, file, trained, trials):
     """Red with: lists by name, so that the corpus of the first run stood for any list."""
@@ -333,7 +334,7 @@ def test_verify_is_for_stored_corpora(text, tmp_path, trials):
 
 
 @pytest.mark.row(82)
-@counts(9, 90)
+@counts(4, 90)
 def test_a_build_that_is_killed_after_its_reading_goes_on_at_the_next_start(forks, trials, n):
     """Red with: what was read removed as soon as it had been written a second time."""
     texts = forks.folder / "texts.jsonl"

@@ -31,7 +31,7 @@ def hostile(rows=104):
     return Comparison(side("<b>left"), side("right\u202e"), 40, topics, None, ("a note <i>",))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_the_page_is_silent_narrow_and_can_be_searched(browser, tmp_path, theme):
     """Red with: a word as markup; a table that is wider than 400 px; pale ink on a pill of any kind."""
     from axe_playwright_python.sync_playwright import Axe

@@ -96,7 +96,15 @@ def test_a_dot_tells_of_its_document_and_opens_it(opened):
     it.page.wait_for_selector(f'body[data-ready="#doc/{i}"]')
 
 
-@pytest.mark.parametrize("width", [320, 390, 640, 820, 1000, 1280, 1440, 1920])
+@pytest.mark.parametrize(
+    "width",
+    [
+        320,
+        820,
+        1440,
+        *(pytest.param(w, marks=pytest.mark.nightly) for w in (390, 640, 1000, 1280, 1920)),
+    ],
+)
 def test_no_view_is_wide_or_endless(opened, width):
     """With 20 topics. Red with: names of the table of topics in a column without a width, at 820 px."""
     it = opened("chains", width=width)

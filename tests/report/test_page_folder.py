@@ -268,7 +268,9 @@ def whole_page(path):
     return said[0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), signal.SIGKILL]
+)
 def test_a_signal_at_any_moment_leaves_the_old_page_or_the_new_one(tmp_path, number):
     """Red with: files that are deleted before the page that names others is there."""
     path = tmp_path / "page"

@@ -276,7 +276,7 @@ def test_a_request_that_stays_half_sent_is_closed(served, sent, slow, monkeypatc
 
 def test_many_half_sent_requests_do_not_keep_others_waiting_for_ever(served, monkeypatch):
     """Red with: a thread for each connection, without a bound."""
-    monkeypatch.setattr(page_server, "PATIENCE", 1.0)
+    monkeypatch.setattr(page_server, "PATIENCE", 0.2)
     connections = [served.connect() for _ in range(3 * page_server.REQUESTS)]
     before = threading.active_count()
     assert served.get(f"/{served.token}/")[0] == 200

@@ -50,7 +50,9 @@ def chains(tmp_path, inputs, algo, **given):
     return diagnose(tmp_path / "all", top=5)
 
 
-@pytest.mark.parametrize(("algo", "limit"), [("gibbs", 1.05), ("scir", 1.1)])
+@pytest.mark.parametrize(
+    ("algo", "limit"), [("gibbs", 1.05), pytest.param("scir", 1.1, marks=pytest.mark.nightly)]
+)
 def test_chains_mix_where_topics_are_plain_to_see(tmp_path, algo, limit):
     """Each chain has the topics in an order of its own; matched, all figures agree.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from oracles.judge import P, Z, uniform_p, z_mean
+from trial_counts import counts
 
 from pysgrld import LDA
 from pysgrld.samplers import SAMPLERS
@@ -16,7 +17,7 @@ from pysgrld.types import Block, Key
 
 pytestmark = pytest.mark.statistical
 
-CORPORA, K, V, ALPHA, ETA = 120, 2, 6, 0.5, 0.5
+K, V, ALPHA, ETA = 2, 6, 0.5, 0.5
 
 
 def made(rng):
@@ -32,14 +33,15 @@ def unevenness(shares, axes):
     return np.square(shares, dtype=np.float64).sum(axis=axes)
 
 
-def test_the_truth_is_one_of_the_draws():
+@counts(50, 120)
+def test_the_truth_is_one_of_the_draws(n):
     """Red with: alpha fourfold, or eta a quarter, in the stage; chains that do not move."""
     rng, of_words, of_tokens = np.random.default_rng(11), [], []
-    for n in range(CORPORA):
+    for seed in range(n):
         phi, counts, tokens = made(rng)
         lda = LDA(
             K, alpha=ALPHA, eta=ETA, max_iter=30, burn_in=0, warm_up=5, sweeps=2, minibatch=3,
-            holdout=0, exact_sweeps=160, keep_samples=80, n_jobs=1, random_state=n,
+            holdout=0, exact_sweeps=160, keep_samples=80, n_jobs=1, random_state=seed,
         ).fit(counts)  # fmt: skip
         draws = unevenness(lda.samples(), (-1, -2))[::4]  # of one chain
         of_words.append((draws < unevenness(phi, (-1, -2))).sum() // 4)

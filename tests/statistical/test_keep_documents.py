@@ -6,6 +6,7 @@ docs/internals/mathematics.md, "Nine tokens".
 import numpy as np
 import pytest
 from oracles import tiny_lda
+from trial_counts import counts
 
 from pysgrld.core import core
 from pysgrld.corpus.minibatches import Epochs
@@ -38,12 +39,13 @@ def chain_of(seed, **given):
 
 
 @pytest.mark.statistical
-def test_topics_of_kept_documents_have_the_exact_posterior():
+@counts(2, 5)
+def test_topics_of_kept_documents_have_the_exact_posterior(n):
     """One sweep an iteration. Red with: documents that start afresh (.04 off); expected counts
     instead of drawn ones, which vary too little (.02 off).
     """
     found = {}
-    for seed in range(5):
+    for seed in range(n):
         chain = chain_of(seed)
         for t in range(6000):
             chain.advance()

@@ -5,11 +5,14 @@ topics, tokens' topics and words are drawn from the model, moved some iterations
 its law.
 """
 
+import functools
+
 import numpy as np
 import pytest
 from oracles import deep
 from oracles.judge import KS, P, Z, ks, pmf_p, z_mean, z_two
 from scipy import special, stats
+from trial_counts import counts
 
 from pysgrld import LDA
 from pysgrld.core import core, padded
@@ -27,7 +30,7 @@ pytestmark = pytest.mark.statistical
 
 K, V, LENGTHS = 3, 6, np.array([1, 2, 5, 9, 14])
 SHAPE, RATE = 1.5, 2.5
-COPIES, ITERATIONS = 1000, 4
+ITERATIONS = 4
 
 
 def priors(rng, n):
@@ -159,20 +162,22 @@ NAMES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def model():
+@functools.cache
+def model(n):
+    """Functions of ``n`` draws from the model."""
     rng = np.random.default_rng(3)
     found = []
-    for alpha, eta in zip(*priors(rng, 8000), strict=True):
+    for alpha, eta in zip(*priors(rng, n), strict=True):
         _, z, x = document_words(rng, alpha, eta)
         found.append(functions(alpha, eta, z, x))
     return np.array(found)
 
 
+@counts(200, 1000)
 @pytest.mark.parametrize("collapsed", [False, True], ids=["gibbs", "cgs"])
-def test_learned_priors_keep_the_joint_distribution(collapsed, model):
-    found = np.array([moved(1000 + seed, collapsed) for seed in range(COPIES)])
-    worst = {name: z_two(found[:, i], model[:, i]) for i, name in enumerate(NAMES)}
+def test_learned_priors_keep_the_joint_distribution(collapsed, n):
+    found = np.array([moved(1000 + seed, collapsed) for seed in range(n)])
+    worst = {name: z_two(found[:, i], model(8 * n)[:, i]) for i, name in enumerate(NAMES)}
     assert max(map(abs, worst.values())) < Z, worst
     assert ks(stats.gamma.cdf(np.exp(found[:, 0]), SHAPE, scale=1 / RATE), lambda u: u) < KS
     beyond = (np.exp(found[:, 2]) - FLOAT_ETA) / (ETA - FLOAT_ETA)

@@ -104,9 +104,9 @@ def test_totals_are_at_the_prior_s_scale_not_at_that_of_the_counts(form):
     n = np.array([90, 5, 5, 0, 0, 0, 0, 0, 0, 0])
     topics = Topics(form, (n + 0.1) / 101, n, 0.1)
     totals = []
-    for t in range(1500):
+    for t in range(700):
         topics.step(0.005, t)
-        if t >= 500 and t % 20 == 0:
+        if t >= 400 and t % 20 == 0:
             totals.append(topics.g.sum(axis=0).mean())
     assert 0.4 < np.mean(totals) < 1.3
 

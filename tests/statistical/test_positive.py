@@ -13,7 +13,7 @@ from pysgrld.samplers.targets import simplex
 pytestmark = pytest.mark.statistical
 
 COUNTS = np.array([0, 3, 1, 1, 7, 2, 0, 4])
-CHAINS = 50_000
+CHAINS = 20_000
 
 
 @pytest.mark.parametrize("shape", [1e-3, 0.3, 4.0])

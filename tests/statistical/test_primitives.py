@@ -56,7 +56,9 @@ def test_gamma_has_its_law(a):
     assert abs(z_variance(x, a, a)) < Z
 
 
-@pytest.mark.parametrize("a", [0.3, 1.0, 1.5])
+@pytest.mark.parametrize(
+    "a", [0.3, *(pytest.param(a, marks=pytest.mark.nightly) for a in (1.0, 1.5))]
+)
 def test_gamma_fills_64_equally_likely_bins_evenly_in_eight_million_draws(a):
     """The acceptance step changes probabilities by less than a hundredth: it takes many draws.
 

@@ -11,6 +11,7 @@ from statistical.chains import Corpora, refresh_scale, state_of
 from statistical.test_lazy import ETA as LAZY_ETA
 from statistical.test_lazy import SCRIPT, V, advance, chain_of, now
 from statistical.test_tiny_lda import ALPHA, COPIES, DOCUMENTS, ETA, WORD
+from trial_counts import counts
 
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.models.protocol import CorpusFacts, RunOn
@@ -95,20 +96,21 @@ def chain_of_nine(algo, seed, weight):
     return model_of("lda").chain(options, stream, CorpusFacts(4, 9), RunOn(1))
 
 
+@counts(200, 800)
 @pytest.mark.parametrize("algo", ["gibbs", "cgs"])
-def test_whole_chains_of_seeded_topics_have_the_exact_posterior(algo):
+def test_whole_chains_of_seeded_topics_have_the_exact_posterior(algo, n):
     """c is 0.6 times 9 / 2. Red with: seeds left out of cgs's sweep; their mass left out."""
     seeds = np.array([[2.7, 0.0, 0.0, 0.0], [0.0] * 4])
     exact = tiny_lda.enumerate_posterior(seeds=seeds)["phi"]
     means = []
     for seed in range(16):
         chain, total = chain_of_nine(algo, seed, 0.6), 0.0
-        for t in range(850):
+        for t in range(n + 50):
             chain.advance()
             if t >= 50:
                 total = total + chain.draw()["phi"][:, :2].T.astype(float)
         chain.close()
-        means.append(total.ravel() / 800)
+        means.append(total.ravel() / n)
     scores = [z_mean(column, e) for column, e in zip(np.array(means).T, exact.ravel(), strict=True)]
     assert max(map(abs, scores)) < Z, scores
 

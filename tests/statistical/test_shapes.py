@@ -81,7 +81,7 @@ def test_stationary_law_is_gamma_within_two_percent():
     state = many(np.random.default_rng(1).gamma(7.2, 1 / 6, K)).after_warm_up()
     found = statistics(np.full(K, X), Q)
     means, squares = [], []
-    for t in range(800):
+    for t in range(600):
         state.step(Key(1, 0, t), found, 0.01)
         if t >= 300 and t % 10 == 0:
             means.append(state.r[:K].mean())

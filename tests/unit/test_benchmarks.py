@@ -66,12 +66,19 @@ def test_what_a_script_imports_of_the_package_is_there(path):
             [ROOT / "tests" / "data" / "tiny.txt", "--repeats", "1"],
             marks=pytest.mark.nightly,
         ),
-        (
+        pytest.param(
             "spectral.py",
             [BIBLE, "--seconds", "0.3", "--chains", "2", "-k", "3", "--starts", "random,recovered"],
+            marks=pytest.mark.nightly,
         ),
-        ("thresholds.py", ["--only", "pysgrld/run", "--list"]),
-        ("tokeniser.py", ["--runs", "1", ROOT / "tests" / "data" / "tiny.txt"]),
+        pytest.param(
+            "thresholds.py", ["--only", "pysgrld/run", "--list"], marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            "tokeniser.py",
+            ["--runs", "1", ROOT / "tests" / "data" / "tiny.txt"],
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_a_script_that_needs_no_other_tool_runs_at_its_smallest(script, arguments):

@@ -155,7 +155,10 @@ def test_an_array_that_is_stored_has_at_most_eight_axes(tmp_path):
         describe({"a": np.zeros((1,) * 9)})
 
 
-@pytest.mark.parametrize(("jobs", "fits", "told"), [(1000, 1, 0), (1001, 1, 1), (100_001, 0, 0)])
+@pytest.mark.parametrize(
+    ("jobs", "fits", "told"),
+    [pytest.param(1000, 1, 0, marks=pytest.mark.nightly), (1001, 1, 1), (100_001, 0, 0)],
+)
 def test_an_array_has_at_most_100000_jobs_and_is_remarked_on_above_1000(jobs, fits, told, tmp_path):
     script = str(tmp_path / "job.sh")
     typed = ["slurm", "--time", "1h", "--array", str(jobs), "-o", script, "--", "train", "x"]

@@ -65,7 +65,11 @@ def test_blocks_of_documents_do_not_matter():
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("n", "spread", "least", "most"),
-    [(6, 2.0, 0.86, 0.93), (30, 2.0, 0.87, 0.93), (200, 0.3, 0.86, 0.92)],
+    [
+        (6, 2.0, 0.86, 0.93),
+        (30, 2.0, 0.87, 0.93),
+        pytest.param(200, 0.3, 0.86, 0.92, marks=pytest.mark.nightly),
+    ],
 )
 def test_intervals_hold_the_mean_of_the_population(n, spread, least, most):
     """Nine in ten, of few documents too. Red with: no stretch (0.78 of six documents)."""
@@ -90,8 +94,8 @@ def test_noise_of_documents_is_counted_once_and_that_of_topics_is_added():
     excluded, n, prior = [], 100, np.array([0.4, 0.6, 1.0])
     for _ in range(150):
         truth = rng.dirichlet(prior, n)
-        counts = np.stack([rng.multinomial(10, t) for t in truth])
-        posterior = np.stack([[rng.dirichlet(c + prior) for c in counts] for _ in range(S)])
+        posterior = rng.standard_gamma(rng.multinomial(10, truth) + prior, (S, n, 3))
+        posterior /= posterior.sum(axis=2, keepdims=True)
         found = seen(truth, in_halves(n), draws=posterior).documents
         excluded.append((found.more_low[:, 0] > 0) | (found.more_high[:, 0] < 0))
     assert 0.07 < np.mean(excluded) < 0.14

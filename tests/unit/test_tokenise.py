@@ -41,7 +41,9 @@ UNASSIGNED = [c for c in map(chr, range(1, 0x110000, 61)) if unicodedata.categor
 PLACES = "{0} a{0}b {0}é e{0}\u0301 o\u0323{0} {0}\u0302\u0323 か{0}中 \u1100{0}\u11a8"
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.nightly) for part in range(1, 8))]
+)
 def test_every_character_of_unicode_is_folded_and_cut_as_python_does_wherever_it_stands(part):
     """Red with: any page one character off; composing characters not told."""
     every = (ASSIGNED + UNASSIGNED)[part::8]

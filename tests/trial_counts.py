@@ -1,10 +1,10 @@
-"""How many trials a test of the fault matrix makes."""
+"""How many trials, draws or copies a test makes."""
 
 import pytest
 
 
 def counts(ci, nightly):
-    """Parametrise ``n``: trials of one run of continuous integration, and of one night."""
+    """Parametrise ``n``: of one run of continuous integration, and of one night."""
     return pytest.mark.parametrize(
         "n",
         [
