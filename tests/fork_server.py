@@ -45,6 +45,7 @@ class Server:
             "PYTHONPATH": os.pathsep.join(sys.path),
             "OPENBLAS_NUM_THREADS": "1",
             "MPLBACKEND": "agg",
+            "JE_ARROW_MALLOC_CONF": "background_thread:false",  # no thread before a fork
             "SGMC_TEST": "1",
         }
         self.process = subprocess.Popen(
@@ -205,7 +206,7 @@ def import_modules(package):
 
 
 #: What commands import when they need it, which takes seconds; none of these starts a thread.
-HEAVY = ("scipy.special", "scipy.sparse.linalg", "matplotlib.pyplot")
+HEAVY = ("scipy.special", "scipy.sparse.linalg", "matplotlib.pyplot", "formulaic")
 
 
 def _serve():

@@ -3,6 +3,7 @@
 import json
 import resource
 import shutil
+import signal
 import time
 
 import pytest
@@ -128,7 +129,9 @@ def test_a_page_is_made_of_a_run_that_trains(sgmc):
             assert time.monotonic() < end
             assert training.poll() is None
             time.sleep(0.1)
+        training.send_signal(signal.SIGSTOP)  # it holds its lock, and leaves the processor
         sgmc("report", "run", "--json", "facts.json")
+        training.send_signal(signal.SIGCONT)
         training.terminate()
         training.wait(30)
     facts = json.loads((sgmc.folder / "facts.json").read_text())

@@ -47,7 +47,7 @@ def parts(run):
 def test_a_start_that_is_killed_continues_at_the_next_short_chain(sgmc):
     """Red with: short chains that every start trains from the first on."""
     run, kills = sgmc.folder / "run", 0
-    base = (*SMALL, "--starts", "12", "--warm-up", "100")
+    base = (*SMALL, "--starts", "8", "--warm-up", "40")
     while kills < 3:
         before = parts(run)
         with sgmc.start("train", BIBLE, *base, "--out", "run") as process:

@@ -66,8 +66,16 @@ def test_the_map_is_walked_by_keys_and_read_aloud(opened):
     assert it.page.evaluate("Number(document.activeElement.dataset.topic)") == order[4]
 
 
+#: Pages of every kind of content, and further ones, whose content is made of the same parts.
+PAGES = ("overview", "topic/4", "map", "doc/3", "groups/1", "pair/1-2")
+FURTHER = ("sure", "word/ship", "words", "chains", "predictions", "method")
+
+
+@pytest.mark.parametrize(
+    "pages", [PAGES, pytest.param(FURTHER, marks=pytest.mark.nightly)], ids=["some", "further"]
+)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_accessible_by_the_rules_of_axe(opened, theme):
+def test_accessible_by_the_rules_of_axe(opened, theme, pages):
     from axe_playwright_python.sync_playwright import Axe
 
     it = opened("chains", theme=theme)
@@ -76,20 +84,7 @@ def test_accessible_by_the_rules_of_axe(opened, theme):
         "resultTypes": ["violations"],
         "runOnly": wcag if theme == "light" else ["color-contrast"],
     }  # all else is the same
-    for address in (
-        "overview",
-        "sure",
-        "topic/4",
-        "map",
-        "word/ship",
-        "words",
-        "doc/3",
-        "groups/1",
-        "chains",
-        "predictions",
-        "method",
-        "pair/1-2",
-    ):
+    for address in pages:
         it.go(address)
         it.page.wait_for_timeout(60)
         found = Axe().run(it.page, options=rules).response["violations"]
