@@ -35,7 +35,7 @@ Examples:
   sgmc diagnose runs/a            a folder of chains
   sgmc diagnose runs/a/chain-1 runs/a/chain-3 --top 20
   sgmc diagnose bible-scir        one run: its first half and its second
-  sgmc diagnose --replicate 8     are topics found again in new texts?
+  sgmc diagnose --replicate 8     which topics do fresh runs find again?
   sgmc diagnose --burn-in 5000 --picture chains.png
   sgmc diagnose --json | jq '.topics[] | select(.overlap < 0.7).id'""",
 )
@@ -52,7 +52,8 @@ Examples:
 @plain(
     "--replicate",
     "none",
-    "train N fresh runs on resampled documents, and count the runs that find each topic",
+    "train N fresh runs on resampled documents, and count the runs that find each topic; "
+    "not calibrated for new texts",
     parse=integer(1, 100),
     metavar="N",
 )
@@ -159,6 +160,7 @@ def _replicate(
                 "run": results.place,
                 "replicates": runs,
                 "least_correlation": CORRELATED,
+                "calibrated": False,
                 "topics": labelled(results, 0, records),
             }
         )
@@ -183,8 +185,8 @@ def _replicate(
         "\n"
         + fill(
             "Found: runs that have the topic too, by a correlation of its proportions in the same "
-            f"documents of at least {CORRELATED}. It estimates how often new texts like these have the "
-            "topic. Overlap: mean share of the ten top words."
+            f"documents of at least {CORRELATED}. The count is not calibrated: it is "
+            "no probability that new texts have a topic. Overlap: mean share of the ten top words."
         )
     )
 

@@ -38,17 +38,19 @@ TOGETHER = 2
 DRAWS = 200
 #: Least sweeps of each chain for intervals: with fewer sweeps draws depend on the first state, so that a
 #: shorter refinement runs only if the user asks for them (docs/calibration.md).
-FEWEST = 500
+FEWEST = 400
 #: Least sweeps of each chain without a given budget, if they are no more token visits than this. More
 #: sweeps raise the effective sample size of words and documents, but hardly that of shares of topics.
-ENOUGH, AFFORDED = 600, 4e9
+ENOUGH, AFFORDED = 400, 3.2e9
 #: The same of topics over time, whose steps are accepted or not and mix more slowly.
 ENOUGH_OVER_TIME = 1000
 #: Token visits of a training minibatch that take as long as one of a collapsed sweep.
 COST = 2.5
 #: Training before a Gibbs refinement has converged when doubling it gains less than this share: the
 #: chains of the refinement start from its last state, so averages over its draws are not needed.
-SETTLED_BEFORE = 0.02
+SETTLED_BEFORE = 0.03
+#: And not before this many posterior samples of training: half as many as without a refinement.
+SAMPLES_BEFORE = 25
 
 _PREFIX = "exact."
 _PLAN, _TRACE, _LAST = f"{_PREFIX}plan", f"{_PREFIX}trace.", f"{_PREFIX}last."

@@ -28,7 +28,7 @@ from pysgrld.errors import CheckpointError
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
 #: Replicates on resampled documents.
-REPLICATES = 8
+REPLICATES = 4
 #: Top words of each topic whose variance is measured; draws of other words stay posterior draws.
 WORDS = 256
 #: Degrees of freedom of the posterior variance in the moderated variance.

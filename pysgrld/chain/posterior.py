@@ -89,7 +89,10 @@ class Settled(NamedTuple):
 
 
 def has_settled(
-    history: Sequence[float], share_gained: Callable[[float, float], float], least: float = SETTLED
+    history: Sequence[float],
+    share_gained: Callable[[float, float], float],
+    least: float = SETTLED,
+    fewest: int = SETTLED_SAMPLES,
 ) -> bool:
     """Return True if doubling the number of posterior samples has gained less than 0.5 %.
 
@@ -101,8 +104,10 @@ def has_settled(
         Of the scorer.
     least : float
         Another share than 0.5 %.
+    fewest : int
+        Another least number of samples.
     """
-    if len(history) < SETTLED_SAMPLES:
+    if len(history) < fewest:
         return False
     half = len(history) // 2  # the last sample not after half of the sampling time
     return not share_gained(history[half - 1], history[-1]) >= least
@@ -128,6 +133,8 @@ class Posterior:
 
     Attributes
     ----------
+    fewest : int
+        Samples before which the score has not converged.
     first : int
         Iteration of the first posterior sample.
     score : float
@@ -145,7 +152,7 @@ class Posterior:
         least: float = SETTLED,
         watch: Scorer | None = None,
     ) -> None:
-        self.least, self.watch = least, watch
+        self.least, self.fewest, self.watch = least, SETTLED_SAMPLES, watch
         self._watched = array("d")
         self.chain, self.scorer = chain, scorer
         self.burn_in, self.every = burn_in, every
@@ -214,7 +221,7 @@ class Posterior:
         scorer, history = self.scorer, self._history
         if self.watch is not None:
             scorer, history = self.watch, self._watched
-        if scorer is None or not has_settled(history, scorer.share_gained, self.least):
+        if scorer is None or not has_settled(history, scorer.share_gained, self.least, self.fewest):
             return None
         half = len(history) // 2
         now, before = history[-1], history[half - 1]

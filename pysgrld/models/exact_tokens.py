@@ -164,14 +164,19 @@ class ExactTokens(ExactChain):
         )
         assert z is not None
         assert ptr is not None
-        documents = [
-            np.mean(z[ptr[d] : ptr[d + 1]] == topic)
-            for d, topic in zip(watched.documents, watched.topic, strict=True)
-        ]
+        begin = ptr[watched.documents]
+        lengths = ptr[watched.documents + 1] - begin
+        ends = np.cumsum(lengths)
+        tokens = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+            begin - ends + lengths, lengths
+        )
+        has_topic = z[tokens] == np.repeat(watched.topic, lengths)
+        of_document = np.repeat(np.arange(len(lengths)), lengths)
+        number = np.bincount(of_document[has_topic], minlength=len(lengths))
         return {
             "words": self.watched_words(),
             "shares": np.bincount(z, minlength=k) / max(1, len(z)),
-            "documents": np.array(documents),
+            "documents": number / lengths,
         }
 
     def as_it_stands(self) -> Self:

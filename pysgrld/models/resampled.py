@@ -14,10 +14,12 @@ import numpy as np
 
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.chain.communicator import ALONE, Communicator
-from pysgrld.core.draws import Draw
+from pysgrld.core import core, padded
+from pysgrld.core.draws import Draw, weights_of
 from pysgrld.corpus.minibatches import WholeCorpus
 from pysgrld.models.exact_tokens import ExactTokens, shifted
-from pysgrld.models.token_topics import GibbsDocuments, TokenTopics
+from pysgrld.models.token_topics import TokenTopics, alpha_evidence, alpha_of
+from pysgrld.options.priors import ALPHA_BLOCK
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts
 from pysgrld.types import Documents, Floats, Int64s, Key, Minibatch
@@ -42,58 +44,76 @@ class WeightedDocuments(TokenTopics):
     """
 
     def __init__(self, weights: Int64s, *, topics: int, alpha: float | None, threads: int) -> None:
-        self.topics, self.alpha = topics, alpha
-        values, first = np.unique(weights, return_index=True)
-        ends = [*first[1:].tolist(), len(weights)]
-        self._ranges = list(zip(values.tolist(), first.tolist(), ends, strict=True))
-        self._parts = [
-            GibbsDocuments(
-                topics=topics, alpha=alpha, sweeps=1, kept=1, rao_blackwell=False, threads=threads
-            )
-            for _ in self._ranges
-        ]
+        self.topics, self.alpha, self._weights = topics, alpha, weights
+        self._across, self._threads, self._work = padded(topics), threads, core.Workspace()
 
     def keep(self, documents: Documents) -> None:
         """Keep the topics of all tokens between visits; no token has a topic yet."""
         super().keep(documents)
-        assert self.z is not None
+        #: Place of the first cell of each token's word in counts of words by topic, and its weight.
+        self._rows: Int64s = np.repeat(
+            documents.indices.astype(np.int64) * self._across, documents.counts
+        )
         assert self.token_ptr is not None
-        for (_, first, end), part in zip(self._ranges, self._parts, strict=True):
-            begin, stop = self.token_ptr[first], self.token_ptr[end]
-            part.token_ptr = self.token_ptr[first : end + 1] - begin
-            part.z = self.z[begin:stop]
+        self._token_weights = np.repeat(self._weights.astype(np.float64), np.diff(self.token_ptr))
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
         """Give all tokens topics by some sweeps given phi."""
-        self.sample_first(key, draw, batch, self._parts[0]._threads)
+        self.sample_first(key, draw, batch, self._threads)
 
     def visit(
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Counts]:
         """Sample the topics of all tokens given phi, and return the weighted sufficient statistics."""
-        sums: dict[str, Counts] = {}
-        for (weight, first, end), part in zip(self._ranges, self._parts, strict=True):
-            begin, stop = batch.indptr[first], batch.indptr[end]
-            block = Minibatch(
-                batch.indptr[first : end + 1] - begin,
-                batch.indices[begin:stop],
-                batch.counts[begin:stop],
-                batch.words,
-                batch.doc_ids[first:end],
-                1.0,
+        del comm
+        alpha, z = alpha_of(draw, self.alpha), self.z
+        assert z is not None
+        core.documents_gibbs(
+            phi=weights_of(draw),
+            topics=self.topics,
+            indptr=batch.indptr,
+            indices=batch.indices,
+            counts=batch.counts,
+            doc_ids=batch.doc_ids,
+            alpha=alpha,
+            sweeps=1,
+            kept=1,
+            rao_blackwell=False,
+            **key._asdict(),
+            purpose=core.Purpose.documents,
+            z=z,
+            token_ptr=self.token_ptr,
+            want_words=False,
+            work=self._work,
+            threads=self._threads,
+        )
+        cells = len(batch.words) * self._across
+        counts = np.bincount(self._rows + z, self._token_weights, minlength=cells)
+        level = float(self._token_weights.sum()) / self.topics
+        by_word = counts.astype(np.int64).reshape(-1, self._across)
+        statistics = {"phi": Counts(batch.words, by_word, 1.0, level)}
+        if isinstance(alpha, np.ndarray):
+            statistics[ALPHA_BLOCK] = self._alpha_evidence(key, alpha, batch, level)
+        return statistics
+
+    def _alpha_evidence(self, key: Key, alpha: Floats, batch: Minibatch, level: float) -> Counts:
+        """Return the statistics on alpha; documents of one weight are counted together."""
+        tables, q = np.zeros(self._across, np.int64), np.zeros(len(self._weights))
+        values, first = np.unique(self._weights, return_index=True)
+        ends = [*first[1:].tolist(), len(self._weights)]
+        assert self.token_ptr is not None
+        for weight, begin, end in zip(values.tolist(), first.tolist(), ends, strict=True):
+            part, q[begin:end] = core.alpha_evidence(
+                z=self.z,
+                token_ptr=self.token_ptr[begin : end + 1],
+                doc_ids=batch.doc_ids[begin:end],
+                alpha=alpha,
+                topics=self.topics,
+                **key._asdict(),
+                threads=self._threads,
             )
-            for name, statistics in part.visit(key, draw, block, comm).items():
-                sums[name] = _with_weight(sums.get(name), statistics, weight)
-        return sums
-
-
-def _with_weight(total: Counts | None, part: Counts, weight: int) -> Counts:
-    """Return sufficient statistics plus the statistics of documents that count ``weight`` times."""
-    counts, level, rate = part.counts * weight, part.level * weight, part.rate * weight
-    if total is not None:
-        counts += total.counts
-        level, rate = level + total.level, rate + total.rate
-    return part._replace(counts=counts, level=level, rate=rate)
+            tables += weight * part
+        return alpha_evidence(tables, q * self._weights, 1.0, level)
 
 
 class Replicate(BlockChain):

@@ -93,11 +93,14 @@ def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None
     """
     if law.counts.factor != 1.0:
         return None
-    counts = law.counts.counts[:, :topics]
-    rows, columns = np.nonzero(counts)
+    counts = np.ascontiguousarray(law.counts.counts[:, :topics])
+    places = np.flatnonzero(counts != 0)
+    begin = np.arange(len(counts) + 1) * topics
+    used = np.diff(np.searchsorted(places, begin))
     cells = np.zeros(words, np.int64)
-    cells[law.counts.rows] = np.bincount(rows, minlength=len(counts))
-    arrays = {CELLS: cells, TOPICS: columns, TOKENS: counts[rows, columns]}
+    cells[law.counts.rows] = used
+    columns = places - np.repeat(begin[:-1], used)
+    arrays = {CELLS: cells, TOPICS: columns, TOKENS: counts.ravel()[places]}
     small = {n: a.astype(np.min_scalar_type(a.max(initial=0)))[None] for n, a in arrays.items()}
     return small | {STEP: np.array([[law.key.step & _LOW, law.key.step >> 32]], np.uint32)}
 

@@ -16,9 +16,9 @@ MOST_TOKENS, MOST_CELLS, MOST_CLUSTERED = 2_000_000, 1_000_000, 4096
 #: Fewest short chains with clusters that are better than random topics.
 FEWEST = 2
 #: Part of an expected run that short chains may take, and the token visits of a run for each token
-#: of training: refinement of four chains by 1,000 sweeps, with visits that take as long as 2.5 of
-#: training, and a fifth as much for training and scores.
-PART_OF_RUN, RUN_VISITS = 0.1, 12_000
+#: of training: refinement of four chains by 400 sweeps, with visits that take as long as 2.5 of
+#: training, and half as much for training, scores, kept draws and replicates.
+PART_OF_RUN, RUN_VISITS = 0.1, 6000
 #: Token visits that take as long as stepping a cell of the topics of a short chain, and averaging it.
 CELL = 0.4
 #: Iterations of the warm-up of a short chain if the chain itself has none.

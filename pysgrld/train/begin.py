@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysgrld.chain.exact import SETTLED_BEFORE, ExactStage, follows
+from pysgrld.chain.exact import SAMPLES_BEFORE, SETTLED_BEFORE, ExactStage, follows
 from pysgrld.chain.posterior import Posterior
 from pysgrld.chain.protocol import Chain
 from pysgrld.corpus.minibatches import Minibatches
@@ -51,7 +51,7 @@ def begin(
         scorer = model_of(options.model).scorer(options, watched, corpus.words, run_on.threads)
         posterior.watch = scorer
     if follows(chain, options):
-        posterior.least = SETTLED_BEFORE
+        posterior.least, posterior.fewest = SETTLED_BEFORE, SAMPLES_BEFORE
     return posterior
 
 

@@ -103,9 +103,7 @@ def test_short_chains_come_first_up_to_limits_of_tokens_cells_and_topics_of_all(
 def test_short_chains_take_no_more_than_a_tenth_of_an_expected_run():
     """Red with: as many chains, whatever they cost; one chain, which has no clusters."""
     each = 60 * (100_000 + 0.4 * 500_000)  # of as many token visits
-    assert affordable_starts(16, 100_000, 500_000, 50, 100_000) == int(
-        0.1 * 12_000 * 100_000 / each
-    )
+    assert affordable_starts(16, 100_000, 500_000, 50, 100_000) == int(0.1 * 6000 * 100_000 / each)
     assert affordable_starts(16, 100_000, 500_000, 50, 10**7) == 16
     assert affordable_starts(16, 100_000, 500_000, 50, 20_000) == 1
     facts = FACTS._replace(documents=1000, words=2000, tokens=100_000)

@@ -9,6 +9,7 @@ import pytest
 from pysgrld import LDA
 from pysgrld.chain.exact import (
     CHAINS,
+    FEWEST,
     ExactPlan,
     ExactStage,
     by_chain,
@@ -16,6 +17,7 @@ from pysgrld.chain.exact import (
     plan_in,
     sweeps_after,
 )
+from pysgrld.chain.population import REPLICATES
 from pysgrld.errors import CheckpointError, UsageError
 from pysgrld.models.protocol import RunOn
 from pysgrld.reading.intervals import bounds, interval
@@ -34,8 +36,8 @@ def trained(tokens, epochs, *, draws=True):
 @pytest.mark.parametrize(
     ("tokens", "epochs", "open_ended", "asked", "sweeps"),
     [
-        (200_000, 20, True, "auto", 600),  # where nobody gave a budget
-        (1_800_000, 20, True, "auto", 555),  # no more visits than are affordable
+        (200_000, 20, True, "auto", 400),  # where nobody gave a budget
+        (1_990_000, 20, True, "auto", 400),  # just affordable
         (2_100_000, 20, True, "auto", 0),  # too few
         (2_100_000, 500, True, "auto", 500),  # as long as training took
         (200_000, 20, False, "auto", 0),
@@ -101,7 +103,7 @@ def test_draws_are_those_of_their_sweep_although_chains_go_on_meanwhile(monkeypa
 
 def test_the_spread_is_of_the_top_words_of_training():
     """Red if they are those of the random topics that a chain of the refinement is made with."""
-    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1).fit(COUNTS)
+    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=FEWEST, n_jobs=1).fit(COUNTS)
     words = lda._stage.arrays()["exact.spread.words"]
     phi = lda._posterior.chain.draw()["phi"][:, :2].T
     assert (np.diff(np.take_along_axis(phi, words, axis=1), axis=1) <= 0).all()
@@ -111,20 +113,22 @@ def test_replicates_follow_where_bounds_are_intervals():
     """Red if replicates are left out of a run, or made after sweeps that give no intervals."""
     few = LDA(2, max_iter=30, holdout=10, exact_sweeps=40, n_jobs=1).fit(COUNTS)
     assert (few._stage.complete, few._stage.replicates) == (True, 0)
-    enough = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1).fit(COUNTS)
-    assert (enough._stage.complete, enough._stage.replicates) == (True, 8)
-    nothing_kept = LDA(2, max_iter=30, exact_sweeps=500, keep_samples=0, n_jobs=1).fit(COUNTS)
+    enough = LDA(2, max_iter=30, holdout=10, exact_sweeps=FEWEST, n_jobs=1).fit(COUNTS)
+    assert (enough._stage.complete, enough._stage.replicates) == (True, REPLICATES)
+    nothing_kept = LDA(2, max_iter=30, exact_sweeps=FEWEST, keep_samples=0, n_jobs=1).fit(COUNTS)
     assert (nothing_kept._stage.complete, nothing_kept._stage.replicates) == (True, 0)
 
 
-@pytest.mark.parametrize("done", [0, 3, 8])
+@pytest.mark.parametrize("done", [0, 3, REPLICATES])
 def test_replicates_resume_with_the_same_bits(done):
     """Red if a replicate depends on the ones before it, or on the process that began the stage."""
-    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1)
+    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=FEWEST, n_jobs=1)
     lda.fit(COUNTS)
     whole = lda._stage.arrays()
     part = {**whole, "exact.spread.replicates": whole["exact.spread.replicates"][:done]}
-    stage = begin_exactly(lda._posterior, lda._options, 9, RunOn(2), None, sweeps=500, start=False)
+    stage = begin_exactly(
+        lda._posterior, lda._options, 9, RunOn(2), None, sweeps=FEWEST, start=False
+    )
     stage.restore(part)
     assert stage.replicates == done
     while not stage.complete:
@@ -135,11 +139,11 @@ def test_replicates_resume_with_the_same_bits(done):
 
 
 def test_a_replicate_stops_between_sweeps():
-    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=500, n_jobs=1).fit(COUNTS)
+    lda = LDA(2, max_iter=30, holdout=10, exact_sweeps=FEWEST, n_jobs=1).fit(COUNTS)
     lda._stage._spread.replicates.pop()
     with pytest.raises(Stopped):
         lda._stage.replicate(lambda: (_ for _ in ()).throw(Stopped()))
-    assert lda._stage.replicates == 7
+    assert lda._stage.replicates == REPLICATES - 1
 
 
 def test_bounds_allow_for_few_independent_draws():

@@ -54,14 +54,14 @@ def test_the_floor_of_the_variance_is_that_of_a_topic_and_not_of_a_word():
     """Half of the words vary less over replicates than over draws. Red with: a floor for each word."""
     scale = np.full((K, V), 0.0031)
     scale[ROWS, TOP[:, W // 2 :]] = 0.0006
-    spread, samples = made(replicated=scale)
+    spread, samples = made(replicates=8, replicated=scale)
     population = PopulationDraws(spread, 1, 0)
     wide = np.stack([population.widen(step, phi) for step, phi in enumerate(samples * 4)])
     posterior, found = (
         np.sqrt(np.stack(draws)[:, ROWS, TOP].astype(np.float64)).var(axis=0)
         for draws in (samples, wide)
     )
-    freedom = PRIOR_FREEDOM + REPLICATES - 1
+    freedom = PRIOR_FREEDOM + 7
     share = (found / posterior)[:, W // 2 :].mean() * (freedom - 2) / freedom
     assert 0.45 < share < 0.85
 
@@ -112,7 +112,7 @@ def test_stored_spread_gives_the_same_draws():
     assert (again.widen(2, samples[2]) == PopulationDraws(spread, 1, 0).widen(2, samples[2])).all()
 
 
-@pytest.mark.parametrize(("draws", "replicates"), [(1, 8), (20, 1), (20, 0)])
+@pytest.mark.parametrize(("draws", "replicates"), [(1, REPLICATES), (20, 1), (20, 0)])
 def test_too_few_draws_or_replicates_give_no_population_draws(draws, replicates):
     spread, _ = made(draws=draws, replicates=replicates)
     assert PopulationDraws.of(spread.arrays(), 1, 0) is None
