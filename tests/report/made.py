@@ -247,7 +247,7 @@ METHOD = [
     {"name": "Interval", "text": "The 5 % and 95 % quantiles over the kept draws of this chain. They tell how sure this chain is, not what another seed would find.", "source": None},
     {"name": "Relevance", "text": "λ log p(w | topic) + (1 − λ) log p(w | topic) / p(w).", "source": "Sievert and Shirley 2014"},
     {"name": "Coherence", "text": "NPMI of the ten most probable words over the training documents. 0 is chance.", "source": "Bouma 2009; Lau, Newman and Baldwin 2014"},
-    {"name": "Words that stay", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
+    {"name": "Stable words", "text": "How many of the ten most probable words are among the ten of a single draw, on average.", "source": None},
     {"name": "Distance", "text": "Hellinger: the root of 1 − Σ √(p q). 0 is the same topic, 1 no word in common.", "source": None},
     {"name": "R-hat, effective draws", "text": "How much figures differ between chains.", "source": None},
     {"name": "Perplexity", "text": "Document completion: each held-out document's topics from 80 % of its words, the rest predicted.", "source": "Wallach et al. 2009"},

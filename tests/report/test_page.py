@@ -158,7 +158,7 @@ def test_a_topic_says_whether_to_trust_it(opened):
         trust = topic["trust"]
         assert trust["head"] in told
         assert trust["text"] in told
-        assert ("drift" in told) == bool(trust["drift"])
+        assert ("may still change" in told) == bool(trust["drift"])
         assert (it.page.locator(".trust .sign.good").count() == 1) == (trust["good"] is True)
     it.go(f"topic/{drifting['id']}")
     it.page.click(".trust a")

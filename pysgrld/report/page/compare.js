@@ -102,7 +102,7 @@ const legend = h("section.card.prose",
     report.correlated && [h("dt", "Correlation"), h("dd", `Of the proportions of both sides in the same documents; from ${report.correlated} on, the topics are the same. A topic without a partner is partial if some topic of the other run correlates with it by ${report.absent} or more, else gone or new.`)],
     h("dt", "One to one, split, merged"), h("dd", `Each ${left.noun} has a best partner on the other side. Where several have the same one, they are put together by their shares, and each counts that adds 0.05 or more to the overlap.`),
     h("dt", "Gone, new"), h("dd", "Nobody's partner; the nearest is named."),
-    h("dt", "Words"), h("dd", "Top words of both sides in the middle, of one side alone beside its name; in brackets those that the other run's vocabulary lacks.")));
+    h("dt", "Words"), h("dd", "Top words of both sides in the middle, of one side alone next to its name; in brackets those that the other run's vocabulary lacks.")));
 
 const main = h("main", { id: "main", tabindex: "-1" }, intro, h("div.cols.even.runs", about(left, "left"), about(right, "right")),
   h("div.choosing", { role: "search" }, asked, kinds), list, legend);

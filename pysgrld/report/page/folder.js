@@ -25,7 +25,7 @@ async function rowPage(rest) {
   try {
     content = (await fileOf("documents", Math.floor(row / folder.each)))[row % folder.each];
   } catch {
-    return nothing(`${capital(NOUNS)} are in files beside this page, which a browser loads from a web server only: sgmc report --serve is one.`);
+    return nothing(`${capital(NOUNS)} are in files next to this page, which a browser loads from a web server only: run sgmc report --serve.`);
   }
   const step = (to, text, key) => to >= 0 && to < folder.documents && h("a.step", { href: rowAddress(to), title: `key ${key}`, "data-step": to > row ? "next" : "previous" }, text);
   const steps = h("nav.steps", { "aria-label": "next and previous" }, step(row - 1, "← previous", "k"), step(row + 1, "next →", "j"));

@@ -117,7 +117,8 @@ const interval = () => (report.interval.draws ? report.interval.title : null);
 const shareInterval = () => (report.topics.some((t) => typeof t.weight?.[1] === "number") ? interval() : null);
 const within = (low, high) => (shareInterval() ? ` (${between(low, high, 1)})` : "");
 const weightName = mixture ? "Weight" : "Share of words";
-const shareDigits = digitsFor((report.topics[0]?.weight?.[0] ?? 0) * 2);
+// a topic's share has the same digits everywhere
+const shareDigits = 1;
 
 /** By a value, unknown ones last whatever the direction; equal ones as they were. */
 function sorted(items, value, up) {

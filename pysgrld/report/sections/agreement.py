@@ -107,21 +107,20 @@ class Agreement(Section):
             found.append(
                 Definition(
                     "Found in n of C chains",
-                    "Chains that have this topic: the most, the first among them, of which "
-                    f"any two have at least {100 * SAME:.0f} % of its probability in common. "
-                    "That says whether a topic is there. Its words, its weight and what "
-                    "documents and groups have of it are told from the draws of these chains "
-                    "together, as many of each: where they disagree intervals are wider.",
+                    "The largest set of chains, with the first, in which any two have at least "
+                    f"{100 * SAME:.0f} % of the topic's probability in common. The topic's words "
+                    "and shares are computed from the draws of these chains, as many of each: if "
+                    "they disagree, intervals are wider.",
                 )
             )
         return [
             *found,
             Definition(
                 "R-hat, effective draws",
-                "How much figures differ between chains, or halves, beyond what they vary "
-                f"within: below {MIXED:g} they are called mixed; of topics above that the page "
-                "says that their numbers still drift. Effective draws are what the draws are "
-                "worth in independent ones.",
+                "R-hat compares the spread of a figure over all chains, or halves, with its spread "
+                f"within each: 1 is the same. From {MIXED:g} on the page says that a topic's shares "
+                "and intervals are rough. Effective draws: the number of independent draws that "
+                "would give as exact a mean.",
                 "Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021",
             ),
         ]

@@ -211,16 +211,16 @@ class ShownDocuments(Section):
         if self.run.draws > 1:
             share = (
                 f"Mean of {DRAWS} draws of the document's topics, each given one draw of the "
-                f"topics: {DRAW_SWEEPS} Gibbs sweeps for the first, {NEXT_DRAW_SWEEPS} for each "
-                "further one, of which the last counts. Intervals hold what is unsure within the "
-                "document and about the topics."
+                f"topics: the last of {DRAW_SWEEPS} Gibbs sweeps for the first, of "
+                f"{NEXT_DRAW_SWEEPS} for each further one. Intervals include the uncertainty "
+                "about the topics."
             )
         return [
             Definition("Share of a document", share),
             Definition(
                 "Documents that have it",
-                f"Those with a share of {100 * HAS:.0f} % or more; listed are those whose share's "
-                f"low end is greatest, and at least {100 * SURE:.0f} %.",
+                f"Documents with a share of {100 * HAS:.0f} % or more. The list has the documents "
+                f"with the greatest low end of the share, if it is at least {100 * SURE:.0f} %.",
             ),
             Definition(
                 "Tinted words",

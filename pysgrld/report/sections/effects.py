@@ -23,16 +23,16 @@ class EffectsOfColumns(Section):
         return [
             Definition(
                 "Predicted share",
-                "The share of a document that a topic has, predicted by a regression on the columns of "
-                "the formula, with one of them set to a value for all documents and the others as they "
-                "are. Words are sorted to topics by fixed weights, and what topics mistake for each "
-                "other is taken back, so that short documents do not flatten it.",
+                "A topic's share of a document, predicted by a regression on the columns of the formula: "
+                "one column is set to a value for all documents, the others stay as they are. Words "
+                "are assigned to topics by fixed weights, corrected for the confusion of similar "
+                "topics, so that short documents do not flatten differences.",
             ),
             Definition(
                 "Surely more, surely less",
-                "Of all that is called so in a column at most 5 % are expected to be wrong. Documents "
-                "are weighted by the Bayesian bootstrap, and each kept draw of the topics has its part "
-                "in the interval.",
+                "Of all topics called surely more or less for a column, at most 5 % are expected to "
+                "be wrong. Documents are weighted by the Bayesian bootstrap; intervals include the "
+                "differences between the kept draws of the topics.",
                 "Rubin 1981; Benjamini and Hochberg 1995",
             ),
         ]

@@ -174,9 +174,9 @@ class GroupShares(Section):
         if self.run.draws > 1:
             text += (
                 f" Intervals are for {many} like these, not for these alone: {units} are weighted at "
-                "random (Bayesian bootstrap), and what draws of the topics differ in is added. More or "
-                f"less than in the other {many} is said where at most 5 % of all that is said is "
-                "expected to be wrong."
+                "random (Bayesian bootstrap), and the differences between draws of the topics are "
+                f"added. Of all groups marked as having more or less than the other {many}, at most "
+                "5 % are expected to be wrong."
             )
         source = "Rubin 1981, The Annals of Statistics 9; Benjamini & Hochberg 1995"
         return [Definition("Along the corpus, groups", text, source)]

@@ -107,8 +107,8 @@ class TopicMap(Section):
             found.append(
                 Definition(
                     "Map",
-                    "Principal axes of the distances, or t-SNE begun there, whichever keeps more "
-                    f"of each topic's nearest; below {100 * KEPT:.0f} % there is no map.",
+                    "Principal axes of the distances, or t-SNE from these axes: the one that keeps "
+                    f"more of each topic's nearest topics. Below {100 * KEPT:.0f} % there is no map.",
                     "van der Maaten and Hinton 2008",
                 )
             )
@@ -124,7 +124,7 @@ class TopicMap(Section):
                 Definition(
                     "Meeting in the same documents",
                     "Correlation of the roots of the shares over documents, in each draw by "
-                    f"itself; shown where {100 * AGREE:.0f} % of the draws agree on its sign.",
+                    f"itself; shown if {100 * AGREE:.0f} % of the draws agree on its sign.",
                 )
             )
         return found

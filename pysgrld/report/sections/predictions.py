@@ -69,9 +69,9 @@ class PredictionsByLength(Section):
         return [
             Definition(
                 "Predictions by length",
-                f"Held-out documents in up to {GROUPS} groups of about as many, by their number of "
-                "words. They are better predicted by 1 - perplexity / that of the word frequencies of "
-                "training, on the same words. The interval of that is over documents, in pairs (delta "
-                "method): what other documents of the kind might give.",
+                f"Held-out documents in up to {GROUPS} groups of about equal size, by their number of "
+                "words. The gain is 1 - perplexity / perplexity of the word frequencies of training, "
+                "on the same words. Its interval is for other documents like these (delta method, "
+                "documents in pairs).",
             )
         ]

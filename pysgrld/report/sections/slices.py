@@ -133,8 +133,8 @@ class TopicsInSlices(Section):
             ),
             Definition(
                 "Begins, ends",
-                "A topic is there where its share is a tenth of its greatest; it begins or ends where "
-                "its share is surely below that in a slice before or after.",
+                "A topic is present in a slice if its share is at least a tenth of its greatest share. "
+                "It begins or ends if its share in a slice before or after is surely below that.",
             ),
         ]
 

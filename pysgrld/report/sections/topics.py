@@ -122,7 +122,7 @@ class TopicRecords(Section):
             definitions.append(
                 Definition(
                     "Entry",
-                    "Topics are directions: an entry says how far one points along a word, or, "
+                    "Topics are directions: an entry is how far a topic points along a word, or, "
                     "below 0, away from it.",
                 )
             )
@@ -143,20 +143,16 @@ class TopicRecords(Section):
             n_draws = f"{draws:,}"
             if run.terms.pooled != draws:
                 n_draws += f" of the first chain, {run.terms.pooled:,} of all"
-            alone = (
-                "" if run.pooled else "They tell how sure a chain is, not what another would find. "
-            )
+            alone = "" if run.pooled else "They are of one chain: another may find other topics. "
             definitions += [
                 Definition(
                     "Interval",
                     f"The 5 % and 95 % quantiles over the draws that are kept on disk: {n_draws}. "
-                    f"{alone}One that begins at 0 % is of a word that one draw in twenty, or "
-                    "more, has not in the topic: "
-                    "it came or left while the topic moved, or the few documents that have it "
-                    "changed their topic.",
+                    f"{alone}If an interval begins at 0 %, one draw in twenty or more does not "
+                    "have the word in the topic.",
                 ),
                 Definition(
-                    "Words that stay",
+                    "Stable words",
                     "How many of a topic's ten most probable words are among the ten of a single "
                     "draw, on average.",
                 ),
@@ -167,14 +163,13 @@ class TopicRecords(Section):
                     "Relevance",
                     "λ log p(w | topic) + (1 - λ) log (p(w | topic) / p(w)): λ = 1 orders words "
                     "by probability, 0 by how much they are the topic's own. Words with fewer "
-                    f"than {USES:g} expected uses in the topic are listed for their probability "
-                    "alone: below that chance rules.",
+                    f"than {USES:g} expected uses in the topic are ordered by their probability alone.",
                     "Sievert and Shirley 2014",
                 ),
                 Definition(
                     "Share of a word's uses",
                     "Weight of the topic times probability of the word in it, over the sum of "
-                    "that for all topics.",
+                    "these products for all topics.",
                 ),
             ]
         weight = "The topic's expected share of the words, under the mean topics."
@@ -193,13 +188,13 @@ class TopicRecords(Section):
             Definition(
                 "Coherence",
                 "NPMI of the ten most probable words, over pairs, from the training documents "
-                "that hold both. 0 is chance, 1 always together.",
+                "that have both words. 0 is chance, 1 always together.",
                 "Bouma 2009; Lau, Newman and Baldwin 2014",
             ),
             Definition(
                 "Name",
-                "The first three of its words that are shown; the first of them is the first of no "
-                "other name.",
+                "The first three words of the topic that are shown. No two names begin with the same "
+                "word.",
             ),
             Definition("Weight", weight),
         ]

@@ -47,7 +47,7 @@ function recurrence() {
   const n = (kind) => states.filter((state) => state === kind).length;
   const chains = report.topics.find((t) => t.found)?.found[1] ?? report.chains?.count ?? 2;
   const phrase = (kind, text) => n(kind) > 0 && [bold(count(n(kind))), " ", text];
-  const told = [phrase("again", "came back, and would again in 9 of 10 trainings ●"), phrase("partly", "came back in part ◐"), phrase("alone", "did not come back: do not rely on them ○")].filter(Boolean);
+  const told = [phrase("again", `came back, and would again in 9 of 10 trainings${NARROW}●`), phrase("partly", `came back in part${NARROW}◐`), phrase("alone", `did not come back: do not rely on them${NARROW}○`)].filter(Boolean);
   return [`Trained ${chains === 2 ? "twice" : `${count(chains)} times`}: of ${count(states.length)} ${TOPICS} `, told.map((text, i) => [i ? (i === told.length - 1 ? ", and " : ", ") : "", text]), "."];
 }
 
@@ -130,7 +130,7 @@ function subjects({ best, parts, along, map, say }) {
   draw();
   if (matrix) map?.light({ level: chosen.level });
   const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back in part; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
-    matrix ? h("span.wide-only", "A square is coloured if the ", TOPIC, " surely has more of that ", bdi(best.name), " than of the others, and darker the more it has.") : "", axis && best ? h("span.wide-only", "The line is its share by ", bdi(best.name), ", on one scale.") : ""];
+    matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has more of these ${NOUNS} than of the others, and darker the more it has.`) : "", axis && best ? h("span.wide-only", "The line is its share by ", bdi(best.name), ", on one scale.") : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > 14 ? 12 : 18}px`, "--bar": levels > 14 ? "50px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 

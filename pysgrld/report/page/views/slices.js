@@ -32,14 +32,16 @@ const rising = ([, low]) => isThere(low) && low > 1;
 const falling = ([, , high]) => isThere(high) && high < 1;
 
 function timeTable(parts) {
+  // one scale for all topics
+  const highest = parts.has("mean") ? Math.max(...report.topics.flatMap((t) => inSlices(parts, "mean", t.place, ofShare16)), 1e-9) : 1;
   const changed = (t, is, up) => sorted(t.over_time.words.map((word, i) => [word, t.over_time.change[i]]).filter(([, change]) => is(change)), ([, [mean]]) => mean, up)
     .slice(0, 4).map(([word]) => word);
   const row = (t) => h("tr", hued(t), h("td.c-name", h("div.cell", dot(t), h("div.named", h("a.cover", { href: `#time/${t.id}` }, h("bdi", shown(nameOf(t)))), h("p.top-words", lifeOf(t))))),
-    parts.has("mean") && h("td.c-along", h("div.cell", spark(inSlices(parts, "mean", t.place, ofShare16)))),
-    h("td", h("p.top-words", spaced(changed(t, rising, false)))), h("td", h("p.top-words", spaced(changed(t, falling, true)))));
-  const head = [colHead(capital(TOPIC)), parts.has("mean") && colHead("share"), colHead("words that rise"), colHead("words that fall")];
-  const { names, column } = report.slices;
-  const remark = `${plural(names.length, ["slice", "slices"])} by ${shown(column)}, ${names[0]} to ${names.at(-1)}. A row opens the ${TOPIC}.${interval() ? " A word rises or falls where the interval of its change leaves 1 out." : " Too few samples are kept to say which words rise or fall."}`;
+    parts.has("mean") && h("td.c-along", h("div.cell", spark(inSlices(parts, "mean", t.place, ofShare16), 130, 28, highest))),
+    interval() && [h("td", h("p.top-words", spaced(changed(t, rising, false)))), h("td", h("p.top-words", spaced(changed(t, falling, true))))]);
+  const { names, column } = report.slices, ends = `${short(names[0], 14)} – ${short(names.at(-1), 14)}`;
+  const head = [colHead(capital(TOPIC)), parts.has("mean") && colHead(`share, ${ends}`), ...(interval() ? ["words that rise", "words that fall"] : []).map((text) => colHead(text))];
+  const remark = `${plural(names.length, ["slice", "slices"])} by ${shown(column)}, ${names[0]} to ${names.at(-1)}. Shares are on one scale. Select a ${TOPIC} to open it.${interval() ? " Only words with a significant change are listed." : " Too few samples are kept to say which words rise or fall."}`;
   return h("section.card", h("h1", capital(TOPICS), " over time"), h("p.remark", remark), h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": `${TOPICS} over time` }, table("topics over-time", head, report.topics.map(row))));
 }
 
@@ -101,6 +103,6 @@ function changesCard(parts, topic) {
     return h("tr", rowHead(wordLink(words[i])), h("td", spark(mean)), numeral(percent(mean[0], digitsFor(most))), numeral(percent(mean.at(-1), digitsFor(most))),
       numeral(said ? bold(times(by)) : times(by)), faint(isThere(low) && `${times(low)} to ${times(high)}`), faint(said));
   };
-  const head = [colHead("word"), colHead("over time"), colHead(short(names[0], 14), "figure"), colHead(short(names.at(-1), 14), "figure"), colHead("times as probable", null, 3)];
+  const head = [colHead("word"), colHead("over time, each on its own scale"), colHead(short(names[0], 14), "figure"), colHead(short(names.at(-1), 14), "figure"), colHead("times as probable", null, 3)];
   return card("What changes", null, h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "words that change" }, table("effects", head, order.map(row))));
 }

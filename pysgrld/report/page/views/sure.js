@@ -32,12 +32,14 @@ function topicColumns(along) {
   const npmi = report.topics.map((t) => t.npmi).filter((x) => x !== null);
   const range = [Math.min(-0.1, ...npmi), Math.max(0.1, ...npmi)];
   const has = (key) => report.topics.some((t) => isThere(t[key]));
+  const overBins = (t) => shares(along, "mean", t.id, report.along.bins.length);
+  const highest = along ? Math.max(...report.topics.flatMap(overBins), 1e-9) : 1;
   return [
     { key: "id", head: "No.", value: (t) => t.id, cell: (t) => h("span.figure.aside", t.id) },
     { key: "name", head: capital(TOPIC), value: nameOf, cell: nameCell },
     has("weight") && { key: "weight", head: weightName, value: (t) => t.weight?.[0], cell: (t) => weightCell(t, top) },
     has("documents") && { key: "documents", head: capital(NOUNS), value: (t) => t.documents, cell: (t) => [bar({ mean: t.documents }, most, "short"), h("b.figure", count(t.documents))] },
-    along && { key: "along", head: capital(report.along.title), cell: (t) => spark(shares(along, "mean", t.id, report.along.bins.length)) },
+    along && { key: "along", head: capital(report.along.title), cell: (t) => spark(overBins(t), 130, 28, highest) },
     has("npmi") && { key: "npmi", head: "Coherence", value: (t) => t.npmi, cell: (t) => t.npmi !== null && [onScale(t.npmi, range), h("span.figure", fixed(t.npmi, 2))] },
     has("steady") && { key: "steady", head: "Stable words", value: (t) => t.steady, cell: (t) => t.steady !== null && [marks(t.ten), h("span.figure", fixed(t.steady, 1))] },
     has("found") && { key: "found", head: "Came back", value: (t) => t.found?.[0] + (t.overlap ?? 0), cell: foundCell },

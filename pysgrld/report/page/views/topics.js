@@ -40,23 +40,22 @@ function renamed(topic, name) {
 
 function figuresOf(t) {
   const one = (value, aside, label) => h("div", h("dt", label), h("dd", bold(value), aside && h("span", " ", aside)));
-  const digits = digitsFor((t.weight?.[0] ?? 0) * 2);
   const sure = t.weight && t.weight[1] !== null;
   return h("dl.figures",
-    t.weight && one(percent(t.weight[0], digits), sure && between(t.weight[1], t.weight[2], digits), mixture ? "weight" : "of all words"),
+    t.weight && one(percent(t.weight[0], shareDigits), sure && between(t.weight[1], t.weight[2], shareDigits), mixture ? "weight" : "of all words"),
     isThere(t.documents) && one(count(t.documents), null, NOUNS),
     t.docs !== null && one(count(t.docs), `of ${count(report.docs_of)}`, `${NOUNS} are at least 10 % about it`),
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(String(Math.round(t.steady)), "of 10", "top words are stable"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
-    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, "in common in the least alike two chains"),
+    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, "in common in the two least similar chains"),
     one(String(t.id), null, "its number"));
 }
 
-/** Whether to trust it: was it found again, and have its numbers come to rest. */
+/** Whether to trust it: was it found again, and have its numbers converged. */
 function trust({ trust: t }) {
   if (!t) return null;
-  const drift = t.drift && [" (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), "): take shares and intervals as rough; they still drift."];
+  const drift = t.drift && [" (", h("a.word-link", { href: `#method/${encodeURIComponent("R-hat, effective draws")}` }, `R-hat ${t.drift}`), "): its shares and intervals are rough and may still change."];
   return h("p.trust", sign(t.good), h("span", bold(t.head), " ", t.text, drift));
 }
 
@@ -99,7 +98,7 @@ function wordTable(terms, top, linear) {
 function tellTerm(term, figure, linear) {
   const sure = term.low === term.high ? "" : ` (${term.open ? "below " : ""}${figure(term.low)} to ${figure(term.high)})`;
   const ten = interval() ? `; among the ten top words in ${percent(term.ten)} of the draws` : "";
-  const gone = !linear && term.low < term.mean / 20 ? "; in some draws it is not in the topic at all" : "";
+  const gone = !linear && term.low < term.mean / 20 ? "; some draws do not have it in the topic" : "";
   return `${shown(term.word)}: ${figure(term.mean)}${sure}${gone}${term.uses ? `; used ${count(term.uses)} times` : ""}${ten}`;
 }
 
