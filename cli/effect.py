@@ -16,6 +16,7 @@ from .options import (
     as_json,
     flag,
     layer,
+    metadata,
     plain,
     population,
     quiet,
@@ -76,7 +77,7 @@ Examples:
     parse=str,
     metavar="COLUMN",
 )
-@plain("--metadata", "as kept", "columns, a row a document", parse=str, metavar="FILE")
+@metadata
 @layer
 @plain("-o/--out", "none", "also write a table: FILE.csv or .parquet", parse=str, metavar="FILE")
 @plain("--plot", "none", "also draw predicted shares, as PNG", parse=str, metavar="FILE")

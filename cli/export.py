@@ -15,6 +15,8 @@ from .options import (
     Described,
     flag,
     layer,
+    lent_metadata,
+    metadata,
     plain,
     population,
     quiet,
@@ -67,6 +69,7 @@ See docs/exports.md for what each file holds, and how gensim, scikit-learn and o
 )
 @flag("--mallet-old", "mallet: doc-topics.txt as before MALLET 2.0.8")
 @layer
+@metadata
 @flag("--force", "replace files that are there")
 @population
 @quiet
@@ -82,6 +85,7 @@ def command(
     align: bool | None,
     mallet_old: bool,
     layer: int | None,
+    metadata: str | None,
     force: bool,
     population: str | None,
     **values: Any,
@@ -127,7 +131,7 @@ def command(
             mallet_old,
             results.at(layer),
         )
-        with screen.steps() as tell:
+        with lent_metadata(results, metadata, screen.note), screen.steps() as tell:
             done = export(results, request, force=force, tell=tell)
         for line in done.notes:
             screen.note(line)

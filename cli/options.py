@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import CorpusError, Log, UsageError
 from pysgrld.models.options import OPTIONS
 from pysgrld.options.option import Option
 from pysgrld.options.parse import choice, integer
@@ -346,6 +346,28 @@ def layer(function: Decorated) -> Decorated:
     return plain(
         "--layer", "1", "layer of a deep model, the lowest is 1", parse=integer(1, 100), metavar="L"
     )(function)
+
+
+def metadata(function: Decorated) -> Decorated:
+    """Add ``--metadata``: a file of columns of the training documents."""
+    return plain(
+        "--metadata", "as kept", "file of columns, a row a document", parse=str, metavar="FILE"
+    )(function)
+
+
+@contextlib.contextmanager
+def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
+    """Join a file of columns to the documents of a run for a while, if one is given."""
+    if path is None:
+        yield
+        return
+    import tempfile
+
+    from pysgrld.report.texts_and_metadata import lend_metadata
+
+    with tempfile.TemporaryDirectory(prefix="sgmc-") as folder:
+        lend_metadata(results, path, Path(folder), note)
+        yield
 
 
 def population(function: Decorated) -> Decorated:

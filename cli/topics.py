@@ -15,6 +15,8 @@ from .options import (
     as_json,
     flag,
     layer,
+    lent_metadata,
+    metadata,
     plain,
     population,
     quiet,
@@ -104,9 +106,7 @@ Examples:
     metavar="N",
 )
 @plain("--word", "none", "topics that this word is used in", parse=str, metavar="WORD")
-@plain(
-    "--by", "none", "shares in the groups of a column that was kept", parse=str, metavar="COLUMN"
-)
+@plain("--by", "none", "shares in the groups of a column", parse=str, metavar="COLUMN")
 @plain(
     "--along",
     "none",
@@ -122,6 +122,7 @@ Examples:
     parse=str,
     metavar="COLUMN",
 )
+@metadata
 @population
 @as_json
 @quiet
@@ -142,6 +143,7 @@ def command(
     along: str | None,
     over_time: bool,
     cluster: str | None,
+    metadata: str | None,
     population: str | None,
     **values: Any,
 ) -> None:
@@ -176,8 +178,9 @@ def command(
             run, count(values["threads"]).number, missing=screen.warn, these=population == "these"
         )
         results.order_words(words)
-        if cluster is not None and by is None and along is None:
-            raise UsageError("--cluster requires --by or --along")
+        for name, value in (("--cluster", cluster), ("--metadata", metadata)):
+            if value is not None and by is None and along is None:
+                raise UsageError(f"{name} requires --by or --along")
         if force and name_with is None:
             raise UsageError(
                 "--force replaces names with --name-with: give it too, or leave it out"
@@ -191,7 +194,8 @@ def command(
             show_over_time(results, as_json=values["json"])
             return
         if any(value is not None for value in requests.values()):
-            answer(results, results.at(layer), requests, cluster, as_json=values["json"])
+            with lent_metadata(results, metadata, screen.note):
+                answer(results, results.at(layer), requests, cluster, as_json=values["json"])
             return
         if tree:
             if layer is not None or intervals or names:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.about.columns import DetailsCollector, write_about
-from pysgrld.corpus.about.details import WantedFields, rules_of
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.build import TOGETHER
 from pysgrld.corpus.inputs import input_names
@@ -76,8 +76,7 @@ def join(
             work.folder / ABOUT,
             texts=any(part.about.has_texts for part in parts),
             limit=options.text_limit,
-            kinds=WantedFields.of(options, metadata=options.metadata is not None).columns,
-            rules=rules_of(options),
+            wanted=WantedFields.of(options, metadata=options.metadata is not None),
         )
         rows = [np.arange(part.documents) for part in parts]
         if of_first is not None:

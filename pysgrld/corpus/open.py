@@ -17,13 +17,13 @@ import numpy as np
 
 from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.about.columns import COLUMN, ID, TITLE, DetailsCollector, Stays, write_about
-from pysgrld.corpus.about.details import WantedFields, rules_of
+from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import size_of
 from pysgrld.corpus.links import CALLED, GARBLED
-from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
+from pysgrld.corpus.reading import AUTO, CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import files_of, look, recipe
 from pysgrld.corpus.steps import Step, Wish, read
@@ -118,8 +118,9 @@ def open_corpus(
     word_options = options.vocab, options.metadata, options.phrases
     untouched = match is None and word_options == (None, None, None) and not options.prunes
     if untouched and len(inputs) == 1 and is_stored(Path(inputs[0])):
-        named = options.id_field, options.title_field, options.meta_field, options.metadata
-        if named != (None, None, None, None) or options.keep_text != "auto":
+        named = options.id_field, options.title_field, options.metadata
+        chosen = options.meta_field != AUTO or options.keep_text != "auto"
+        if named != (None, None, None) or chosen:
             say(
                 f"{inputs[0]}: is stored already, with the names and texts that were kept when it "
                 "was built"
@@ -279,8 +280,7 @@ class CorpusBuilder:
             work.folder / ABOUT,
             texts=self.options.keep_text != "none",
             limit=self.options.text_limit,
-            kinds=WantedFields.of(self.options).columns,
-            rules=rules_of(self.options),
+            wanted=WantedFields.of(self.options),
             record=work.record["about"] if work.record else None,
         )
         self.metadata: Metadata | None = None
@@ -307,12 +307,8 @@ class CorpusBuilder:
         new = (step.input, step.number) >= self.done  # a resumed reading repeats the heading
         if step.skipped:
             self.placed = False
-        if step.skipped and self.metadata is not None and not self.metadata.joined:
-            raise CorpusError(
-                f"a bad document was left out, so that the rows of {self.options.metadata} cannot be "
-                "matched by order; give them ids, and --id-field",
-                step.label,
-            )
+        if step.skipped and self.metadata is not None and self.metadata.skipped_in is None:
+            self.metadata.skipped_in = step.label
         block = self.lexicon.take(step)
         if new:
             self.done = step.input, step.number + 1
@@ -377,7 +373,7 @@ class CorpusBuilder:
                 cause += f" (skipped: {plural(lexicon.skipped.total(), 'bad document')})"
             raise CorpusError(cause, lexicon.label)
         if self.metadata is not None and whole:
-            self.metadata.check_rows(self.base)
+            self.metadata.documents_read = self.base
         built = lexicon.origin == "built"
         rules = Rules.of(self.options, built)
         writer, removed = self.writer, dict[str, int]()

@@ -16,9 +16,8 @@ BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000,
 BUILT_NUMBERS = "years"
 #: What stands for a choice that is made by what the inputs look like; the field that is the text of most.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
-#: Name of the column with the folder of a file in its input, and the option that adds it.
-FOLDER = "folder"
-FOLDER_ADVICE = f"the folder of each file can be kept as a column: --meta-field {FOLDER}"
+#: Names of the columns with the folder of a file in its input, and the year in its name.
+FOLDER, YEAR = "folder", "year"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
 AUTO_TEXT = 256 * 2**20
 #: What the built-in pattern of tokens takes, for the record.
@@ -93,8 +92,9 @@ class CorpusOptions:
         one called "text", or what else is plainly one.
     id_field, title_field : str, optional
         Fields with a document's id and title ("id" and "title", if present).
-    meta_field : str, optional
-        Fields that are kept as columns, joined by commas, each with ``:kind`` or without; or "all".
+    meta_field : str
+        Fields that are kept as columns, joined by commas, each with ``:kind`` or without; or "all",
+        "none", or "auto": all fields with short values.
     metadata : str, optional
         File of ids, titles and columns: a row a document, or joined by `id_field`.
     missing : str, optional
@@ -154,7 +154,7 @@ class CorpusOptions:
     text_field: str = AUTO
     id_field: str | None = None
     title_field: str | None = None
-    meta_field: str | None = None
+    meta_field: str = AUTO
     metadata: str | None = None
     missing: str | None = None
     date_format: str | None = None
@@ -214,8 +214,7 @@ class CorpusOptions:
             raise UsageError(
                 "--segment cannot be combined with --token-pattern or --phrases: leave them out"
             )
-        if self.meta_field is not None:
-            parse.columns(self.meta_field)
+        parse.columns(self.meta_field)
         if isinstance(self.keep_text, str):
             parse.kept_text(self.keep_text)
 
@@ -285,7 +284,7 @@ class CorpusOptions:
             numbers=None,
             drop_repeated=None,
             language=None,
-            meta_field=None,
+            meta_field=parse.NOTHING,
             metadata=None,
             keep_text="none",
         )
@@ -294,11 +293,14 @@ class CorpusOptions:
         """Return the options with a field of time among the kept columns; unchanged if it is None."""
         if field is None:
             return self
-        fields = self.meta_field.split(",") if self.meta_field else []
-        everything = self.meta_field == parse.EVERYTHING or (self.metadata and not fields)
-        if not everything and field not in [parse.column(name)[0] for name in fields]:
-            fields.append(field)
-        return replace(self, meta_field=",".join(fields) or None, time_field=field)
+        meta_field = self.meta_field
+        if meta_field == parse.NOTHING:
+            meta_field = field
+        elif meta_field not in (AUTO, parse.EVERYTHING):
+            fields = meta_field.split(",")
+            if field not in [parse.column(name)[0] for name in fields]:
+                meta_field = f"{meta_field},{field}"
+        return replace(self, meta_field=meta_field, time_field=field)
 
     @property
     def cuts(self) -> str | None:

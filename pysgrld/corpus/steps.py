@@ -8,6 +8,7 @@ too long are split into pieces here, which are documents from then on.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -45,15 +46,7 @@ from pysgrld.corpus.inputs import (
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.links import plain_texts
 from pysgrld.corpus.prefetch import map_in_order
-from pysgrld.corpus.reading import (
-    AUTO,
-    FOLDER,
-    FOLDER_ADVICE,
-    NUMBERED,
-    NUMBERS,
-    OF_WORDS,
-    CorpusOptions,
-)
+from pysgrld.corpus.reading import AUTO, FOLDER, NUMBERED, NUMBERS, OF_WORDS, YEAR, CorpusOptions
 from pysgrld.corpus.segment import BETWEEN_BLANKS, segmented
 from pysgrld.corpus.sources import add_vocabulary, files_of, look
 from pysgrld.corpus.store import Corpus
@@ -287,6 +280,21 @@ def _cut(step: Step, place: int) -> list[Step]:
     ]
 
 
+#: A year in the name of a file.
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+
+
+def _folder_in(name: str) -> str | None:
+    """Return the folder of a file within its input."""
+    return name.partition("/")[2].rpartition("/")[0] or None
+
+
+def _year_in(name: str) -> int | None:
+    """Return the only year in the name of a file."""
+    years = {*_YEAR.findall(name.rpartition("/")[2])}
+    return int(years.pop()) if len(years) == 1 else None
+
+
 class _Input:
     """One input that is being read."""
 
@@ -363,8 +371,8 @@ class _Input:
             rows = np.arange(texts.lines.start, texts.lines.stop)
         elif texts.lines is not None:
             rows = np.array(texts.lines, np.int64)
-        if self.folder is not None:
-            texts = self._with_folder(texts, names)
+        if self.folder is not None or self.several_inputs:
+            texts = self._with_names(texts, names)
         self.given += whole
         records = rows if texts.records is None else np.array(texts.records, np.int64)
         about = DocumentDetails(self.number, names, files, rows, records, places, texts.fields)
@@ -376,19 +384,24 @@ class _Input:
         step.cut, step.pieces = int((cut.pieces == 1).sum()), int((cut.pieces > 0).sum())
         return step
 
-    def _with_folder(self, texts: Texts, names: list[str]) -> Texts:
-        """Return texts with the folder that each is in as a column, if it is wanted and no field."""
-        fields, wanted_fields = texts.fields, self.context.wanted
-        keeps_folder = FOLDER in wanted_fields.columns or wanted_fields.everything
-        if (
-            fields is None
-            or not keeps_folder
-            or any(v is not None for v in fields.columns.get(FOLDER, ()))
-        ):
+    def _with_names(self, texts: Texts, names: list[str]) -> Texts:
+        """Return texts with columns of their files' names, if they are wanted and no fields."""
+        fields, wanted = texts.fields, self.context.wanted
+        columns = {} if fields is None else dict(fields.columns)
+        for column, of_name in ((FOLDER, _folder_in), (YEAR, _year_in)):
+            if not (wanted.everything or column in wanted.columns):
+                continue
+            if any(value is not None for value in columns.get(column, ())):
+                continue
+            values = [of_name(name) for name in names]
+            if any(value is not None for value in values):
+                columns[column] = values * (len(texts.documents) // len(values))
+        if not columns:
             return texts
-        parents = [name.partition("/")[2].rpartition("/")[0] or None for name in names]
-        values = parents if len(parents) == len(texts.documents) else parents * len(texts.documents)
-        return texts._replace(fields=fields._replace(columns=fields.columns | {FOLDER: values}))
+        if fields is None:
+            none = [None] * len(texts.documents)
+            fields = Fields(none, none, {})
+        return texts._replace(fields=fields._replace(columns=columns))
 
     def _step(
         self, content: Heading | Texts | Documents | None, about: DocumentDetails | None = None
@@ -449,10 +462,6 @@ class _Input:
                 raise CorpusError("a folder with files of counts (docword.*); name the files", path)
             self.notes += map(Message, remarks)
             self.folder = path
-            below = len({file.parent for file in files} - {path})
-            wanted_fields = self.context.wanted
-            if below > 1 and not (FOLDER in wanted_fields.columns or wanted_fields.everything):
-                self.notes.append(Message(f"{path}: {FOLDER_ADVICE}"))
             yield self._step(Heading("text"))
             how = self.context, self._opened, self._read_in_folder, digests.append
             for texts in read_folder(path, files, *how):

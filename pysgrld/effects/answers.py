@@ -16,7 +16,7 @@ from pysgrld.report.answers import Between
 from pysgrld.report.document_pass import drawn_steps
 from pysgrld.report.exports import Tell
 from pysgrld.report.population import Sampled, discoveries, sure_signs
-from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added, with_own_table
+from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
 #: Numbers of documents times topics that are worked on at a time.
@@ -355,8 +355,7 @@ def effects_of(
     results : Results
     request : EffectRequest
     added : AddedFiles, optional
-        Columns that the corpus did not keep; without any, the columns of the table that the run was
-        trained on.
+        Columns in addition to those that the corpus keeps.
     tell : callable (what, done, total)
         Called with the number of documents that are done.
 
@@ -378,7 +377,7 @@ def effects_of(
     about: Known = corpus.about
     rows = np.arange(corpus.documents)
     if added is not None:
-        about = with_added(results, corpus, rows, with_own_table(results, corpus, added))
+        about = with_added(results, corpus, rows, added)
     topics = results.fitted.shown(layer)
     return estimated(
         request,

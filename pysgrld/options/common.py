@@ -133,9 +133,9 @@ SHARED: dict[str, Option] = {
     "id-field": Option(str, "id", "field that is a document's id, and that --metadata is joined by",
                        "Corpus", True, "NAME"),
     "title-field": Option(str, "title", "field that is a document's title", "Corpus", True, "NAME"),
-    "meta-field": Option(columns, "none; of --metadata: all",
-                         "fields kept as columns, e.g. year,group:category; or all", "Corpus", True,
-                         "NAME[:kind],...|all", joins=True),
+    "meta-field": Option(columns, "auto: short values",
+                         "fields kept as columns, e.g. year,group:category; or all, none", "Corpus", True,
+                         "NAME[:kind],...|all", default="auto", joins=True),
     "metadata": Option(str, "none",
                        "CSV, TSV, JSON lines or Parquet with ids, titles and columns: a row a document, "
                        "or joined by --id-field", "Corpus", True, "FILE"),

@@ -181,7 +181,7 @@ class Resolved:
     text_field: str = "auto"
     id_field: str | None = None
     title_field: str | None = None
-    meta_field: str | None = None
+    meta_field: str = "auto"
     metadata: str | None = None
     missing: str | None = None
     date_format: str | None = None

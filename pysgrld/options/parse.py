@@ -345,8 +345,8 @@ def lists(value: str) -> str:
 
 
 KINDS = ("string", "category", "integer", "real", "time", "flag")
-#: The word for all fields.
-EVERYTHING = "all"
+#: The words for all fields, and for no field.
+EVERYTHING, NOTHING = "all", "none"
 
 
 def column(value: str) -> tuple[str, str | None]:
@@ -367,7 +367,9 @@ def column(value: str) -> tuple[str, str | None]:
 
 
 def columns(value: str) -> str:
-    """Parse names of fields, each with a kind or without, separated by commas; all stands alone.
+    """Parse names of fields, each with a kind or without, separated by commas, or a word for them.
+
+    ``auto``, ``all`` and ``none`` stand alone.
 
     Parameters
     ----------
@@ -382,15 +384,16 @@ def columns(value: str) -> str:
     Raises
     ------
     UsageError
-        If a name is empty or occurs twice, or "all" is combined with others.
+        If a name is empty or occurs twice, or "auto", "all" or "none" is combined with others.
     """
     names = [column(name)[0] for name in value.split(",")]
     if not all(names):
         raise UsageError(f"'{value}' is not NAME or NAME:kind, or several separated by commas")
     if len(set(names)) < len(names):
         raise UsageError(f"'{value}' has a field twice")
-    if EVERYTHING in names and value != EVERYTHING:
-        raise UsageError(f"'{value}': {EVERYTHING} stands alone, or leave it out")
+    for word in ("auto", EVERYTHING, NOTHING):
+        if word in names and value != word:
+            raise UsageError(f"'{value}': {word} stands alone, or leave it out")
     return value
 
 

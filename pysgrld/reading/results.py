@@ -22,6 +22,7 @@ from pysgrld.chain.posterior import averages_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
 from pysgrld.corpus.about.details import NamedDocuments
+from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.characters import overlap
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
 from pysgrld.corpus.open import open_corpus
@@ -113,6 +114,7 @@ class Results:
     ) -> None:
         self.path, self.threads, self.asked, self.these = path, threads, reading or {}, these
         self.place, self.chains = path, [self]
+        self.lent: About | None = None  # documents with columns of a file that the user named
         self._word_order: WordOrder | None = None
         self.run = RunDirectory.open(path)
         self.model, self.options = run_record.model_and_options(self.run)
@@ -510,6 +512,8 @@ class Results:
     def training_corpus(self) -> Corpus | None:
         """Open the stored corpus that the run was trained on, or None if it is no longer in its place."""
         corpus = run_record.training_corpus(self.run)
+        if corpus is not None and self.lent is not None:
+            corpus.about = self.lent
         return None if corpus is None else corpus.slice_by(self.options.slicing)
 
     @property

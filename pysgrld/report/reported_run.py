@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from pysgrld.corpus import Corpus
-from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
+from pysgrld.errors import MissingInputError, UsageError, plural
 from pysgrld.models.word_order import WordOrder
 from pysgrld.reading.compare_chains import compared
 from pysgrld.reading.diagnosis import Diagnosis, MatchedTopic
@@ -30,7 +29,7 @@ from pysgrld.report.document_pass import (
 )
 from pysgrld.report.page_file import Packed
 from pysgrld.report.sample_pass import SampleVisitor
-from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added, with_own_table
+from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
 from pysgrld.report.topic_words import MOST, Terms, Words, automatic, heaviest, terms, words_shown
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Int64s
@@ -38,8 +37,6 @@ from pysgrld.types import Doubles, Int64s
 _D = TypeVar("_D", bound=DocumentVisitor)
 #: Steps of opening and reading a run.
 READ_STEPS = 4
-#: Bytes of the table that a run was trained on up to which its columns are read without being asked for.
-OWN_TABLE = 2**26
 
 
 class PageRequest(NamedTuple):
@@ -229,7 +226,7 @@ class ReportedRun:
                 self.beside_rows = beside_map(self.corpus, self.map_rows, self.size)
             if added is not None:
                 documents = np.arange(self.corpus.documents) if asked.folder else self.map_rows
-                self.about = self._known(self.corpus, documents, added)
+                self.about = with_added(self.results, self.corpus, documents, added)
         if self.counts is None:
             self.missing.append(
                 "no word counts: words are listed by probability, and no relevance is told"
@@ -243,18 +240,6 @@ class ReportedRun:
         self.sample_visitors: list[SampleVisitor] = []
         self.all_documents = self.visit_documents(TopicShares(self.results.share_sizes()))
         self.document_topics = self.visit_documents(DocumentTopics())
-
-    def _known(self, corpus: Corpus, documents: Int64s, added: AddedFiles) -> Known:
-        """Return what is known of documents, with columns of the table that the run was trained on."""
-        is_asked = bool(self.asked.by or self.asked.along or self.asked.cluster)
-        own = with_own_table(self.results, corpus, added, None if is_asked else OWN_TABLE)
-        try:
-            return with_added(self.results, corpus, documents, own)
-        except CorpusError as error:
-            if is_asked or own is added:
-                raise
-            added.note(f"columns are not shown: {error}")
-            return with_added(self.results, corpus, documents, added)
 
     @property
     def pooled(self) -> bool:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pysgrld.corpus import Corpus
 from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.reading import ReadingProgress
-from pysgrld.errors import CorpusError, Log
+from pysgrld.errors import CorpusError, Log, MissingInputError
 from pysgrld.reading.results import Results
 from pysgrld.types import Int64s
 
@@ -145,42 +145,40 @@ def _first_words(text: str) -> str:
     return f"{words if space else line[:_FIRST_WORDS]}…"
 
 
-def with_own_table(
-    results: Results, corpus: Corpus, added: AddedFiles, most: int | None = None
-) -> AddedFiles:
-    """Return added files with the table that a run was trained on, if that has to lend its columns.
-
-    It has to if the corpus kept no column and no other file lends any, and it can if it is still there
-    as it was.
+def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
+    """Join a file of metadata to the documents of a run, for all that is asked of the run later.
 
     Parameters
     ----------
     results : Results
-    corpus : Corpus
-        That the run was trained on.
-    added : AddedFiles
-        The files that a person gave.
-    most : int, optional
-        Greatest size of the table in bytes.
+    path : str
+        Of the file.
+    folder : Path
+        Folder for temporary files, as long as the run is used.
+    note : callable
+        Called with each line of a message to the user.
+
+    Raises
+    ------
+    MissingInputError
+        If the file or the training corpus is missing.
+    CorpusError
+        If the file is damaged, or is not of these documents.
     """
-    inputs = results.run.config.get("command", {}).get("inputs") or []
-    recorded = corpus.provenance.get("inputs")
-    if added.metadata is not None or corpus.about.columns or len(inputs) != 1:
-        return added
-    if not isinstance(recorded, list) or len(recorded) != 1 or "text-field" not in recorded[0]:
-        return added  # of a file without fields
-    try:
-        found = Path(inputs[0]).stat()
-    except OSError:
-        return added
-    was = recorded[0]
-    if [found.st_size, found.st_mtime_ns] != [was.get("size"), (was.get("stamp") or [None])[0]]:
-        return added
-    if most is not None and found.st_size > most:
-        added.note(f"columns of {inputs[0]} are not read, as it is large; --by COLUMN reads them")
-        return added
-    added.note(f"columns are those of {inputs[0]}, which the run was trained on")
-    return added._replace(metadata=str(inputs[0]))
+    corpus = results.training_corpus()
+    if corpus is None:
+        raise MissingInputError(f"{results.gone}: --metadata needs its documents")
+    results.lent = _with_metadata(results, corpus, path, AddedFiles(None, path, folder, note))
+
+
+def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFiles) -> About:
+    """Return the details of the documents of a corpus with those of a file of metadata."""
+    asked: dict[str, Any] = {"metadata": path, "id-field": None}
+    for name in ("missing", "date-format"):
+        asked[name] = results.options.plain().get(name)
+    reader = copy(results)  # of the run as it is open already
+    reader.asked = asked
+    return reader.read(str(corpus.path), added.folder / "metadata", added).about
 
 
 def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles) -> Known:
@@ -204,14 +202,7 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
     """
     found = corpus.about
     if added.metadata is not None:
-        asked: dict[str, Any] = {"metadata": added.metadata}
-        if corpus.about.has_ids:
-            asked["id-field"] = results.options.plain().get("id-field") or "id"
-        for name in ("missing", "date-format"):
-            asked[name] = results.options.plain().get(name)
-        reader = copy(results)  # of the run as it is open already
-        reader.asked = asked
-        found = reader.read(str(corpus.path), added.folder / "metadata", added).about
+        found = _with_metadata(results, corpus, added.metadata, added)
     if added.texts is None:
         if corpus.about.has_texts and not found.has_texts:
             return AboutWithTexts(found, corpus, rows, rows)

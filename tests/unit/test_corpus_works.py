@@ -181,9 +181,7 @@ def test_folders_of_messages_and_of_wikiextractor(read, tmp_path):
     assert corpus.about.ids([0, 1]) == ["alt.atheism/49960", "sci.space/60191"]
     assert texts(corpus) == ["Mice and alt", "Mice and sci"]
     assert corpus.about.values("folder", [0, 1]) == ["alt.atheism", "sci.space"]
-    said = []
-    read(news, said=said)
-    assert any("--meta-field folder" in line for line in said)
+    assert "folder" in {column.name for column in read(news).about.columns}
     wiki = tmp_path / "wiki"
     (wiki / "AA").mkdir(parents=True)
     for number in range(2):

@@ -7,7 +7,6 @@ import shutil
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from listeners import Lines
 
 from pysgrld.cli import main
 from pysgrld.report import report
@@ -200,8 +199,8 @@ def test_a_share_is_the_same_everywhere(page, tmp_path):
     assert written(dict(enumerate(page.main["corpus_share"]["words"]))) == shown
 
 
-def test_columns_of_the_table_of_a_run_are_used(page, tmp_path, monkeypatch):
-    """Without an option, up to a size, and not if it has changed. Red with: a page without columns."""
+def test_a_page_has_the_columns_of_a_table(page, tmp_path):
+    """Without an option. Red with: a page without columns."""
     table = tmp_path / "corpus.jsonl"
     shutil.copy(page.folder.parent / "corpus.jsonl", table)
     typed = [
@@ -220,17 +219,5 @@ def test_columns_of_the_table_of_a_run_are_used(page, tmp_path, monkeypatch):
     done = CliRunner().invoke(main, [*typed, "--out", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
 
-    def columns():
-        log = Lines()
-        made = report(tmp_path / "run", threads=1, documents=1, log=log.append)
-        return {column["name"] for column in made.main["columns"]}, " ".join(log)
-
-    found, log = columns()
-    assert {"coin", "group"} <= found
-    assert "columns are those of" in log
-    monkeypatch.setattr("pysgrld.report.reported_run.OWN_TABLE", 100)
-    found, log = columns()
-    assert not found
-    assert "--by COLUMN" in log
-    table.write_text(table.read_text() + "\n")
-    assert columns()[0] == set()
+    made = report(tmp_path / "run", threads=1, documents=1)
+    assert {"coin", "group"} <= {column["name"] for column in made.main["columns"]}

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.details import MOST, DocumentDetails, too_many_columns
-from pysgrld.corpus.about.scalars import MISSING, NONE, integer, spelled
+from pysgrld.corpus.about.details import MOST, DocumentDetails, WantedFields, too_many_columns
+from pysgrld.corpus.about.scalars import CELL, MISSING, NONE, STRING, integer, spelled
 from pysgrld.corpus.about.texts import TextWriter
 from pysgrld.corpus.about.values import ColumnReading, ValueRules, read_as
 from pysgrld.corpus.stored_files import DOCUMENTS, TEXTS, digest
@@ -36,6 +36,11 @@ from pysgrld.types import Array, Int64s
 _ORIGIN = {"file": "<i4", "row": "<i8", "record": "<i8", "place": "<i8", "piece": "<i4"}
 #: Bytes of values that are in memory at once, if there is more than one.
 BYTES = 2**25
+#: Bytes of text, together, of columns that are kept by default; and of such columns, how many the log
+#: names.
+ROOM, NAMED = 2**26, 8
+#: Types of values that are texts, and how many texts are added together in a faster way.
+_TEXTS, _SEVERAL = {str, type(None)}, 16
 #: The roles of a column.
 ID, TITLE, COLUMN = "id", "title", "column"
 
@@ -109,11 +114,28 @@ class GrowingColumn:
     def append(self, values: Sequence[Any], typed: bool, before: int) -> None:
         """Add values of the next documents, including documents without a value."""
         self._pad(before)
+        kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
+        if kinds <= _TEXTS:
+            texts = [value or "" for value in values] if type(None) in kinds else values
+            if self._append_texts(texts, typed):
+                return
         pairs = [spelled(value, typed) for value in values]
         texts = [text for _, text in pairs]
         self.tags.append(bytes(tag for tag, _ in pairs))
         self.lengths.append([len(text) for text in texts])
         self.text.append(b"".join(texts))
+
+    def _append_texts(self, values: Sequence[str], typed: bool) -> bool:
+        """Add texts together, which is fast; return False if one of them has a NUL character."""
+        data = "\0".join(values).encode("utf-8", "replace")
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 0)
+        if len(ends) != len(values) - 1:
+            return False
+        lengths = np.diff(ends, prepend=-1, append=len(data)) - 1
+        self.tags.append(np.where(lengths > 0, STRING if typed else CELL, MISSING))
+        self.lengths.append(lengths)
+        self.text.append(data.replace(b"\0", b""))
+        return True
 
     def _pad(self, size: int) -> None:
         while (gap := min(size - self.tags.size, TOGETHER)) > 0:
@@ -145,12 +167,10 @@ class DetailsCollector:
         Whether texts are kept.
     limit : int or None
         Most bytes of texts, compressed.
-    kinds : mapping of str to (str or None), optional
-        Known kinds of columns.
+    wanted : WantedFields, optional
+        Which columns are kept, their kinds if known, and how values are read. By default all are kept.
     record : dict, optional
         Resume from the record of `flush`.
-    rules : ValueRules, optional
-        How values of columns are read.
 
     Attributes
     ----------
@@ -160,6 +180,8 @@ class DetailsCollector:
         Kinds of columns that are known.
     several_inputs : bool
         Whether documents are of several inputs, so that ids name their files.
+    left_out : dict of str to None
+        Names of columns that are not kept, as a value is long or nested.
     """
 
     def __init__(
@@ -168,17 +190,19 @@ class DetailsCollector:
         *,
         texts: bool,
         limit: int | None,
-        kinds: Mapping[str, str | None] | None = None,
+        wanted: WantedFields | None = None,
         record: dict[str, Any] | None = None,
-        rules: ValueRules | None = None,
     ) -> None:
-        self.rules = rules or ValueRules()
+        self._wanted = wanted
+        self.rules = ValueRules() if wanted is None else wanted.rules
         folder.mkdir(exist_ok=True)
         self.folder = folder
         before: dict[str, Any] = record or {}
         self.documents: int = before.get("documents", 0)
         self.kinds: dict[str, str] = before.get("kinds", {})
-        self.kinds |= {name: kind for name, kind in (kinds or {}).items() if kind is not None}
+        kinds = {} if wanted is None else wanted.columns
+        self.kinds |= {name: kind for name, kind in kinds.items() if kind is not None}
+        self.left_out: dict[str, None] = dict.fromkeys(before.get("left_out", ()))
         self.origin = {
             name: GrowingFile(folder / name, dtype, self.documents if record else None)
             for name, dtype in _ORIGIN.items()
@@ -193,6 +217,12 @@ class DetailsCollector:
             for i, (role, name, sizes) in enumerate(before.get("columns", ()))
         }
         self.texts = TextWriter(folder, limit, before.get("texts")) if texts else None
+
+    def is_automatic(self, role: str, name: str) -> bool:
+        """Return True if a column is kept though nobody has asked for it."""
+        wanted = self._wanted
+        automatic = wanted is not None and wanted.automatic
+        return automatic and role == COLUMN and wanted is not None and name not in wanted.columns
 
     def add(self, details: DocumentDetails, base: int = 0) -> None:
         """Add details of the next documents; ``base`` documents come before their input."""
@@ -220,11 +250,17 @@ class DetailsCollector:
         if details.fields is not None:
             values = {(ID, ""): details.fields.ids, (TITLE, ""): details.fields.titles}
             values |= {(COLUMN, name): column for name, column in details.fields.columns.items()}
+            self.left_out |= dict.fromkeys(sorted(details.fields.left_out))
             for (role, name), column in values.items():
+                if role == COLUMN and name in self.left_out:
+                    continue
                 if (role, name) not in self.columns:
                     if role != COLUMN and all(value is None for value in column):
                         continue
                     if len(self.columns) >= MOST + 2:
+                        if self.is_automatic(role, name):
+                            self.left_out[name] = None
+                            continue
                         raise too_many_columns()
                     stem = f"c{len(self.columns)}"
                     self.columns[role, name] = GrowingColumn(self.folder, stem)
@@ -243,6 +279,7 @@ class DetailsCollector:
                 self.kinds.get(name) if role == COLUMN else "string",
             )
             for (role, name), column in self.columns.items()
+            if role != COLUMN or name not in self.left_out
         }
 
     def file_names(self) -> SpelledColumn:
@@ -256,6 +293,7 @@ class DetailsCollector:
         return {
             "documents": self.documents,
             "kinds": self.kinds,
+            "left_out": [*self.left_out],
             "several_inputs": self.several_inputs,
             "names": self.names.flush(),
             "last": [[input, name, number] for (input, name), number in self._last.items()],
@@ -386,14 +424,22 @@ def write_about(
             (role, name): ColumnSource(role, name, column, rows, kind, collector.rules)
             for (role, name), (column, kind) in collector.spelled().items()
         }
+        columns: list[ColumnSource] = []
         if further is not None:
             ids = sources.get((ID, ""))
             columns = further(collector, rows, ids.values if ids else None)
             sources |= {(source.role, source.name): source for source in columns}
         listed: list[dict[str, Any]] = []
-        for number, source in enumerate(sources.values()):
+        further_columns = {(s.role, s.name) for s in columns}
+        automatic = _Automatic(log)
+        for number, (key, source) in enumerate(sources.items()):
             stem = f"c{number}"
-            kind, missing = write_column(archive, source, documents, stem, log)
+            if collector.is_automatic(*key) and key not in further_columns:
+                if not (written := automatic.write(archive, source, documents, stem)):
+                    continue
+                kind, missing = written
+            else:
+                kind, missing = write_column(archive, source, documents, stem, log)
             column = {"role": source.role, "name": source.name, "kind": kind, "missing": missing}
             listed.append(column | {"file": stem})
             if source.role == ID and (again := _again(source, collector.folder / "hashes", firsts)):
@@ -401,6 +447,7 @@ def write_about(
                     f"{plural(again, 'document')} with an id that one before has; all are kept",
                     Severity.WARNING,
                 )
+        automatic.report(collector.left_out)
         present = {(c["role"], c["name"]) for c in listed if c["missing"] < documents}
         for field, (key, option) in (asked or {}).items():
             if key not in present:
@@ -418,10 +465,87 @@ def write_about(
     }
 
 
+class _Automatic:
+    """Writes the columns that are kept by default, and reports them in one line.
+
+    Parameters
+    ----------
+    log : callable
+    """
+
+    def __init__(self, log: Log) -> None:
+        self.log, self.room = log, ROOM
+        self.kept: list[str] = []
+        self.large: list[str] = []
+
+    def write(
+        self, archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str
+    ) -> tuple[str, int] | None:
+        """Write a column, and return its kind and missing values, or None if it is not kept."""
+        size = source.values.text.size
+        if not size:
+            return None
+        reading = _reading(source)
+        if reading.kind == "string":
+            if size > self.room:
+                self.large.append(source.name)
+                return None
+            self.room -= size
+        self.kept.append(source.name)
+        return write_column(archive, source, documents, stem, self.log, reading)
+
+    def report(self, left_out: Iterable[str]) -> None:
+        """Log the names of the columns that are kept, and of those that are not."""
+        reasons = [
+            (self.large, f"with more than {ROOM >> 20} MB of text"),
+            ([*left_out], "long or nested"),
+        ]
+        others = [f"{_listed(names)} ({why})" for names, why in reasons if names]
+        advice = "--meta-field NAME,... chooses"
+        if self.kept:
+            left = f"; left out: {', '.join(others)}" if others else ""
+            noun = plural(len(self.kept), "column")
+            if len(self.kept) >= MOST:
+                noun = f"the first {noun}"
+            self.log(f"{noun} kept: {_listed(self.kept)}{left} ({advice})")
+        elif others:
+            self.log(f"no column kept: {', '.join(others)} ({advice})")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of some names of columns, and the number of others."""
+    shown = ", ".join(name[:40] for name in names[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+
+
+def _reading(source: ColumnSource) -> ColumnReading:
+    """Return how the values of a column are read."""
+    if source.kind == "string":
+        return ColumnReading("string", integer, is_strict=True, notes=[])
+    spelled_values = ((p.values(), p.tags) for p in source.values.pieces(source.rows()))
+    return read_as(source.name, spelled_values, source.kind, source.rules, LEVELS)
+
+
 def write_column(
-    archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str, log: Log
+    archive: zipfile.ZipFile,
+    source: ColumnSource,
+    documents: int,
+    stem: str,
+    log: Log,
+    reading: ColumnReading | None = None,
 ) -> tuple[str, int]:
     """Write a column to members of an archive whose names begin with a stem.
+
+    Parameters
+    ----------
+    archive : ZipFile
+    source : ColumnSource
+    documents : int
+    stem : str
+    log : callable
+        Called with each remark on its values.
+    reading : ColumnReading, optional
+        How its values are read, if that is known.
 
     Returns
     -------
@@ -443,13 +567,10 @@ def write_column(
         for piece in column.pieces(rows()):
             yield piece.values() if is_plain else rules.trimmed(piece.values())
 
-    if is_plain:
-        reading = ColumnReading("string", integer, is_strict=True, notes=[])
-    else:
-        spelled_values = ((p.values(), p.tags.tolist()) for p in column.pieces(rows()))
-        reading = read_as(source.name, spelled_values, source.kind, rules, LEVELS)
-        for note in reading.notes:
-            log(f"column {name!r}: {note}")
+    reading = reading or _reading(source)
+    for note in reading.notes:
+        log(f"column {name!r}: {note}")
+    parse, is_strict = reading.parse, reading.is_strict
     kind = reading.kind
 
     if kind == "string":
@@ -474,7 +595,10 @@ def write_column(
         def codes() -> Iterator[npt.NDArray[np.int32]]:
             nonlocal missing
             for block in values():
-                places = [numbers.setdefault(v, len(numbers)) if v else -1 for v in block]
+                for value in dict.fromkeys(block):
+                    if value:
+                        numbers.setdefault(value, len(numbers))
+                places = [numbers.get(value, -1) for value in block]
                 if len(numbers) > MOST_LEVELS:
                     raise CorpusError(
                         f"column {name!r} has more than {MOST_LEVELS:,} different values, too many for "
@@ -493,15 +617,18 @@ def write_column(
     def converted() -> Iterator[npt.NDArray[Any]]:
         nonlocal missing
         for block in values():
-            row: list[Any] = []
-            for value in block:
-                number = reading.parse(value) if value else None
-                if value and number is None and reading.is_strict:
+            numbers: dict[bytes, Any] = {}
+            without: set[bytes] = set()
+            for value in dict.fromkeys(block):
+                number = parse(value) if value else None
+                if value and number is None and is_strict:
                     shown = value[:40].decode(errors="replace")
                     raise CorpusError(f"column {name!r} has {shown!r}, which is no {kind}")
-                missing += number is None
-                row.append(none if number is None else number)
-            yield np.array(row, dtype)
+                if number is None:
+                    without.add(value)
+                numbers[value] = none if number is None else number
+            missing += sum(map(without.__contains__, block))
+            yield np.array([numbers[value] for value in block], dtype)
 
     add_member(archive, f"{stem}.npy", converted(), dtype, documents)
     return kind, missing

@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import chain, islice, repeat
+from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 from pysgrld.corpus.about.scalars import MISSING, PARSERS, STRING, TIME, spelled
 from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.reading import AUTO, CorpusOptions
 from pysgrld.errors import CorpusError
-from pysgrld.options.parse import EVERYTHING, column
+from pysgrld.options.parse import EVERYTHING, NOTHING, column
 from pysgrld.types import Documents, Int64s
 
 #: More columns than this are not columns but data.
 MOST = 256
+#: Most characters of a value of a column that is kept by default; longer values are texts.
+SHORT = 256
 
 
 class FieldError(Exception):
@@ -41,22 +44,25 @@ class Fields(NamedTuple):
     ----------
     ids, titles : list
         None if a record has no id or title.
-    columns : dict of str to list
+    columns : mapping of str to sequence
         By name.
     typed : bool
         Whether text is text; else it may mean a number, as in CSV.
+    left_out : frozenset of str
+        Fields with a long or nested value, which are no columns by default.
     """
 
     ids: list[Any]
     titles: list[Any]
-    columns: dict[str, list[Any]]
+    columns: Mapping[str, Sequence[Any]]
     typed: bool = True
+    left_out: frozenset[str] = frozenset()
 
     def take(self, positions: Sequence[int]) -> Fields:
         """Return the fields of some records, selected by position."""
         ids, titles = [self.ids[i] for i in positions], [self.titles[i] for i in positions]
         columns = {name: [values[i] for i in positions] for name, values in self.columns.items()}
-        return Fields(ids, titles, columns, self.typed)
+        return Fields(ids, titles, columns, self.typed, self.left_out)
 
 
 class WantedFields(NamedTuple):
@@ -75,6 +81,8 @@ class WantedFields(NamedTuple):
         Other fields with their kind, or None if the kind is to be detected.
     everything : bool
         Whether all fields are columns but the text, the id and the title.
+    automatic : bool
+        Whether nobody asked for columns: fields with a long or nested value are no columns then.
     rules : ValueRules
         How values of columns are read.
     time : str or None
@@ -89,6 +97,7 @@ class WantedFields(NamedTuple):
     everything: bool
     rules: ValueRules = ValueRules()
     time: str | None = None
+    automatic: bool = False
 
     @classmethod
     def of(cls, options: CorpusOptions, *, metadata: bool = False) -> Self:
@@ -99,10 +108,18 @@ class WantedFields(NamedTuple):
         options : CorpusOptions
         metadata : bool
             True for the records of ``--metadata``, with all fields kept unless some are named. With
-            ``--metadata``, documents themselves have no columns.
+            ``--metadata``, documents themselves have the default columns at most.
         """
-        requested = options.meta_field if metadata or options.metadata is None else None
-        columns = {} if requested in (None, EVERYTHING) else dict(map(column, requested.split(",")))
+        requested = options.meta_field
+        if not metadata and options.metadata is not None and requested != NOTHING:
+            requested = AUTO
+        automatic = requested == AUTO and not metadata
+        time = options.time_field if options.metadata is None else None
+        columns: dict[str, str | None] = {}
+        if requested not in (AUTO, EVERYTHING, NOTHING):
+            columns = dict(map(column, requested.split(",")))
+        elif automatic and time is not None:
+            columns = {time: None}
         auto = options.text_field == AUTO
         text = () if auto else tuple(name.strip() for name in options.text_field.split(","))
         return cls(
@@ -111,9 +128,10 @@ class WantedFields(NamedTuple):
             options.title_field or "title",
             frozenset(name for name in (options.id_field, options.title_field) if name),
             columns,
-            not columns if metadata else requested == EVERYTHING,
+            not columns if metadata else requested in (AUTO, EVERYTHING),
             rules_of(options),
-            options.time_field if options.metadata is None else None,
+            time,
+            automatic,
         )
 
     def among(self, names: list[str]) -> list[str]:
@@ -143,6 +161,10 @@ class FieldReader:
         self.wanted, self.typed = wanted, typed
         self._apart = {*(wanted.text or ()), wanted.id, wanted.title}
         self._kinds = list(wanted.columns.items())
+        if wanted.automatic:
+            self._apart |= {*wanted.columns}
+        self._others: list[dict[str, Any]] = []
+        self._left_out: set[str] = set()
         self.ids: list[Any] = []
         self.titles: list[Any] = []
         self.columns: dict[str, list[Any]] = {name: [] for name in self.wanted.columns}
@@ -166,7 +188,7 @@ class FieldReader:
                     raise _not_plain(name, value)
             # fields that the user has not named are left out
             key, title = (None if type(value) in _NESTED else value for value in (key, title))
-        if self.wanted.everything:
+        if self.wanted.everything and not self.wanted.automatic:
             others_by_name = {
                 name: value for name, value in record.items() if name not in self._apart
             }
@@ -195,8 +217,42 @@ class FieldReader:
                     )
             for column, value in zip(self.columns.values(), values, strict=True):
                 column.append(value)
+        if self.wanted.automatic:
+            self._take_short(record)
         self.ids.append(key)
         self.titles.append(title)
+
+    def _take_short(self, record: Mapping[str, Any]) -> None:
+        """Take the fields of a record that nobody has named; leave out long and nested ones."""
+        apart = self._apart
+        others = {name: value for name, value in record.items() if name not in apart}
+        for value in others.values():
+            if len(value) > SHORT if type(value) is str else type(value) in _NESTED:
+                break
+        else:  # as most are
+            if len(others) <= MOST:
+                self._others.append(others)
+                return
+        others = {}
+        for name, value in record.items():
+            if name in apart:
+                continue
+            if len(value) > SHORT if type(value) is str else type(value) in _NESTED:
+                self._left_out.add(name)
+                apart.add(name)
+            elif len(others) < MOST:
+                others[name] = value
+        self._others.append(others)
+
+    def _short_columns(self) -> dict[str, Sequence[Any]]:
+        """Return the columns of the fields that nobody has named."""
+        rows = self._others
+        names = [*dict.fromkeys(chain.from_iterable(rows))]
+        if len(names) > 1 and all(map(len(names).__eq__, map(len, rows))):  # each has all of them
+            columns = zip(names, zip(*map(itemgetter(*names), rows), strict=True), strict=True)
+        else:
+            columns = ((name, [row.get(name) for row in rows]) for name in names)
+        return dict(islice(((n, c) for n, c in columns if n not in self._left_out), MOST))
 
     def _check_time(self, value: Any) -> None:
         """Raise `FieldError` unless a value may be a number or a date."""
@@ -214,8 +270,10 @@ class FieldReader:
         """Return the fields that were added since the last call."""
         for values in self.columns.values():
             values.extend([None] * (len(self.ids) - len(values)))
-        fields = Fields(self.ids, self.titles, self.columns, self.typed)
-        self.ids, self.titles = [], []
+        columns = self.columns | self._short_columns()
+        left_out = frozenset(self._left_out)
+        fields = Fields(self.ids, self.titles, columns, self.typed, left_out)
+        self.ids, self.titles, self._others = [], [], []
         self.columns = {name: [] for name in self.wanted.columns}
         return fields
 

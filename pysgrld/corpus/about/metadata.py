@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile
 from pysgrld.errors import CorpusError, Log, Severity, plural
 from pysgrld.types import Array, Int64s
 
+#: Documents whose names are looked for in each column, and the least share of distinct values of a
+#: column of names.
+SAMPLED, UNIQUE = 1000, 0.9
+
 
 class Metadata:
     """A file of metadata that was read, to be matched to the documents of a corpus.
@@ -25,11 +30,21 @@ class Metadata:
     ----------
     path : str
     options : CorpusOptions
-        With ``id_field`` rows are joined by it, else by their order.
+        With ``id_field`` rows are joined by it, else by the column that has the ids or names of the
+        documents, else by their order.
     folder : Path
         Folder to work in.
     log : callable
         Called with each line of a message to the user.
+
+    Attributes
+    ----------
+    named : bool
+        Whether the user has named the column of ids.
+    documents_read : int or None
+        Documents of the inputs, including omitted ones; None if the inputs were not read to their end.
+    skipped_in : str or None
+        First input with a document that was left out as bad.
 
     Raises
     ------
@@ -41,13 +56,13 @@ class Metadata:
 
     def __init__(self, path: str, options: CorpusOptions, folder: Path, log: Log) -> None:
         self.path, self.folder, self.log = path, folder, log
-        self.joined = options.id_field is not None
+        self.named = options.id_field is not None
+        self.documents_read: int | None = None
+        self.skipped_in: str | None = None
         self._unmatched: str | None = None  # id of the first document without a row
         self.skip = options.on_bad_document == "skip"
         fields = WantedFields.of(options, metadata=True)
-        self.collector = DetailsCollector(
-            folder, texts=False, limit=None, kinds=fields.columns, rules=fields.rules
-        )
+        self.collector = DetailsCollector(folder, texts=False, limit=None, wanted=fields)
         bad = BadDocuments(self.skip)
         with Lines(path, options.max_line, None, 1, options.max_input, options.encoding) as source:
             if not source.head:
@@ -71,32 +86,12 @@ class Metadata:
                 self.collector.add(DocumentDetails(0, name, None, rows, rows, rows, texts.fields))
         if bad.skipped:
             log(f"{path}: {plural(bad.skipped.total(), 'bad row')} left without values")
-        if self.joined and (ID, "") not in self.collector.columns:
+        if self.named and (ID, "") not in self.collector.columns:
             names = field_names(name for _, name in self.collector.columns)
             raise CorpusError(
                 f"no row has the field {fields.id[:40]!r} that rows are joined by (they have {names}; "
                 "choose one with --id-field)",
                 path,
-            )
-
-    def check_rows(self, documents: int) -> None:
-        """Refuse rows without ids if their number differs from the number of documents.
-
-        Raises
-        ------
-        CorpusError
-        """
-        if not self.joined and self.collector.documents != documents:
-            advice = "mend it, or give ids and --id-field"
-            if self._names_first and self.collector.documents == documents - 1:
-                advice = (
-                    "its first line was taken for the columns' names: put a line of names before it"
-                )
-            raise CorpusError(
-                f"{plural(self.collector.documents, 'row')}, and {plural(documents, 'document')} read, "
-                "including documents without words: rows are matched by order, one for each "
-                "document; " + advice,
-                self.path,
             )
 
     def sources(
@@ -120,11 +115,16 @@ class Metadata:
         """
         columns = self.collector.spelled()
         size = self.collector.documents
-        row_blocks = (
-            self._by_id(columns[ID, ""][0], documents, rows, ids)
-            if self.joined
-            else self._by_place(documents, rows)
-        )
+        names = _Names(documents, ids)
+        key = (ID, "") if self.named else self._key(columns, names, rows)
+        if key is None:
+            self._check_order(names, rows)
+            row_blocks = self._by_place(documents, rows)
+        else:
+            row_blocks = self._by_id(columns[key][0], names, rows)
+            if not self.named:
+                noun = "id" if key[0] == ID else key[1]
+                self.log(f"{self.path}: rows are joined by {noun!r} (--id-field NAME: by another)")
         match = GrowingFile(self.folder / "match", "<i8")
         used = np.zeros(size, np.bool_)
         without = 0
@@ -134,11 +134,11 @@ class Metadata:
             match.append(block)
         if without and not self.skip:
             example = ""
-            if self.joined and self._unmatched is not None:
+            if key is not None and self._unmatched is not None:
                 example = f" (the first is {self._unmatched[:60]!r}"
                 if (~used).any():
                     row = np.flatnonzero(~used)[:1]
-                    unused_id = _values(columns[ID, ""][0], row)[0].decode(errors="replace")
+                    unused_id = _values(columns[key][0], row)[0].decode(errors="replace")
                     example += f"; the first row of no document is {unused_id[:60]!r}"
                 example += ")"
             raise CorpusError(
@@ -156,7 +156,7 @@ class Metadata:
         return [
             ColumnSource(role, name, column, matched.blocks, kind, self.collector.rules)
             for (role, name), (column, kind) in columns.items()
-            if not (role == ID and ids is not None and self.joined)
+            if not (role == ID and ids is not None and key is not None)
         ]
 
     def _by_place(self, documents: DetailsCollector, rows: Rows) -> Iterator[Int64s]:
@@ -171,53 +171,189 @@ class Metadata:
                 )
             yield np.where(positions < self.collector.documents, positions, -1)
 
-    def _by_id(
-        self,
-        column: SpelledColumn,
-        documents: DetailsCollector,
-        rows: Rows,
-        ids: SpelledColumn | None,
-    ) -> Iterator[Int64s]:
-        size = self.collector.documents
-        every = (
-            np.arange(first, min(first + TOGETHER, size)) for first in range(0, size, TOGETHER)
+    def _check_order(self, names: _Names, rows: Rows) -> None:
+        """Refuse rows in order if their number differs from the number of documents, or is uncertain.
+
+        Raises
+        ------
+        CorpusError
+        """
+        size, read = self.collector.documents, self.documents_read
+        if self.skipped_in is not None:
+            raise CorpusError(
+                f"a bad document was left out, so that the rows of {self.path} cannot be matched by "
+                "order; give them ids, and --id-field",
+                self.skipped_in,
+            )
+        first = next((names.of(block[:1]) for block in rows() if len(block)), None)
+        if read is None or size == read:
+            if first is not None and first.is_named:
+                self.log(
+                    f"{self.path}: rows are matched by order, as no column has ids or file names: the "
+                    f"first document is {first.called[0][:60]!r}"
+                )
+            return
+        advice = "mend it, or give ids and --id-field"
+        if self._names_first and size == read - 1:
+            advice = (
+                "its first line was taken for the columns' names: put a line of names before it"
+            )
+        example = "" if first is None else f" (the first document is {first.called[0][:60]!r})"
+        raise CorpusError(
+            f"{plural(size, 'row')}, and {plural(read, 'document')} read, including documents without "
+            f"words{example}: no column has their ids or file names, so rows are matched by order, one "
+            "for each document; " + advice,
+            self.path,
         )
-        hashes = np.concatenate([_hashes(piece.values()) for piece in column.pieces(every)])
-        order = np.argsort(hashes, kind="stable")
-        sorted_hashes = hashes[order]
-        if again := int((sorted_hashes[1:] == sorted_hashes[:-1]).sum()):
+
+    def _key(
+        self,
+        columns: Mapping[tuple[str, str], tuple[SpelledColumn, str | None]],
+        names: _Names,
+        rows: Rows,
+    ) -> tuple[str, str] | None:
+        """Return the column with the ids or file names of most documents, or None if there is none."""
+        sample = next((names.of(block[:SAMPLED]) for block in rows() if len(block)), None)
+        if sample is None or not sample.is_named:
+            return None
+        wanted = [{name.encode() for name in keys} for keys in sample.forms()]
+        best, most = None, 0
+        for key, (column, _) in columns.items():
+            head = _values(column, np.arange(min(SAMPLED, self.collector.documents)))
+            if len({*head}) < UNIQUE * len(head):
+                continue
+            values: set[bytes] = set()
+            every = _all_rows(self.collector.documents)
+            for piece in column.pieces(every):
+                values |= {v for v in piece.values() if any(v in names for names in wanted)}
+                if any(sample.is_file):
+                    stems = (_stem(v.decode(errors="replace")).encode() for v in piece.values())
+                    values |= {v for v in stems if v in wanted[1] or v in wanted[3]}
+            matched = sum(
+                any(name.encode() in values for name in keys)
+                for keys in zip(*sample.forms(), strict=True)
+            )
+            if matched > most:
+                best, most = key, matched
+        return best if 2 * most >= len(sample.called) else None
+
+    def _by_id(self, column: SpelledColumn, names: _Names, rows: Rows) -> Iterator[Int64s]:
+        size = self.collector.documents
+        pieces = [piece.values() for piece in column.pieces(_all_rows(size))]
+        tables = [_Table(np.concatenate([_hashes(values) for values in pieces]))]
+        if again := tables[0].repeated:
             self.log(
                 f"{self.path}: {plural(again, 'row')} with an id of one before, left out",
                 Severity.WARNING,
             )
-        file_names, several = documents.file_names(), documents.several_inputs
+        stems = ([_stem(v.decode(errors="replace")).encode() for v in p] for p in pieces)
+        tables.append(_Table(np.concatenate([_hashes(values) for values in stems])))
+        by_base: dict[int, str] = {}
         for block in rows():
-            records, files = (
-                documents.origin[part].vector().gather(block) for part in ("record", "file")
-            )
-            distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
-            names = _values(file_names, distinct)
-            keys = [b""] * len(block) if ids is None else _values(ids, block)
-            called = [
-                document_id(key.decode(), names[file].decode(), record, several)
-                for key, file, record in zip(keys, inverse.tolist(), records.tolist(), strict=True)
-            ]
-            # a file may be called by its name without the suffix
-            stems = [
-                name.removesuffix(Path(name).suffix) if record == WHOLE else name
-                for name, record in zip(called, records.tolist(), strict=True)
-            ]
-            place, matched = np.zeros(len(block), np.int64), np.zeros(len(block), np.bool_)
-            for keys_of_block in (stems, called):
-                document_hashes = _hashes([name.encode() for name in keys_of_block])
-                places = np.minimum(
-                    np.searchsorted(sorted_hashes, document_hashes), len(sorted_hashes) - 1
-                )
-                fits = sorted_hashes[places] == document_hashes
-                place, matched = np.where(fits, places, place), matched | fits
-            if self._unmatched is None and not matched.all():
-                self._unmatched = called[int(np.flatnonzero(~matched)[0])]
-            yield np.where(matched, order[place], -1)
+            sample = names.of(block)
+            row = np.full(len(block), -1)
+            for number, keys in enumerate(sample.forms()):
+                for table in tables if number % 2 else tables[:1]:
+                    found = np.where(row < 0, table.rows(keys), -1)
+                    row = np.maximum(row, found)
+                    if number < 2:
+                        continue
+                    for i in np.flatnonzero(found >= 0).tolist():  # without the folder of the file
+                        called = by_base.setdefault(int(found[i]), sample.called[i])
+                        if called != sample.called[i]:
+                            raise CorpusError(
+                                f"a row has the name of {called[:60]!r} and {sample.called[i][:60]!r}: "
+                                "give the paths of the files",
+                                self.path,
+                            )
+            if self._unmatched is None and (row < 0).any():
+                self._unmatched = sample.called[int(np.flatnonzero(row < 0)[0])]
+            yield row
+
+
+class _Named(NamedTuple):
+    """Names of some documents.
+
+    Attributes
+    ----------
+    called : list of str
+        Ids.
+    is_file : list of bool
+        Whether each is a file of its own.
+    is_named : bool
+        Whether they have ids of their own, or are files.
+    """
+
+    called: list[str]
+    is_file: list[bool]
+    is_named: bool
+
+    def forms(self) -> list[list[str]]:
+        """Return ids; names without suffix; names without folder; names without both."""
+        pairs = [*zip(self.called, self.is_file, strict=True)]
+        bases = [name.rpartition("/")[2] if is_file else name for name, is_file in pairs]
+        return [
+            self.called,
+            [_stem(name) if is_file else name for name, is_file in pairs],
+            bases,
+            [_stem(b) if is_file else b for b, (_, is_file) in zip(bases, pairs, strict=True)],
+        ]
+
+
+class _Names:
+    """Names of the documents of a corpus.
+
+    Parameters
+    ----------
+    documents : DetailsCollector
+    ids : SpelledColumn or None
+        Their own ids.
+    """
+
+    def __init__(self, documents: DetailsCollector, ids: SpelledColumn | None) -> None:
+        self.ids, self.files = ids, documents.file_names()
+        self.several = documents.several_inputs
+        self._file, self._record = (documents.origin[part].vector() for part in ("file", "record"))
+
+    def of(self, block: Int64s) -> _Named:
+        """Return the names of the documents at some positions."""
+        files, records = self._file.gather(block), self._record.gather(block).tolist()
+        distinct, inverse = np.unique(files.astype(np.int64), return_inverse=True)
+        names = [name.decode() for name in _values(self.files, distinct)]
+        keys = [b""] * len(block) if self.ids is None else _values(self.ids, block)
+        called = [
+            document_id(key.decode(), names[file], record, self.several)
+            for key, file, record in zip(keys, inverse.tolist(), records, strict=True)
+        ]
+        is_file = [record == WHOLE for record in records]
+        return _Named(called, is_file, self.ids is not None or any(is_file))
+
+
+class _Table:
+    """Rows by the hash of their id: the first row of each."""
+
+    def __init__(self, hashes: Array) -> None:
+        self._order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[self._order]
+        self.repeated = int((self._hashes[1:] == self._hashes[:-1]).sum())
+
+    def rows(self, names: list[str]) -> Int64s:
+        """Return the row of each name, -1 if it has none."""
+        wanted = _hashes([name.encode() for name in names])
+        if not len(self._hashes):
+            return np.full(len(wanted), -1)
+        places = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
+        return np.where(self._hashes[places] == wanted, self._order[places], -1)
+
+
+def _stem(name: str) -> str:
+    """Return the name of a file without its suffix."""
+    stem, _, suffix = name.rpartition(".")
+    return stem if stem and "/" not in suffix and not stem.endswith("/") else name
+
+
+def _all_rows(size: int) -> Iterator[Int64s]:
+    return (np.arange(first, min(first + TOGETHER, size)) for first in range(0, size, TOGETHER))
 
 
 def _values(column: SpelledColumn, rows: Int64s) -> list[bytes]:

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from pysgrld.corpus.about.dates import date_by_format, named_date, numeric_date, time_of
 from pysgrld.corpus.about.scalars import (
     CELL,
@@ -100,7 +103,9 @@ class ValueRules:
 
     def trimmed(self, values: Iterable[bytes]) -> list[bytes]:
         """Return values without blanks around them; empty for a missing value."""
-        return [b"" if (text := value.strip()) in self._missing else text for value in values]
+        values = [*values]
+        trimmed = {v: b"" if (text := v.strip()) in self._missing else text for v in {*values}}
+        return [trimmed[value] for value in values]
 
     def fits(self, kind: str, value: bytes) -> bool:
         """Return True if a value may be of a kind, in some notation."""
@@ -118,6 +123,11 @@ class ValueRules:
 
     def _notations(self, text: bytes) -> int:
         """Return the notations of numbers and dates that a text fits, as bits."""
+        if self.date_format is None:  # the most frequent notations first
+            if text.isdigit() and not text.startswith(b"0") and len(text) < 19:
+                return _WHOLE | sum(_NUMBERS)
+            if text[4:5] == b"-" and PARSERS["time"](text) is not None:
+                return _ISO
         if not _DIGIT.search(text):
             return 0
         bits = _number_bits(text)
@@ -211,9 +221,15 @@ class _Tally:
         self.missing: Counter[bytes] = Counter()
         self.seen: set[int] = set()
 
-    def add(self, values: list[bytes], tags: list[int]) -> None:
+    def add(self, values: list[bytes], tags: npt.NDArray[np.uint8]) -> None:
         self.documents += len(values)
-        for (value, tag), count in Counter(zip(values, tags, strict=True)).items():
+        present = {*np.unique(tags).tolist()} - {MISSING}
+        if len(present) <= 1:  # then a value is missing if it is empty
+            only = next(iter(present), MISSING)
+            counts = {(value, only): count for value, count in Counter(values).items()}
+        else:
+            counts = Counter(zip(values, tags.tolist(), strict=True))
+        for (value, tag), count in counts.items():
             text = value.strip()
             if tag == MISSING or not text:
                 continue
@@ -265,7 +281,7 @@ def _quoted(values: Counter[bytes]) -> str:
 
 def read_as(
     name: str,
-    pieces: Iterator[tuple[list[bytes], list[int]]],
+    pieces: Iterator[tuple[list[bytes], npt.NDArray[np.uint8]]],
     kind: str | None,
     rules: ValueRules,
     levels: int,
@@ -276,7 +292,7 @@ def read_as(
     ----------
     name : str
         Of the column, for messages.
-    pieces : iterator of (values, tags)
+    pieces : iterator of (list of bytes, (n,) uint8)
         All values as they were spelled, and what each was in its file.
     kind : str or None
         The kind that the user wants, or None for the kind that the values agree on.

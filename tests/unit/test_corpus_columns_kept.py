@@ -1,0 +1,181 @@
+"""Columns that are kept by default, and files of columns that are joined by names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pysgrld.corpus import CorpusOptions
+from pysgrld.corpus.about import columns
+from pysgrld.corpus.open import open_corpus
+from pysgrld.errors import CorpusError
+
+OPTIONS = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that reads inputs, and gives the columns of the corpus and the log."""
+    number = iter(range(100))
+
+    def read(*inputs, threads=1, **options):
+        log: list[str] = []
+        corpus = open_corpus(
+            [str(path) for path in inputs],
+            CorpusOptions(**OPTIONS | options),
+            store=tmp_path / f"corpus{next(number)}",
+            threads=threads,
+            log=log.append,
+        )
+        rows = range(corpus.documents)
+        about = corpus.about
+        return {c.name: about.values(c.name, rows) for c in about.columns}, log
+
+    return read
+
+
+def records(n):
+    return [
+        {
+            "id": f"d{i}",
+            "text": f"mice sleep in winter {i}",
+            "party": "SPD" if i % 2 else "CDU",
+            "date": f"2001-05-{1 + i:02}",
+            "words": 10 * i,
+            "notes": "x" * (300 if i == 7 else 3),
+            "tags": ["a"] if i == 3 else "a",
+            "empty": None,
+        }
+        for i in range(n)
+    ]
+
+
+def test_short_columns_of_json_lines_are_kept(read, tmp_path):
+    """Red with: no column by default; a column that is kept up to its first list or long value."""
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records(20)))
+    kept, log = read(path)
+    assert [*kept] == ["party", "date", "words"]
+    assert kept["party"][:2] == ["CDU", "SPD"]
+    assert kept["words"][:3] == [0, 10, 20]
+    assert kept["date"][0] == "2001-05-01"
+    (line,) = [line for line in log if "kept" in line]
+    assert "3 columns kept: party, date, words" in line
+    assert "left out: notes, tags (long or nested)" in line
+    assert read(path, meta_field="none")[0] == {}
+    assert [*read(path, meta_field="words")[0]] == ["words"]
+
+
+def test_tables_of_all_kinds_keep_the_same_columns(read, tmp_path):
+    """CSV, TSV and workbooks. Red with: fields that a reader does not hand on."""
+    rows = [{k: v for k, v in r.items() if k not in ("tags", "empty")} for r in records(6)]
+    csv, tsv = tmp_path / "x.csv", tmp_path / "x.tsv"
+    for path, separator in ((csv, ","), (tsv, "\t")):
+        lines = [separator.join(rows[0])]
+        lines += [separator.join(map(str, row.values())) for row in rows]
+        path.write_text("\n".join(lines) + "\n")
+    expected = {k: [r[k] for r in rows] for k in ("party", "date", "words", "notes")}
+    assert read(csv)[0] == read(tsv)[0] == expected
+
+
+def test_the_result_is_the_same_for_any_batches(read, tmp_path, monkeypatch):
+    """A long value late in the file. Red with: columns that depend on the records read together."""
+    path = tmp_path / "x.csv"
+    lines = [f"d{i},mice {i},{'y' * (400 if i == 2500 else 4)},b" for i in range(3000)]
+    path.write_text("id,text,late,short\n" + "\n".join(lines) + "\n")
+    kept, _ = read(path)
+    assert [*kept] == ["short"]
+    assert read(path, threads=3)[0] == kept
+
+
+def test_large_columns_of_text_are_left_out(read, tmp_path, monkeypatch):
+    """Red with: a bound that is not kept, or that leaves out numbers too."""
+    monkeypatch.setattr(columns, "ROOM", 100)
+    path = tmp_path / "x.csv"
+    lines = [f"mice {i},https://example.org/{i},{i}" for i in range(30)]
+    path.write_text("text,link,number\n" + "\n".join(lines) + "\n")
+    kept, log = read(path)
+    assert [*kept] == ["number"]
+    assert any("link (with more than 0 MB of text)" in line for line in log)
+
+
+def test_more_fields_than_columns_are_no_error(read, tmp_path):
+    """Red with: too many columns as an error, though nobody asked for them."""
+    path = tmp_path / "x.csv"
+    names = [f"f{i}" for i in range(300)]
+    path.write_text("text," + ",".join(names) + "\nmice," + ",".join(names) + "\n")
+    kept, log = read(path)
+    assert len(kept) == 256
+    assert any("the first 256 columns kept" in line for line in log)
+
+
+# ---- names of files
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for year in (1990, 1995):
+        for name in ("a", "b"):
+            path = tmp_path / "speeches" / name / f"sp_{year}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"mice sleep {year}\n")
+    return tmp_path / "speeches"
+
+
+def test_folders_and_years_are_columns(read, folder):
+    """Red with: folders that need an option; a year that is text."""
+    kept, _ = read(folder)
+    assert kept == {"folder": ["a", "a", "b", "b"], "year": [1990, 1995, 1990, 1995]}
+    assert read(*sorted((folder / "a").iterdir()))[0] == {"year": [1990, 1995]}
+
+
+@pytest.mark.parametrize(
+    ("part", "column", "values"),
+    [
+        ("a", "file", ("sp_1995.txt", "sp_1990.txt")),
+        ("a", "name", ("sp_1995", "sp_1990")),
+        ("", "path", ("b/sp_1995", "a/sp_1990.txt", "b/sp_1990.pdf", "a/sp_1995")),
+    ],
+)
+def test_metadata_is_joined_by_names_of_files(read, folder, tmp_path, part, column, values):
+    """Red with: rows in order although a column has the names."""
+    table = tmp_path / "m.csv"
+    table.write_text(f"{column},place\n" + "".join(f"{v},{v[:9]}\n" for v in values))
+    kept, log = read(folder / part, metadata=str(table))
+    row = {v.rpartition(".")[0] or v: v for v in values}
+    names = ["a/sp_1990", "a/sp_1995", "b/sp_1990", "b/sp_1995"]
+    if part:
+        names = ["sp_1990", "sp_1995"]
+    assert kept["place"] == [row[name][:9] for name in names]
+    assert any(f"joined by {column!r}" in line for line in log)
+
+
+def test_metadata_without_names_is_joined_by_order(read, folder, tmp_path):
+    """Red with: a message that shows no document; rows of another number that are taken."""
+    table = tmp_path / "m.csv"
+    table.write_text("place\nBonn\nKiel\n")
+    kept, log = read(folder / "a", metadata=str(table))
+    assert kept["place"] == ["Bonn", "Kiel"]
+    assert any("matched by order" in line and "'sp_1990.txt'" in line for line in log)
+    with pytest.raises(CorpusError, match=r"2 rows, and 4 documents.*'a/sp_1990.txt'"):
+        read(folder, metadata=str(table))
+
+
+def test_a_row_that_fits_files_of_two_folders_is_refused(read, folder, tmp_path):
+    """Red with: one row for two documents."""
+    table = tmp_path / "m.csv"
+    table.write_text("file,place\nsp_1990.txt,Bonn\nsp_1995.txt,Kiel\n")
+    with pytest.raises(CorpusError, match="give the paths"):
+        read(folder, metadata=str(table))
+
+
+def test_metadata_is_joined_by_ids_of_another_name(read, tmp_path):
+    """Red with: ids in a column of another name that are not found."""
+    texts, table = tmp_path / "x.jsonl", tmp_path / "m.csv"
+    texts.write_text(
+        "".join(json.dumps({"id": f"d{i}", "text": f"mice {i}"}) + "\n" for i in (1, 2))
+    )
+    table.write_text("speech,party\nd2,SPD\nd1,CDU\n")
+    kept, _ = read(texts, metadata=str(table))
+    assert kept["party"] == ["CDU", "SPD"]
