@@ -141,7 +141,7 @@ def open_corpus(
         meter = Meter(inputs, notify)
         steps = read(
             inputs,
-            options,
+            options.for_documents(),
             keep_empty=lexicon.keep_empty,
             threads=threads,
             waiting=lambda: meter.show(lexicon),
@@ -391,7 +391,9 @@ class CorpusBuilder:
             "empty": lexicon.empty if keeps_empty else 0,
             "unknown_tokens": lexicon.unknown,
             "vocabulary": {"from": lexicon.origin, "removed": removed},
-            "reading": resolved(self.options, rules, self.stop[built], text=lexicon.kind == "text"),
+            "reading": resolved(
+                self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
+            ),
         }
         if shard:  # other shards may have more of the values that are no numbers
             self.collector.rules = replace(self.collector.rules, share=1.0)

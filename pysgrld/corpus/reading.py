@@ -272,6 +272,12 @@ class CorpusOptions:
         """Whether an option of reading is among names as they are typed."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
+    def for_documents(self) -> CorpusOptions:
+        """Return the options by which documents are read: with metadata, its header is another one."""
+        if self.metadata is None:
+            return self
+        return replace(self, header_line=None, no_header=None, quote="auto", sheet=None)
+
     def for_known_words(self) -> CorpusOptions:
         """Return the options for documents over a given vocabulary: nothing but counts is kept."""
         return replace(

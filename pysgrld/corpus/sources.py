@@ -170,7 +170,7 @@ def stands_for(
     text = "token-pattern" in reading
     if options.document_is == "auto" and text:  # the same inputs look the same
         reading = reading | {"document-is": "auto"}
-    if reading != resolved(options, rules, stop_words(rules.stop_words), text=text):
+    if reading != resolved(options.for_documents(), rules, stop_words(rules.stop_words), text=text):
         return False
     if not isinstance(old_inputs, list) or len(old_inputs) != len(inputs):
         return False

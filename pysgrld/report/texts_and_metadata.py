@@ -173,7 +173,8 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
 
 def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFiles) -> About:
     """Return the details of the documents of a corpus with those of a file of metadata."""
-    asked: dict[str, Any] = {"metadata": path, "id-field": None}
+    of_documents = dict.fromkeys(("id-field", "header-line", "no-header", "sheet"))
+    asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
         asked[name] = results.options.plain().get(name)
     reader = copy(results)  # of the run as it is open already

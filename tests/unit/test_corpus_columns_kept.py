@@ -179,3 +179,22 @@ def test_metadata_is_joined_by_ids_of_another_name(read, tmp_path):
     table.write_text("speech,party\nd2,SPD\nd1,CDU\n")
     kept, _ = read(texts, metadata=str(table))
     assert kept["party"] == ["CDU", "SPD"]
+
+
+def test_header_options_are_about_metadata(read, folder, tmp_path):
+    """Red with: options that are for documents alone, so that a title row is the header."""
+    table = tmp_path / "m.csv"
+    table.write_text("Our letters\nas of May\nfile;place\nsp_1990;Bonn\nsp_1995;Kiel\n")
+    assert read(folder / "a", metadata=str(table), header_line=3)[0]["place"] == ["Bonn", "Kiel"]
+    table.write_text("Bonn\nKiel\n")
+    kept, _ = read(folder / "a", metadata=str(table), no_header=True)
+    assert kept["column1"] == ["Bonn", "Kiel"]
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["code"])
+    places = book.create_sheet("places")
+    for row in (["About places"], ["file", "place"], ["sp_1990", "Bonn"], ["sp_1995", "Kiel"]):
+        places.append(row)
+    book.save(tmp_path / "m.xlsx")
+    named = {"metadata": str(tmp_path / "m.xlsx"), "sheet": "places", "header_line": 2}
+    assert read(folder / "a", **named)[0]["place"] == ["Bonn", "Kiel"]

@@ -7,7 +7,7 @@ a tag for its type in the input.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
 from operator import itemgetter
@@ -248,6 +248,7 @@ class FieldReader:
         """Return the columns of the fields that nobody has named."""
         rows = self._others
         names = [*dict.fromkeys(chain.from_iterable(rows))]
+        columns: Iterable[tuple[str, Sequence[Any]]]
         if len(names) > 1 and all(map(len(names).__eq__, map(len, rows))):  # each has all of them
             columns = zip(names, zip(*map(itemgetter(*names), rows), strict=True), strict=True)
         else:

@@ -254,11 +254,11 @@ def _names(
 ) -> tuple[str, list[str]]:
     """Skip the lines above the table, and return the delimiter and the names of the fields."""
     options, fields = context.options, context.wanted
-    of_texts = fields.text is not None  # else of --metadata, another file than options are about
+    of_texts = fields.text is not None  # else of --metadata, whose names are never made up
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)
-    if of_texts and options.header_line is not None:
+    if options.header_line is not None:
         above = above._replace(lines=options.header_line - 1)
     elif above.lines and above.separator is None:
         skipped = source.head.split(b"\n")[: above.lines]
@@ -286,7 +286,7 @@ def _names(
             )
             lines.back(0)
             return delimiter, numbered_names(len(names))
-    if of_texts and options.no_header:
+    if options.no_header:
         lines.back(0)
         lines.header = 0
         return delimiter, numbered_names(len(names))

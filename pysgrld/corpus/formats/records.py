@@ -203,8 +203,6 @@ def _below_titles(
         If the row that a person names as the header is empty.
     """
     options = context.options
-    if context.wanted.text is None:  # of --metadata, another file than these options are about
-        return rows, True
     if options.header_line is not None:
         below = [(i, row) for i, row in rows if i >= options.header_line]
         if not below or below[0][0] != options.header_line:
@@ -221,7 +219,8 @@ def _below_titles(
             f"{label}: {plural(place, 'row')} above the header left out (--header-line N names the "
             "row of the header)"
         )
-    if is_row(texts[place], texts[place + 1 :]):
+    is_metadata = context.wanted.text is None  # whose names are never made up
+    if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: no header, as the first row looks like the others: columns are called "
             "column1, column2, ... (--header-line takes it for the header)"
