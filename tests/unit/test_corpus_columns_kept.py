@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.about import columns
@@ -20,7 +21,7 @@ def read(tmp_path):
     number = iter(range(100))
 
     def read(*inputs, threads=1, **options):
-        log: list[str] = []
+        log = Lines()
         corpus = open_corpus(
             [str(path) for path in inputs],
             CorpusOptions(**OPTIONS | options),
