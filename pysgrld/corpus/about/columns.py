@@ -116,8 +116,8 @@ class GrowingColumn:
         self._pad(before)
         kinds = {*map(type, values)} if len(values) >= _SEVERAL else {object}
         if kinds <= _TEXTS:
-            texts = [value or "" for value in values] if type(None) in kinds else values
-            if self._append_texts(texts, typed):
+            without_none = [value or "" for value in values] if type(None) in kinds else values
+            if self._append_texts(without_none, typed):
                 return
         pairs = [spelled(value, typed) for value in values]
         texts = [text for _, text in pairs]
@@ -248,7 +248,10 @@ class DetailsCollector:
         self.origin["place"].append(np.where(details.places < 0, -1, details.places + base))
         self.origin["piece"].append(np.zeros(size) if details.pieces is None else details.pieces)
         if details.fields is not None:
-            values = {(ID, ""): details.fields.ids, (TITLE, ""): details.fields.titles}
+            values: dict[tuple[str, str], Sequence[Any]] = {
+                (ID, ""): details.fields.ids,
+                (TITLE, ""): details.fields.titles,
+            }
             values |= {(COLUMN, name): column for name, column in details.fields.columns.items()}
             self.left_out |= dict.fromkeys(sorted(details.fields.left_out))
             for (role, name), column in values.items():
