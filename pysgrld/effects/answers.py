@@ -420,7 +420,7 @@ def columns_asked(
 
 
 class _Columns(Mapping[str, Sequence[Any]]):
-    """Columns of a corpus, read when they are wanted; times are years, with the part that has gone.
+    """Columns of a corpus, read when they are wanted; times are dates.
 
     Parameters
     ----------
@@ -439,22 +439,13 @@ class _Columns(Mapping[str, Sequence[Any]]):
         values = self._about.values(name, self._rows)
         if self._kinds[name] != "time" or name == self._cluster:
             return values
-        return [v if v is None else _years(v) for v in values]
+        return [v if v is None else np.datetime64(v.removesuffix("Z")[:10], "D") for v in values]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
 
     def __len__(self) -> int:
         return len(self._kinds)
-
-
-def _years(moment: str) -> float:
-    """Return a time in ISO 8601 as a number of years."""
-    day = np.datetime64(moment.removesuffix("Z")[:10], "D")
-    first = day.astype("datetime64[Y]").astype("datetime64[D]")
-    days = (first.astype("datetime64[Y]") + np.timedelta64(1, "Y")).astype("datetime64[D]") - first
-    year = 1970 + int(day.astype("datetime64[Y]").astype(int))
-    return year + float((day - first) / days)
 
 
 def _sorting(results: Results, layer: int, topics: Int64s) -> Sorting:

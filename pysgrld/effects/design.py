@@ -62,7 +62,8 @@ class Design:
     formula : str
         As R and formulaic write them: ``~ party + bs(year, df=4)``.
     columns : mapping of str to sequence
-        Values of each column of the documents, None for a missing value.
+        Values of each column of the documents, None for a missing value. Dates (datetime64) are
+        numbers of years in the formula, and are shown as months.
 
     Attributes
     ----------
@@ -88,7 +89,8 @@ class Design:
         import pandas
         from formulaic import model_matrix
 
-        data = {name: _values(columns[name]) for name in self.columns}
+        self._dates: set[str] = set()
+        data = {name: _values(self._numbers(name, columns[name])) for name in self.columns}
         whole = np.ones(len(next(iter(data.values()))), bool)
         for values in data.values():
             whole &= ~pandas.isna(values)
@@ -112,6 +114,13 @@ class Design:
         checked_rank(self.matrix, self.names)
         step = -(-len(self._data) // _AVERAGED)
         self._some = self._data.iloc[::step]
+
+    def _numbers(self, column: str, values: Sequence[Any]) -> Sequence[Any]:
+        """Return values of a column, with numbers of years for dates."""
+        if not any(isinstance(value, np.datetime64) for value in values):
+            return values
+        self._dates.add(column)
+        return [None if value is None else years_of(value) for value in values]
 
     def comparisons(
         self, contrasts: Sequence[tuple[str, str, str]] = (), reference: str | None = None
@@ -173,8 +182,10 @@ class Design:
         )
         if ends[0] == ends[1]:
             ends = numbers.min(), numbers.max()
-        steps = np.linspace(0.0, 1.0, 2 if quartiles else POINTS)
-        return [float(ends[0] + step * (ends[1] - ends[0])) for step in steps]
+        points = np.linspace(ends[0], ends[1], 2 if quartiles else POINTS)
+        if (numbers == np.round(numbers)).all():
+            points = np.unique(np.round(points))  # years are whole
+        return [float(point) for point in points]
 
     def is_number(self, column: str) -> bool:
         """Return True if a column has numbers."""
@@ -219,9 +230,24 @@ class Design:
             changed[column] = number
         with _FormulaErrors(self.formula):
             made = np.asarray(self._spec.get_model_matrix(changed, context={}), np.float64)
-        digits = 10 if number is not None and number.is_integer() else 6
-        shown = str(value) if number is None else f"{number:.{digits}g}"
-        return Predicted(shown, number, made.mean(axis=0))
+        return Predicted(self._shown(column, value), number, made.mean(axis=0))
+
+    def _shown(self, column: str, value: Any) -> str:
+        """Return a value as it is shown: a date by its month, or by its year if it begins one."""
+        if not self.is_number(column):
+            return str(value)
+        number = float(value)
+        if column in self._dates and not number.is_integer():
+            year = int(np.floor(number))
+            return f"{year}-{int(12 * (number - year) + 1e-6) + 1:02}"
+        return f"{number:.{10 if number.is_integer() else 6}g}"
+
+
+def years_of(day: np.datetime64) -> float:
+    """Return a day as a number of years, with the part of its year that has gone."""
+    first = day.astype("datetime64[Y]")
+    begin, end = (year.astype("datetime64[D]") for year in (first, first + np.timedelta64(1, "Y")))
+    return 1970 + int(first.astype(int)) + float((day - begin) / (end - begin))
 
 
 class _FormulaErrors:

@@ -102,6 +102,7 @@ class WeightedDocuments(TokenTopics):
         values, first = np.unique(self._weights, return_index=True)
         ends = [*first[1:].tolist(), len(self._weights)]
         assert self.token_ptr is not None
+        assert self.z is not None
         for weight, begin, end in zip(values.tolist(), first.tolist(), ends, strict=True):
             part, q[begin:end] = core.alpha_evidence(
                 z=self.z,

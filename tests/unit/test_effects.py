@@ -4,10 +4,10 @@ import numpy as np
 import pandas
 import pytest
 
-from pysgrld.effects import answers, composition
+from pysgrld.effects import composition
 from pysgrld.effects.answers import EffectRequest, columns_asked, estimated, numbered
 from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
-from pysgrld.effects.design import Design, columns_of
+from pysgrld.effects.design import Design, columns_of, years_of
 from pysgrld.errors import UsageError
 from pysgrld.types import Documents
 
@@ -132,9 +132,18 @@ def test_a_contrast_that_is_not_there_is_refused(contrast, said):
         Design("~ party + year", made()).comparisons([contrast])
 
 
-def test_times_are_years():
-    assert answers._years("2004-07-02T00:00:00Z") == pytest.approx(2004.5, abs=0.01)
-    assert answers._years("1999-01-01") == 1999.0
+def test_dates_are_years_and_shown_as_months():
+    """Red with: 2004.5 for a date, or 1999.53 along a column of whole years."""
+    assert years_of(np.datetime64("2004-07-02")) == pytest.approx(2004.5, abs=0.01)
+    assert years_of(np.datetime64("1999-01-01")) == 1999.0
+    days = [None, *(np.datetime64(f"{year}-12-31") for year in range(1999, 2009))]
+    design = Design("~ day", {"day": days})
+    (pair,) = design.comparisons()
+    assert (pair.first.value, pair.second.value) == ("2001-12", "2006-12")
+    assert design.matrix[0, 1] == pytest.approx(1999.997, abs=0.001)
+    labels = [point.value for point in Design("~ year", {"year": range(1990, 2021)}).curve("year")]
+    assert labels == sorted(set(labels))
+    assert all(label.isdigit() for label in labels)
 
 
 # ---- shares of words
