@@ -100,8 +100,20 @@ OUTPUTS = {
     ("slurm", "--out"): [call("slurm --time 1h --out OUT -- train CORPUS", "a.sh")],
     ("bench", "--out"): [call("bench --quick --out OUT", "a.json")],
 }
+#: Ways of writing that others share: tried by night.
+SHARED = {
+    *(("effect", "--out"), ("bench", "--out"), ("report", "--json"), ("export", "--out", 3)),
+    *(("export", "--out", number) for number in (2, 4, 5, 6)),
+}
+
+
+def often(key, number):
+    """Return the mark of a call that writes as another one does."""
+    return [pytest.mark.nightly] * bool({key, (*key, number)} & SHARED)
+
+
 CALLS = [
-    pytest.param(each, id=f"{' '.join(key)} {number}")
+    pytest.param(each, id=f"{' '.join(key)} {number}", marks=often(key, number))
     for key, calls in OUTPUTS.items()
     for number, each in enumerate(calls)
 ]

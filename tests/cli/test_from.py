@@ -142,8 +142,11 @@ def test_a_run_that_goes_on_is_found_again(parent, tmp_path, capsys, monkeypatch
 @pytest.mark.parametrize(
     "sampler",
     [
-        *("--algo sgrld", "--algo smld", "--algo gibbs", "--algo cgs", "--algo ovb"),
-        *("--lazy on", "--eta 0.001", "--alpha learn --eta learn", "--warm-up 0"),
+        *("--algo sgrld", "--algo gibbs", "--lazy on", "--alpha learn --eta learn"),
+        *(  # those that a family has twice
+            pytest.param(sampler, marks=pytest.mark.nightly)
+            for sampler in ("--algo smld", "--algo cgs", "--algo ovb", "--eta 0.001", "--warm-up 0")
+        ),
     ],
 )
 def test_topics_go_on_under_any_sampler(parent, tmp_path, sampler):

@@ -167,10 +167,8 @@ def line_of(use, path):
 
 #: Paths that the system refuses to look up or to open, and paths of another kind, by name.
 BAD = {
-    "missing": "gone/file",
     "below a closed folder": "closed/file",
     "a closed file": "closed.csv",
-    "a long name": "x" * 300,
     "a circle of links": "circle",
     "a folder": "empty",
     "a device without an end": "/dev/zero",
@@ -178,6 +176,8 @@ BAD = {
 }
 #: Others, which end in the same functions.
 FURTHER = {
+    "missing": "gone/file",
+    "a long name": "x" * 300,
     "below a file": "texts.csv/file",
     "a closed folder": "closed",
     "a long path": "x/" * 3000,
@@ -278,7 +278,17 @@ READERS = (
 )
 
 
-@pytest.mark.parametrize("line", READERS)
+#: Of commands that read what another one in the list reads as well.
+AS_OTHERS = ("eval run --coherence", "topics run --documents 1", "runs", "checkpoint show run")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(line, marks=pytest.mark.nightly) if line in AS_OTHERS else line
+        for line in READERS
+    ],
+)
 def test_what_nobody_may_read_of_a_run_ends_with_a_documented_code(folder, tmp_path, line):
     """Each file and folder of a run is closed in turn, as of another user.
 

@@ -238,7 +238,7 @@ def parts(sgmc):
     [
         ("sgrld-wikipedia", "ovb-2010,sgrld-2013,scir"),
         ("sgrld-nips", "cgs,hsvg-5"),
-        ("scir-lda", "scir*"),
+        pytest.param("scir-lda", "scir*", marks=pytest.mark.nightly),
         ("smld-lda", "sgrld,smld"),
     ],
 )

@@ -154,9 +154,12 @@ def turkish(tmp_path):
     "environment",
     [
         {"LC_ALL": "C"},
-        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        pytest.param(
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+            marks=pytest.mark.nightly,
+        ),
         {"LC_ALL": "tr_TR.UTF-8"},
-        {"PYTHONIOENCODING": "latin-1"},
+        pytest.param({"PYTHONIOENCODING": "latin-1"}, marks=pytest.mark.nightly),
         {"HOME": None, "LANG": None, "PATH": None},
     ],
     ids=str,

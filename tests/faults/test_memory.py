@@ -172,7 +172,12 @@ def peak_of(folder, *words):
 
 @pytest.mark.row(57)
 @pytest.mark.parametrize(
-    "options", [("-k", "2500", "--starts", "1"), ("-k", "400", "--starts", "8")], ids=str
+    "options",
+    [
+        pytest.param(("-k", "2500", "--starts", "1"), marks=pytest.mark.nightly),
+        ("-k", "400", "--starts", "8"),
+    ],
+    ids=str,
 )
 def test_memory_is_no_more_than_planned(options, folder, trials):
     """Many topics that are sampled, and short chains with their clustering.

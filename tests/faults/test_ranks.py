@@ -279,7 +279,9 @@ def test_a_request_for_a_checkpoint_reaches_the_one_who_writes(folder):
 
 
 @pytest.mark.row(5)
-@pytest.mark.parametrize(("victim", "next_ranks"), [(0, 2), (2, 0)])
+@pytest.mark.parametrize(
+    ("victim", "next_ranks"), [(0, 2), pytest.param(2, 0, marks=pytest.mark.nightly)]
+)
 def test_a_rank_that_is_killed_ends_all_and_nothing_is_lost(
     folder, alone, victim, next_ranks, trials
 ):
@@ -350,7 +352,10 @@ def test_an_error_of_one_rank_is_said_once_with_its_host(folder, act, code, mess
 @pytest.mark.row(6)
 @pytest.mark.parametrize(
     ("act", "code", "message"),
-    [("no-state", 76, "lacks theta"), ("unwritten", 74, "no space left on device")],
+    [
+        pytest.param("no-state", 76, "lacks theta", marks=pytest.mark.nightly),
+        ("unwritten", 74, "no space left on device"),
+    ],
 )
 def test_an_error_of_the_one_who_writes_ends_the_others_who_wait(
     folder, act, code, message, trials

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from report.made import SPAN, Made
 
+NIGHT = ("plain", "slim", "directions")
 SMALL = ["plain", "chains", "deep", "mixture", "slim", "directions", "bare", "hostile"]
 
 
@@ -28,13 +29,12 @@ def addresses(made: Made) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [pytest.param(k, marks=pytest.mark.nightly) if k in ("plain", "slim") else k for k in SMALL],
+    "kind", [pytest.param(k, marks=pytest.mark.nightly) if k in NIGHT else k for k in SMALL]
 )
 def test_every_page_opens_from_a_file_in_silence(opened, kind):
     """No line on the console, no request, no dialog, no sideways scrolling; no name without data.
 
-    "chains" has all that "plain" has, and "bare" less than "slim".
+    "chains" has all that "plain" and "directions" have, and "bare" less than "slim".
     """
     it = opened(kind)
     names = it.page.locator("nav.pages a").evaluate_all(

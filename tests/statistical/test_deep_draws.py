@@ -203,7 +203,10 @@ def test_theta_is_gamma_given_counts_and_rates(layers):
 
 
 @pytest.mark.parametrize("layers", [(4,), (3, 4), (5, 3, 4)], ids=len)
-@pytest.mark.parametrize("prior", [VAGUE, PRIOR], ids=["vague", "narrow"])
+@pytest.mark.parametrize(
+    "prior",
+    [pytest.param(VAGUE, id="vague", marks=pytest.mark.nightly), pytest.param(PRIOR, id="narrow")],
+)
 @pytest.mark.parametrize("empty", [False, True])
 def test_rates_have_their_conditional_laws(layers, prior, empty):
     """Steps 4 to 6; with Beta(.01, .01) an empty document has p within 1e-30 of 0 or 1.

@@ -83,7 +83,7 @@ def test_blocked_gibbs_keeps_the_joint_distribution(form):
     judge(successive(form, Conjugate, 1.0, False))
 
 
-@pytest.mark.parametrize("h", [0.1, 0.5])
+@pytest.mark.parametrize("h", [pytest.param(0.1, marks=pytest.mark.nightly), 0.5])
 def test_scir_with_refreshed_scale_keeps_the_joint_distribution(h):
     """Red with: alpha doubled; eta 0.6 for 0.7; topics of tokens not kept; theta from the prior
     2 alpha.

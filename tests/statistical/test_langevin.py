@@ -177,8 +177,8 @@ def test_a_metropolis_step_makes_every_system_exact(coordinates, riemannian):
     ("coordinates", "riemannian", "h"),
     [
         ("expanded-mean", True, 0.025),
-        ("reduced-natural", False, 0.2),
-        ("expanded-natural", False, 0.2),
+        pytest.param("reduced-natural", False, 0.2, marks=pytest.mark.nightly),
+        pytest.param("expanded-natural", False, 0.2, marks=pytest.mark.nightly),
     ],
 )
 def test_where_a_count_is_zero_the_usable_systems_are_exact(coordinates, riemannian, h):
@@ -229,7 +229,13 @@ def test_without_it_the_expanded_mean_chain_has_the_bias_of_the_table(eps, total
     assert (draws.accepted == 1).all()
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 0, 1, 2), (2, 3, 1, 0)])
+@pytest.mark.parametrize(
+    "order",
+    [
+        *(pytest.param(o, marks=pytest.mark.nightly) for o in ((0, 1, 2, 3), (3, 0, 1, 2))),
+        (2, 3, 1, 0),
+    ],
+)
 def test_reduced_natural_steps_are_exact_whichever_category_is_the_reference(order):
     """Red with: the reference's exponent a - 1."""
     n, alpha = np.array([6, 2, 1, 0])[list(order)], np.array([0.5, 1.5, 1.0, 0.7])[list(order)]

@@ -260,7 +260,11 @@ def made(rng, documents, length, alpha, eta, v):
 
 @pytest.mark.parametrize(
     ("algo", "eta_within", "more"),
-    [("gibbs", 0.12, {}), ("cgs", 0.12, {}), ("scir", 0.4, {"minibatch": 150, "sweeps": 30})],
+    [
+        ("gibbs", 0.12, {}),
+        pytest.param("cgs", 0.12, {}, marks=pytest.mark.nightly),
+        ("scir", 0.4, {"minibatch": 150, "sweeps": 30}),
+    ],
 )
 def test_known_priors_are_found_again(algo, eta_within, more):
     """alpha within four standard deviations of its logarithm, 1 / sqrt(tables); eta more coarsely.

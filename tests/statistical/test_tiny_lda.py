@@ -120,7 +120,7 @@ def test_blocked_gibbs_has_the_exact_posterior(form, n):
     judge(run(form, Conjugate, 1.0, n, 50, refresh=False), 0.004 if n == 1250 else 0.007)
 
 
-@pytest.mark.parametrize("h", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("h", [pytest.param(0.1, marks=pytest.mark.nightly), 0.5, 2.0])
 def test_scir_with_refreshed_scale_has_the_exact_posterior(h):
     """Red with: no refresh; alpha doubled; a token not removed; topics of tokens not kept; 1.2
     eta; counts times 0.9.
@@ -128,7 +128,7 @@ def test_scir_with_refreshed_scale_has_the_exact_posterior(h):
     judge(run("log", Cir, h, 700 if h < 0.2 else 600, 100, refresh=True))
 
 
-@pytest.mark.parametrize("h", [0.1, 0.5])
+@pytest.mark.parametrize("h", [pytest.param(0.1, marks=pytest.mark.nightly), 0.5])
 @pytest.mark.parametrize("form", ["rows", "log"])
 def test_scir_as_published_differs_by_no_more_than_a_hundredth(form, h):
     """Red with: alpha doubled; a token not removed; topics of tokens not kept; eta/2 (rows)."""

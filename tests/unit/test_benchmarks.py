@@ -428,6 +428,7 @@ def test_one_command_gives_points_table_and_plot(competed):
     assert (folder / "peers-bible-5.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly  # as the contest of one chain, by one command
 def test_a_contest_of_two_threads_with_own_priors_stands_beside_another(competed, tmp_path):
     """Red with: threads or priors that are no part of a contest's name."""
     folder = shutil.copytree(competed[0], tmp_path / "copy")
@@ -441,6 +442,7 @@ def test_a_contest_of_two_threads_with_own_priors_stands_beside_another(competed
     assert (folder / "peers-bible-5-2t-own.png").exists()
 
 
+@pytest.mark.nightly  # as the contest of one chain, by one command
 def test_a_contest_of_several_chains_has_a_line_of_them_all(tmp_path):
     pytest.importorskip("matplotlib")
     # of a hundred documents the first sample is due after a thirtieth of a chain's second

@@ -62,7 +62,10 @@ def test_perplexity_is_near_the_truth(fitted, counts):
     assert fitted.perplexity_ < 12
 
 
-@pytest.mark.parametrize("algo", ["scir", "tlasgr", "sgrld", "gibbs"])
+@pytest.mark.parametrize(
+    "algo",
+    ["scir", *(pytest.param(a, marks=pytest.mark.nightly) for a in ("tlasgr", "sgrld")), "gibbs"],
+)
 def test_every_sampler_finds_the_pairs(algo, counts):
     model = DeepLDA((4, 2), algo=algo, max_iter=400, random_state=1).fit(counts)
     group = model.weights_[0].reshape(4, 4, 6).sum(axis=2).argmax(axis=1)

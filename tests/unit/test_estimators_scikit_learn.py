@@ -66,8 +66,13 @@ SHORT = {"max_iter": 12, "burn_in": 2, "n_jobs": 1}
     "estimator",
     [
         WholeLDA(3, holdout=0, warm_up=0, **SHORT),
-        WholeDeepLDA((3, 2), holdout=0, warm_up=0, sweeps=4, **SHORT),
-        WholeDPMixture(**SHORT),
+        *(  # whose checks are those of WholeLDA, but for the parameters
+            pytest.param(estimator, marks=pytest.mark.nightly, id=type(estimator).__name__)
+            for estimator in (
+                WholeDeepLDA((3, 2), holdout=0, warm_up=0, sweeps=4, **SHORT),
+                WholeDPMixture(**SHORT),
+            )
+        ),
         SAM(2, holdout=0, weighting="tf", sweeps=4, **SHORT),
     ],
     ids=lambda estimator: type(estimator).__name__,

@@ -40,7 +40,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("how", ["pool", "executor", "loky"])
+@pytest.mark.parametrize(
+    "how", ["pool", "executor", pytest.param("loky", marks=pytest.mark.nightly)]
+)
 def test_a_child_that_was_forked_after_threads_fits_with_the_same_bits(how, tmp_path):
     """Red with: a team of threads asked for in the child, which waits for ever for the parent's."""
     if how == "loky":

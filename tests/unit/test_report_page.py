@@ -93,7 +93,7 @@ REGIONS = ("curve", "map", "layers", "components", "chains", "docs", "along")
         ("chains", {"curve", "map", "chains"}),
         ("deep", {"curve", "map", "chains", "layers"}),
         ("mixture", {"curve", "chains", "components"}),
-        ("directions", {"curve", "map", "chains"}),
+        pytest.param("directions", {"curve", "map", "chains"}, marks=pytest.mark.nightly),  # as lda
         ("approximation", {"curve", "map"}),
         ("early", {"map"}),
         ("all-trained", {"map", "chains"}),

@@ -67,7 +67,7 @@ def test_blocks_of_documents_do_not_matter():
     ("n", "spread", "least", "most"),
     [
         (6, 2.0, 0.86, 0.93),
-        (30, 2.0, 0.87, 0.93),
+        pytest.param(30, 2.0, 0.87, 0.93, marks=pytest.mark.nightly),
         pytest.param(200, 0.3, 0.86, 0.92, marks=pytest.mark.nightly),
     ],
 )
