@@ -199,3 +199,21 @@ def test_header_options_are_about_metadata(read, folder, tmp_path):
     book.save(tmp_path / "m.xlsx")
     named = {"metadata": str(tmp_path / "m.xlsx"), "sheet": "places", "header_line": 2}
     assert read(folder / "a", **named)[0]["place"] == ["Bonn", "Kiel"]
+
+
+def test_names_that_occur_twice_are_no_columns(read, tmp_path):
+    """Red with: an error about a field that nobody has asked for."""
+    path = tmp_path / "x.csv"
+    path.write_text("text,by,at,by\nmice sleep,a,1,b\n")
+    assert read(path)[0] == {"at": [1]}
+    with pytest.raises(CorpusError, match="more than one field 'by'"):
+        read(path, meta_field="by")
+
+
+def test_parquet_keeps_plain_columns(read, tmp_path):
+    """Red with: lists as an error, or bytes as a column, though nobody has asked for them."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = {"text": ["mice sleep", "birds"], "party": ["a", "b"], "tags": [["x"], []]}
+    parquet.write_table(pyarrow.table(table | {"picture": [b"1", b"2"]}), tmp_path / "x.parquet")
+    assert read(tmp_path / "x.parquet")[0] == {"party": ["a", "b"]}

@@ -134,6 +134,10 @@ class WantedFields(NamedTuple):
             automatic,
         )
 
+    def is_optional(self, name: str) -> bool:
+        """Return True if a field is left out, and no error, if it cannot be a column."""
+        return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
+
     def among(self, names: list[str]) -> list[str]:
         """Return the fields of the records that are kept, without the text."""
         names_to_keep = {self.id, self.title, *self.columns}

@@ -67,12 +67,13 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                 source.label,
                 lines.header,
             )
-    for name in fields.among(names):
+    kept = [n for n in fields.among(names) if names.count(n) == 1 or not fields.is_optional(n)]
+    for name in kept:
         if names.count(name) > 1:
             raise CorpusError(
                 f"more than one field {name[:40]!r} in the header", source.label, lines.header
             )
-    places = {name: names.index(name) for name in fields.among(names)}
+    places = {name: names.index(name) for name in kept}
     places |= {n: names.index(same[0]) for n, same in called_otherwise(fields, names).items()}
     columns = [names.index(name) for name in fields.text or ()]
     lines.fields = len(names)

@@ -237,6 +237,10 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
     names = []
     paths = [name for name in _nested_names(schema) if name in fields.columns]
     for name in [*fields.among(schema.names), *paths]:
+        if fields.is_optional(name) and (
+            schema.names.count(name) > 1 or not _is_short(_type_of(schema, name))
+        ):
+            continue
         if schema.names.count(name) > 1:
             raise CorpusError(f"more than one column {name[:40]!r}", label)
         if not kind.is_nested(_type_of(schema, name)):
@@ -248,6 +252,14 @@ def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
                 label,
             )
     return names
+
+
+def _is_short(kind: Any) -> bool:
+    """Return True if values of a type may be short: no lists, structs or bytes."""
+    import pyarrow.types as types
+
+    tests = (types.is_nested, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    return not any(test(kind) for test in tests)
 
 
 def _texts(
