@@ -8,11 +8,11 @@ const MARKS_BACK = { again: ["●", "came back"], partly: ["◐", "came back in 
 async function corpusPage() {
   const best = report.columns.length && isThere(report.best) ? report.columns[report.best] : null;
   const parts = best && (await block(`group-${report.best}`));
-  const words = best ? null : report.along && report.along.title !== "along the corpus" && (await block("along"));
+  const along = best ? null : report.along && (await block("along"));
   const say = readout(report.dots?.map ? `Point at a dot${best && !best.ordered ? `, a ${TOPIC} or a square` : ` or a ${TOPIC}`}.` : "");
   const map = report.dots?.map && dotMap({ tell: tellDot, open: openDot, say });
   const intro = h("div.glance", h("h1", headline()), h("p.lead", sentences()), report.layer && h("p.remark", `The ${TOPICS} of layer ${report.layer.at} of ${report.layer.of}.`));
-  const list = subjects({ best, parts, along: words, map, say });
+  const list = subjects({ best, parts, along, map, say });
   const stage = map && mapCard(map, say, best);
   const node = h(map ? "div.first" : "div.first.alone", intro, list, stage || (report.missing.length > 0 && missingLines()));
   return { title: report.title, node, seek: map && ((text) => map.light({ text })) };
@@ -103,7 +103,7 @@ function subjects({ best, parts, along, map, say }) {
   const state = { every: false };
   const levels = matrix ? best.levels.length : 0;
   const known = report.topics.some((t) => MARKS_BACK[t.trust?.state]);
-  const spans = (best ?? { levels: report.along?.bins }).levels ?? [];
+  const spans = best?.levels ?? report.along?.starts ?? report.along?.bins ?? [];
   const overTime = (id) => shares(axis, "mean", id, spans.length);
   // one scale for all lines
   const highest = axis ? Math.max(...all.flatMap((t) => overTime(t.id)), 1e-9) : 1;
@@ -130,7 +130,7 @@ function subjects({ best, parts, along, map, say }) {
   draw();
   if (matrix) map?.light({ level: chosen.level });
   const key = [known ? "● came back, and would again in 9 of 10 trainings; ◐ came back in part; ○ did not come back. " : "", shareInterval() ? "Bar and line: share of all words and its 90 % interval. " : "Bar: share of all words. ",
-    matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has more of these ${NOUNS} than of the others, and darker the more it has.`) : "", axis && best ? h("span.wide-only", "The line is its share by ", bdi(best.name), ", on one scale.") : ""];
+    matrix ? h("span.wide-only", `A square is coloured if the ${TOPIC} ${shareInterval() ? "surely " : ""}has more of these ${NOUNS} than of the others, and darker the more it has.`) : "", axis ? h("span.wide-only", "The line is its share ", bdi(best ? `by ${best.name}` : report.along.title), ", on one scale for all.") : ""];
   return h("section.card.subjects-card", { "--levels": levels, "--square": `${levels > 22 ? 9 : levels > 14 ? 12 : 18}px`, "--bar": levels > 14 ? "50px" : null }, h("div.card-head", h("h2", capital(TOPICS), matrix && h("small", "by ", bdi(best.name))), h("div.pickers", filter, order)), place, h("p.remark", key));
 }
 

@@ -71,10 +71,10 @@ async function wordsCard(topic) {
   const order = () => (linear ? terms.filter((term) => term.mean > 0) : listed(byRelevance(terms, report.words_tokens ? lambda() : 1)));
   const draw = () => place.replaceChildren(wordTable(order().slice(0, chosen.terms), top, linear),
     chosen.terms < terms.length && !linear ? more("more words", () => { chosen.terms += 30; draw(); }) : "");
-  const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from words that are its own to frequent ones",
+  const slider = h("input", { type: "range", min: 0, max: 1, step: 0.1, "aria-label": "order: from distinctive words to probable ones",
     input: () => { chosen.lambda = Number(slider.value); say.replaceChildren(fixed(lambda(), 1)); draw(); } });
   slider.value = lambda();
-  const control = !linear && report.words_tokens && h("div.slider", h("span", "its own"), slider, h("span", "frequent"), say);
+  const control = !linear && report.words_tokens && h("div.slider", h("span", "distinctive"), slider, h("span", "probable"), say);
   draw();
   const against = linear && (topic.against?.length || terms.some((term) => term.mean < 0)) && [h("h3", "Points away from"),
     wordTable(terms.filter((term) => term.mean < 0).reverse().slice(0, 10), top, true), topic.against && h("p.top-words", wordLinks(topic.against))];
