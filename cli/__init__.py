@@ -33,6 +33,7 @@ COMMANDS = {
     "export": "take topics and documents to other programs",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",
+    "plan": "memory, disk, hours and threads that a training would need",
     "slurm": "write a batch script for SLURM that runs one of these",
     "runs": "list runs: topics, documents, state, score",
     "checkpoint": "list, show or verify the checkpoints of a run",

@@ -7,6 +7,7 @@ the queue. ``scancel`` ends the shell as well, and with it the job for good.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import os
@@ -14,13 +15,13 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from pysgrld.errors import CorpusError, UsageError
+from pysgrld.errors import CorpusError, SgmcError, UsageError, plural
 from pysgrld.options.parse import choice, duration, integer
 from pysgrld.options.paths import is_there, read_input
 
@@ -217,6 +218,8 @@ def command(
     missing = {name: None for command in commands for name in _check(command, shared=job.shared)}
     for name in missing:
         echo(f"sgmc: note: {name}: is not there now", err=True)
+    for line in _doubts(job, commands[0]):
+        echo(f"sgmc: warning: {line}", err=True)
     if len(commands) > USUAL_JOBS:
         echo(
             f"sgmc: note: {len(commands):,} jobs: SLURM takes {USUAL_JOBS:,} in an array unless the site "
@@ -294,6 +297,56 @@ def _check_training(values: dict[str, Any]) -> list[str]:
     if corpus:
         Request(corpus, given(values)).check()
     return [name for name in corpus if not is_there(name)]
+
+
+def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
+    """Yield warnings of a training that does not fit the cores, the memory or the nodes of its job."""
+    if args[0] != "train":
+        return
+    from pysgrld.train.estimate import estimate, is_stored
+    from pysgrld.train.request import Request
+
+    from . import main
+    from .ranks import Mute
+
+    with main.make_context("sgmc", ["train"], resilient_parsing=True) as above:
+        _, command, _ = main.resolve_command(above, ["train"])
+        assert command is not None
+        with command.make_context("train", list(args[1:]), parent=above) as context:
+            corpus, typed = context.params["corpus"], given(context.params)
+    if not corpus or not is_there(corpus[0]):
+        return
+    ranks = (job.nodes or 1) * (job.ranks or 1)
+    if len(corpus) > 1 or not is_stored(corpus[0]):
+        if ranks > 1:
+            yield (
+                f"{corpus[0]}: is not a stored corpus: one of {ranks} processes reads it and the others "
+                "wait; run 'sgmc corpus build' before, and name its folder"
+            )
+        return
+    request = Request(corpus, {"threads": job.cpus, **typed})
+    with contextlib.suppress(SgmcError), Mute(quiet=True) as screen:
+        needs = estimate(request, screen, ranks)
+        if needs.threads > needs.useful_threads:
+            yield (
+                f"--cpus {job.cpus}: {plural(needs.useful_threads, 'processor')} of each process would "
+                f"be busy with {needs.minibatch:,} documents in each iteration; take fewer, or "
+                f"--minibatch {needs.enough_documents}"
+            )
+        allowed, here = _bytes(job.memory), needs.bytes * (job.ranks or 1)
+        if allowed is not None and here > allowed:
+            yield (
+                f"--mem {job.memory}: training needs about {math.ceil(here / 2**20):,}M on each node; "
+                "ask for more"
+            )
+
+
+def _bytes(memory: str | None) -> int | None:
+    """Return a size as SLURM takes it in bytes; without a unit it is in megabytes."""
+    if memory is None:
+        return None
+    number, unit = re.fullmatch(r"(\d+)([KMGT]?)", memory).groups()  # type: ignore[union-attr]
+    return int(number) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[unit]
 
 
 #: Options by which jobs write parts of one thing.

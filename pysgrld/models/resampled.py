@@ -101,6 +101,7 @@ class WeightedDocuments(TokenTopics):
         tables, q = np.zeros(self._across, np.int64), np.zeros(len(self._weights))
         values, first = np.unique(self._weights, return_index=True)
         ends = [*first[1:].tolist(), len(self._weights)]
+        assert self.z is not None
         assert self.token_ptr is not None
         assert self.z is not None
         for weight, begin, end in zip(values.tolist(), first.tolist(), ends, strict=True):

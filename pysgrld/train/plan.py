@@ -87,6 +87,10 @@ class Plan(NamedTuple):
         True if the user stored the corpus elsewhere; it stays there.
     watched : HeldOut or None
         Training documents whose score ends training.
+    facts : Facts
+        Facts of the training documents.
+    memory : dict of str to int
+        Bytes that the run needs, by what they are for.
     """
 
     request: Request
@@ -101,6 +105,8 @@ class Plan(NamedTuple):
     scratch: Path
     elsewhere: bool
     watched: HeldOut | None
+    facts: Facts
+    memory: dict[str, int]
 
 
 @contextlib.contextmanager
@@ -194,7 +200,7 @@ def _plan(
     check_lengths(longest, options.kept_sweeps, "document", row)
     shared = ranks.all > 1
     extent = Extent(totals.widest, totals.longest, number, held_out or watched, shared)
-    check_memory(options, facts, extent, chains, ranks.on_machine)
+    memory = check_memory(options, facts, extent, chains, ranks.on_machine)
     outside = count([apart], corpus.words).words
     counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
@@ -234,6 +240,8 @@ def _plan(
         scratch,
         elsewhere,
         watched,
+        facts,
+        memory,
     )
 
 
@@ -405,8 +413,8 @@ PROGRAM = 80 << 20
 
 def check_memory(
     options: Resolved, facts: Facts, extent: Extent, chains: int = 1, ranks: int = 1
-) -> None:
-    """Log how much memory the run will need, and refuse it if that is more than allowed.
+) -> dict[str, int]:
+    """Return and log how much memory the run will need, and refuse it if that is more than allowed.
 
     Parameters
     ----------
@@ -417,6 +425,11 @@ def check_memory(
         Runs of the kind that train at the same time.
     ranks : int
         Processes of this machine that train one chain together, taken to need as much as the first.
+
+    Returns
+    -------
+    dict of str to int
+        Bytes, by what they are for.
 
     Raises
     ------
@@ -441,6 +454,7 @@ def check_memory(
             f"{'fewer --topics, ' if options.topics else ''}a smaller --max-vocab, or a larger "
             "--max-memory"
         )
+    return need
 
 
 def _megabytes(n: int) -> str:

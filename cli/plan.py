@@ -1,0 +1,93 @@
+"""``sgmc plan``."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from pysgrld.errors import plural
+from pysgrld.models.options import OPTIONS
+
+from .options import Described, as_json, given, options_of, quiet, show_json
+from .terminal import echo
+from .values import files
+
+#: Options of training that change its needs.
+_OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
+#: Shortest time limit of the printed batch script, in hours.
+_SHORTEST = 1
+#: Part of the estimated memory that the batch script asks for in addition.
+_SPARE = 0.25
+
+
+@click.command(
+    "plan",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc plan built -k 500 --threads 64
+  sgmc plan built -k 1000 --minibatch 20000 --threads 64 --json""",
+)
+@click.argument("corpus", metavar="CORPUS", shell_complete=files)
+@options_of({name: OPTIONS[name]._replace(first=True) for name in _OPTIONS})
+@as_json
+@quiet
+def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
+    """Estimate what training on CORPUS would need: memory, disk, hours, threads.
+
+    CORPUS is a folder of 'sgmc corpus build', which is not read as a whole. Hours are of cores like
+    the one in docs/performance.md; nothing is trained or kept.
+    """
+    from pysgrld.train.estimate import EPOCHS, estimate
+    from pysgrld.train.request import Request
+
+    from .progress import Screen
+
+    request = Request((corpus,), given(values))
+    request.check()
+    with Screen(quiet=quiet) as screen:
+        needs = estimate(request, screen)
+    useful, gigabytes = needs.useful_threads, 1 << 30
+    asked = max(1, round((1.0 + _SPARE) * needs.bytes / gigabytes + 0.5))
+    hours = max(_SHORTEST, round(needs.hours(EPOCHS) + 0.5))
+    typed = [f"--{name} {value}" for name, value in request.given.items() if name != "threads"]
+    script = (
+        f"sgmc slurm --time {hours}h --cpus {needs.threads} --mem {asked}G -o job.sh -- "
+        f"train {shlex.quote(corpus)} {' '.join(typed)}"
+    ).rstrip()
+    if json:
+        show_json(
+            needs._asdict()
+            | {
+                "bytes": needs.bytes,
+                "useful_threads": useful,
+                "enough_documents": needs.enough_documents,
+                "hours_per_epoch": needs.hours(),
+                "script": script,
+            }
+        )
+        return
+    rows = (
+        (
+            "corpus",
+            f"{needs.documents:,} documents, {needs.words:,} words, {needs.tokens:,} tokens",
+        ),
+        ("training", f"{needs.topics:,} topics, {needs.minibatch:,} documents in each iteration"),
+        ("memory", f"{needs.bytes / gigabytes:.1f} GB"),
+        ("disk", f"at most {needs.disk / gigabytes:.1f} GB, the corpus apart"),
+        ("epoch", f"about {_time(needs.hours())} with {plural(needs.threads, 'thread')}"),
+        (f"{EPOCHS} epochs", f"about {_time(needs.hours(EPOCHS))}"),
+        ("useful threads", f"{useful}"),
+    )
+    for name, value in rows:
+        echo(f"{name:<16}{value}")
+    if needs.threads > useful:
+        echo(f"{needs.threads} threads need --minibatch {needs.enough_documents} or more")
+    echo(f"\n{script}")
+
+
+def _time(hours: float) -> str:
+    """Return a duration in hours, or in seconds below half an hour."""
+    return f"{hours:.2g} h" if hours >= 0.5 else f"{3600 * hours:.2g} s"
