@@ -212,7 +212,8 @@ def distinctiveness(phi: Floats, k: int, top: Int64s) -> Doubles:
     values = np.ones(k)
     for topic, words in enumerate(top.tolist()):
         rows = np.ascontiguousarray(phi[words, :k], np.float64)
-        values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
+        with np.errstate(invalid="ignore"):  # infinite weights are refused where they are read
+            values[topic] = (rows[:, topic] / np.maximum(rows.sum(axis=1), 1e-300)).mean()
     return values
 
 

@@ -299,8 +299,8 @@ class RunDirectory:
 
         Raises
         ------
-        ValueError
-            If one of them is not free.
+        CheckpointError
+            If the run does not list one of them as free.
         WriteError
             If the file cannot be written; the old one is then intact.
         """
@@ -308,7 +308,10 @@ class RunDirectory:
         config["options"] = {**config.get("options", {}), **jsonio.plain(dict(changes))}
         stored = identity(self.config, config.get("free"))
         if changed := differences(stored.fields, identity(config).fields):
-            raise ValueError(f"not free to change: {'; '.join(changed)}")
+            raise CheckpointError(
+                f"{self.path / CONFIG}: its list of free options lacks {'; '.join(changed)}; restore "
+                "the file, or train a new run"
+            )
         if config == self.config:
             return
         with self._writing(self.path / CONFIG):

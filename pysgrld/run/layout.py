@@ -87,17 +87,16 @@ def refuse_part(path: Path) -> None:
     OutputError
     """
     whole = resolve_path(path, OutputError)
-    for folder in whole.parents:
-        first = whole.relative_to(folder).parts[0]
+    for folder, part in zip(whole.parents, reversed(whole.parts), strict=False):
         # two names each: a person's folder may well have a config.json or a meta.json
-        if is_run(folder, None) and is_file(folder / LOG, None) and first in _OF_RUN:
+        if part in _OF_RUN and is_run(folder, None) and is_file(folder / LOG, None):
             raise OutputError(f"{path}: is a file of the run {folder}; name another file")
-        stored = all(is_file(folder / name, None) for name in ("meta.json", "indptr.npy"))
-        if stored and first in _OF_CORPUS:
-            raise OutputError(f"{path}: is a file of the stored corpus {folder}; name another file")
-        searched = all(is_file(folder / name, None) for name in ("search.json", LOCK))
-        if searched and first in _OF_SEARCH:
-            raise OutputError(f"{path}: is a file of the search {folder}; name another file")
+        for kind, names, marks in (
+            ("stored corpus", _OF_CORPUS, ("meta.json", "indptr.npy")),
+            ("search", _OF_SEARCH, ("search.json", LOCK)),
+        ):
+            if part in names and all(is_file(folder / mark, None) for mark in marks):
+                raise OutputError(f"{path}: is a file of the {kind} {folder}; name another file")
 
 
 def claim_outputs(folder: Path, names: Iterable[str], *, force: bool) -> FileList:

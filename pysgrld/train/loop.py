@@ -391,7 +391,7 @@ class Training:
                 except Stopped:
                     continue  # with the reason to stop
                 tally.train_seconds += self.pulse.awake() - began
-                due = saves.due(stage.step, tally.train_seconds)
+                due = saves.due(stage.step, tally.train_seconds) and not self.stop.reason
                 if due or self.stop.take_checkpoint_request():
                     self._save(last=False)
                     saves.done(stage.step, tally.train_seconds)

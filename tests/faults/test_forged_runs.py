@@ -3,6 +3,7 @@
 import json
 import shutil
 from fnmatch import fnmatchcase
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from faults_runs import checkpoints, sgmc, sign_again
 from safetensors.numpy import load_file, save_file
 
 from pysgrld.errors import CheckpointError
+from pysgrld.models.dtm.resolved import DynamicOptions
 from pysgrld.reading.results import Results
 from pysgrld.reading.run_record import model_and_options
 from pysgrld.run import RunDirectory, jsonio
@@ -224,3 +226,12 @@ def test_two_thousand_forged_runs(tmp_path, trials):
         found += faults
         trials()
     assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.row(78)
+def test_lists_of_slices_of_different_lengths_are_damage(trials):
+    """Red with: shares of as many slices as the record lists tokens (70)."""
+    options = SimpleNamespace(slices=(2, ("1990", "1991"), (1990.0, 1991.0), (3,)))
+    with pytest.raises(CheckpointError, match="option slices has lists of different lengths"):
+        DynamicOptions.found_slices.fget(options)
+    trials()

@@ -148,38 +148,19 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
             "protected by a password",
             "protected by a password, or an old .doc; save it as .docx without one",
         )
-    fallback = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-    paragraph, run, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
-    parts: list[str] = []
-    hidden = 0  # alternatives that are open: boxes that would be there twice
+    paragraph, text, *blanks = map(names.qn, ("w:p", "w:t", "w:tab", "w:br", "w:cr"))
+    words = _Words(text, {paragraph: "\n"} | dict.fromkeys(blanks, " "))
+    # without a tree, which takes twenty times the bytes of a document
+    parser = etree.XMLParser(
+        target=words, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
+    )
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             part = _main_part(archive, options.max_line)
-            # read as a stream: the tree of a document takes twenty times its bytes
             with archive.open(part) as file:
-                for event, element in etree.iterparse(
-                    file,
-                    events=("start", "end"),
-                    tag=(fallback, paragraph, run, *blanks),
-                    resolve_entities=False,
-                    load_dtd=False,
-                    no_network=True,
-                    huge_tree=False,
-                ):
-                    if element.tag == fallback:
-                        hidden += 1 if event == "start" else -1
-                    elif hidden:
-                        pass
-                    elif event == "start":
-                        if element.tag != run:
-                            parts.append("\n" if element.tag == paragraph else " ")
-                    elif element.tag == run:
-                        parts.append(element.text or "")
-                    if event == "end":
-                        element.clear(keep_tail=True)
-                        while element.getprevious() is not None:
-                            del element.getparent()[0]
-        return "".join(parts).encode("utf-8", "surrogatepass"), None
+                while block := file.read(2**16):
+                    parser.feed(block)
+        return parser.close().encode("utf-8", "surrogatepass"), None
     except (BadDocument, MemoryError):
         raise
     except Exception as error:  # whatever its parsers make of damage
@@ -187,6 +168,50 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         raise BadDocument(
             "damaged file", f"no Word document, or damaged ({reason[:120]}); save it again"
         ) from None
+
+
+class _Words:
+    """Target of a parser that collects the text of a Word document.
+
+    Parameters
+    ----------
+    text : str
+        Tag of the elements with text.
+    signs : dict of str to str
+        Characters by the tags of the elements that stand for them.
+    """
+
+    _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+
+    def __init__(self, text: str, signs: dict[str, str]) -> None:
+        self._text, self._signs = text, signs
+        self._parts: list[str] = []
+        self._hidden = 0  # alternatives that are open: boxes that would be there twice
+        self._is_text = False
+
+    def start(self, tag: str, attributes: Any) -> None:
+        """Begin an element."""
+        del attributes
+        if tag == self._FALLBACK:
+            self._hidden += 1
+        elif not self._hidden:
+            self._is_text = tag == self._text
+            if sign := self._signs.get(tag):
+                self._parts.append(sign)
+
+    def end(self, tag: str) -> None:
+        """End an element."""
+        self._is_text = False
+        self._hidden -= tag == self._FALLBACK
+
+    def data(self, data: str) -> None:
+        """Take the characters of an element, or some of them."""
+        if self._is_text and not self._hidden:
+            self._parts.append(data)
+
+    def close(self) -> str:
+        """Return the text."""
+        return "".join(self._parts)
 
 
 def _main_part(archive: zipfile.ZipFile, limit: int) -> zipfile.ZipInfo:

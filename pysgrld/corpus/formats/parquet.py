@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -21,6 +22,9 @@ _MAGIC, _ARROW_FILE = b"PAR1", b"ARROW1"
 
 #: Rows that are read together.
 TOGETHER = 256
+#: Bytes that the texts of a file may have without --max-input, or `RATIO` times the bytes of their
+#: columns: a dictionary may repeat one long text in each row.
+REPEATED = 2**30
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
@@ -44,6 +48,8 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         schema = table.schema_arrow
         names = [field.name for field in schema if is_text(field.type)]
         limit = context.options.max_input
+        leaves = map(table.schema.column, range(len(table.schema)))
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
         chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
         for chunk in chunks if limit is None else ():
@@ -54,6 +60,17 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
                     "--max-input if it is no bomb",
                     source.label,
                 )
+    # A column that its dictionary makes small stays as it is: each of its rows would be a copy.
+    with (
+        _told_of_damage(source, "Parquet"),
+        pq.ParquetFile(
+            path,
+            buffer_size=2**20,
+            pre_buffer=False,
+            page_checksum_verification=True,
+            read_dictionary=texts,
+        ) as table,
+    ):
         first = table.iter_batches(batch_size=SAMPLED, columns=names, use_threads=False)
         context, columns = _columns(schema, first, source, context)
         size = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
@@ -65,7 +82,10 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             )
         total, rows = path.stat().st_size, max(table.metadata.num_rows, 1)
         batches = table.iter_batches(batch_size=TOGETHER, columns=columns, use_threads=False)
-        yield from _texts(batches, columns, source, context, lambda done: total * done // rows)
+        most = limit or max(REPEATED, RATIO * size)
+        yield from _texts(
+            batches, columns, source, context, lambda done: total * done // rows, most
+        )
 
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
@@ -74,7 +94,12 @@ def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
     import pyarrow as pa
 
     with _told_of_damage(source, "Arrow"), pa.memory_map(str(path)) as mapped:
-        if source.head.startswith(_ARROW_FILE):
+        is_file_format = source.head.startswith(_ARROW_FILE)
+        if context.options.max_input is None:
+            mapped.seek(8 if is_file_format else 0)
+            _check_batches(pa.ipc.MessageReader.open_stream(mapped), source.label)
+            mapped.seek(0)
+        if is_file_format:
             reader = pa.ipc.open_file(mapped)
             batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
         else:
@@ -87,7 +112,51 @@ def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
             for batch in chain(begin, batches)
             for first in range(0, len(batch), TOGETHER)
         )
-        yield from _texts(small, columns, source, context, lambda done: mapped.tell())
+        most = context.options.max_input or max(REPEATED, RATIO * mapped.size())
+        yield from _texts(small, columns, source, context, lambda done: mapped.tell(), most)
+
+
+def _check_batches(messages: Iterable[Any], label: str) -> None:
+    """Refuse a batch of Arrow that unpacks to too many bytes.
+
+    A compressed buffer begins with its size. The metadata of a message is a FlatBuffer: a table begins
+    with the distance to the places of its fields.
+
+    Raises
+    ------
+    CorpusError
+    """
+    for number, message in enumerate(messages):
+        data, body = message.metadata.to_pybytes(), message.body
+        if body is None:
+            continue
+
+        def field(table: int, index: int, data: bytes = data) -> int:
+            places = table - struct.unpack_from("<i", data, table)[0]
+            if 4 + 2 * index >= struct.unpack_from("<H", data, places)[0]:
+                return 0
+            place = struct.unpack_from("<H", data, places + 4 + 2 * index)[0]
+            return table + int(place) if place else 0
+
+        def follow(place: int, data: bytes = data) -> int:
+            return place + int(struct.unpack_from("<I", data, place)[0])
+
+        batch = follow(field(follow(0), 2))
+        if message.type == "dictionary":
+            batch = follow(field(batch, 1))
+        if message.type not in ("dictionary", "record batch") or not field(batch, 3):
+            continue  # not compressed
+        buffers = follow(field(batch, 2))
+        size = 0
+        for i in range(struct.unpack_from("<I", data, buffers)[0]):
+            begin, length = struct.unpack_from("<qq", data, buffers + 4 + 16 * i)
+            if length:
+                size += max(length, struct.unpack_from("<q", body, begin)[0])
+        if size > max(SMALL, RATIO * body.size):
+            raise CorpusError(
+                f"batch {number} unpacks to {size} bytes; allow it by --max-input if it is no bomb",
+                label,
+            )
 
 
 def _path(source: Lines, kind: str, how: str) -> Path:
@@ -115,7 +184,7 @@ def _told_of_damage(source: Lines, kind: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # also names of columns
+    except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error) as error:
         if isinstance(error, CorpusError | MissingInputError):
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -175,9 +244,14 @@ def _column(batch: Any, name: str) -> Any:
 
 
 def _rows_of_text(batch: Any) -> list[dict[str, Any]]:
-    names = [field.name for field in batch.schema if is_text(field.type)]
-    records: list[dict[str, Any]] = batch.select(names).to_pylist()
-    return records
+    import pyarrow.types as types
+
+    columns = {}
+    for field, column in zip(batch.schema, batch.columns, strict=True):
+        is_coded = types.is_dictionary(field.type)
+        if is_text(field.type.value_type if is_coded else field.type):
+            columns[field.name] = _plain(column)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def is_text(kind: Any) -> bool:
@@ -213,7 +287,7 @@ def _plain(column: Any) -> list[Any]:
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        return _decoded(column, _plain)
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     values: list[Any] = column.to_pylist()
@@ -225,9 +299,18 @@ def _utf8(column: Any) -> list[bytes | None]:
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        return _decoded(column, _utf8)
     values: list[bytes | None] = column.cast(pa.large_binary()).to_pylist()
     return values
+
+
+def _decoded(column: Any, values_of: Callable[[Any], list[Any]]) -> list[Any]:
+    """Return the values of a column with a dictionary; equal values are one object."""
+    import pyarrow.compute as compute
+
+    places = compute.unique(column.indices.drop_null())
+    values = dict(zip(places.to_pylist(), values_of(column.dictionary.take(places)), strict=True))
+    return [None if place is None else values[place] for place in column.indices.to_pylist()]
 
 
 def _others(schema: Any, fields: WantedFields, label: str) -> list[str]:
@@ -268,19 +351,34 @@ def _texts(
     source: Lines,
     context: Context,
     read: Callable[[int], int],
+    most: int,
 ) -> Iterator[Texts]:
-    """Yield the documents of batches of rows, and report the bytes read in proportion to the rows."""
+    """Yield the documents of batches of rows, and report the bytes read in proportion to the rows.
+
+    Raises
+    ------
+    CorpusError
+        If the texts have more than ``most`` bytes.
+    """
     fields = context.wanted.text or ()
     size = source.path.stat().st_size if source.path is not None else 0
     reported = source.file.tell()
     other_columns = [n for n in columns if n not in fields or n in context.wanted.among(columns)]
-    limit, done = context.options.max_line, 0
+    limit, done, unpacked = context.options.max_line, 0, 0
     records = Batch(source.label, context)
     for batch in batches:
         values = {name: _plain(_column(batch, name)) for name in other_columns}
         whole = [_utf8(_column(batch, field)) for field in fields]
         for position in range(len(batch)):
             row, text = (done + 1 + position, joined(texts[position] or b"" for texts in whole))
+            unpacked += len(text)
+            if unpacked > most:
+                raise CorpusError(
+                    f"the texts unpack to more than {most} bytes; allow it by --max-input if it is "
+                    "no bomb",
+                    source.label,
+                    row,
+                )
             try:
                 if len(text) > limit:
                     raise BadDocument(
@@ -289,6 +387,8 @@ def _texts(
                 records.add(text, {name: column[position] for name, column in values.items()}, row)
             except BadDocument as bad:
                 records.refuse(bad, row)
+            if records.full:
+                yield records.texts()
         yield records.texts()
         done += len(batch)
         if source.on_read is not None:  # as if the file were read from end to end

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pysgrld.errors import CheckpointError
 from pysgrld.options.option import Resolved
 from pysgrld.options.time import FoundSlices
 
@@ -25,8 +26,19 @@ class DynamicOptions(Resolved):
 
     @property
     def found_slices(self) -> FoundSlices:
-        """The slices of time, with their tokens."""
-        return FoundSlices(*self.slices)
+        """The slices of time, with their tokens.
+
+        Raises
+        ------
+        CheckpointError
+            If the run's record of them is damaged.
+        """
+        slices = FoundSlices(*self.slices)
+        if len({len(part) for part in slices[1:]}) > 1:
+            raise CheckpointError(
+                "config.json is damaged: option slices has lists of different lengths; restore it"
+            )
+        return slices
 
     @property
     def slicing(self) -> Slicing:
