@@ -163,7 +163,7 @@ def test_from_a_file_the_page_says_what_it_needs(browser, run, tmp_path, monkeyp
     page = context.new_page()
     page.goto((tmp_path / "page/index.html").as_uri() + "#row/3")
     page.wait_for_selector("body[data-ready='#row/3']")
-    assert "from a web server only: sgmc report --serve" in page.inner_text("main")
+    assert "from a web server only: run sgmc report --serve" in page.inner_text("main")
     context.close()
 
 

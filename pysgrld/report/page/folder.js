@@ -70,5 +70,6 @@ function dotsBeside(dots) {
       dots.n += beside[file];
       hearer?.();
     }
-  }).catch(() => null); // opened as a file: the map has the documents that are in the page
+    // a page that is opened as a file loads nothing: its map has the documents that are in it
+  }).catch(() => null);
 }
