@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.chunks import pieces
@@ -79,7 +80,7 @@ def posts(tmp_path):
 
 def test_pieces_keep_title_and_columns_and_are_called_by_number(posts, tmp_path):
     """Red with: columns of the first piece alone; a warning that ids come twice."""
-    said: list[str] = []
+    said = Lines()
     corpus = read(posts, tmp_path / "s", said.append, chunk=200, meta_field="year")
     about, every = corpus.about, range(corpus.documents)
     assert about.ids(every) == ["a#1", "a#2", "b", "3"]
