@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 from named_corpora import ALL, every
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
@@ -16,7 +17,7 @@ class Reader:
     """Reads one file of a folder into a stored corpus."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.lines, self.number = folder, list[str](), 0
+        self.folder, self.lines, self.number = folder, Lines(), 0
 
     def __call__(self, name: str, data: str | bytes, **options: object) -> Corpus:
         self.number += 1

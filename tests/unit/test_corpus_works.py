@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import format_samples as samples
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 from pysgrld.corpus.formats import FORMATS, TEXT, recognise
@@ -93,7 +94,7 @@ def test_a_work_is_a_document_with_the_fields_that_people_know(read, name, ends)
 
 
 def test_lists_of_several_databases_are_one_corpus(read):
-    said: list[str] = []
+    said = Lines()
     corpus = read(*(text for text, _ in WORKS.values()), said=said, meta_field="year:integer")
     assert corpus.documents == 6  # those without an abstract have no words
     assert texts(corpus) == ["Mice sleep in winter."] * 6
@@ -176,7 +177,7 @@ def test_folders_of_messages_and_of_wikiextractor(read, tmp_path):
         (news / group).mkdir(parents=True)
         post = f"From: a@x.org\nSubject: Re: {group}\nLines: 2\n\nMice and {group[:3]}\n"
         (news / group / str(number)).write_text(post)
-    said: list[str] = []
+    said = Lines()
     corpus = read(news, said=said, meta_field="folder")
     assert corpus.about.ids([0, 1]) == ["alt.atheism/49960", "sci.space/60191"]
     assert texts(corpus) == ["Mice and alt", "Mice and sci"]
@@ -270,7 +271,7 @@ def test_lists_of_tokens_and_inverted_abstracts_are_texts(read):
 
 
 def test_columns_by_tabs_without_names_are_noticed(read):
-    said: list[str] = []
+    said = Lines()
     read("d1\ten\tmice sleep\nd2\ten\tfish swim\nd3\tde\tBirds fly\n", said=said)
     assert any("each line has 3 fields with tabs between them" in line for line in said)
 
