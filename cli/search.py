@@ -156,6 +156,7 @@ def command(
     drops settings that are surely worse on held-out documents and cannot catch up; the others train
     until they have converged, in several chains. All options of 'sgmc train' apply to every setting.
     """
+    from pysgrld.models.choices import Choices
     from pysgrld.search.folder import SearchRequest, check
 
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
@@ -168,7 +169,9 @@ def command(
         unused = "--json" if json else "--jobs"
         raise UsageError(f"{unused}: --task trains one run, and prints no result; leave it out")
     options = given(values)
-    request = SearchRequest(corpus, options, topics, grid, chains, jobs or 1, break_lock=break_lock)
+    request = SearchRequest(
+        corpus, Choices(options), topics, grid, chains, jobs or 1, break_lock=break_lock
+    )
     check(request)
     limit = options.get("time-limit")
     how |= {"stamped": True, "limit": limit if isinstance(limit, float) else None}
@@ -205,7 +208,7 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
         from pysgrld.search.outcome import result_of
         from pysgrld.search.result_files import write_result
 
-        number = threads(request.given.get("threads")).number
+        number = threads(request.choices.start.threads).number
         with screen.counting("reading runs", len(found.plan.contenders)) as tell:
             result = result_of(found.folder, found.plan, found.records, number, tell)
         written = write_result(result, screen.note)

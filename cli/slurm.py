@@ -286,16 +286,16 @@ def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
 
 
 def _check_training(values: dict[str, Any]) -> list[str]:
-    from pysgrld.models.options import check_shared
-    from pysgrld.train.request import Request
+    from pysgrld.models.choices import Choices
 
+    choices = Choices(given(values))
     if values["mpi"]:
-        check_shared(given(values))
+        choices.check_shared()
     corpus = values["corpus"]
     if "-" in corpus:
         raise UsageError("a batch job has no standard input: name the corpus instead of -")
     if corpus:
-        Request(corpus, given(values)).check()
+        choices.check()
     return [name for name in corpus if not is_there(name)]
 
 

@@ -158,13 +158,16 @@ def _train(
     break_lock: bool,
 ) -> None:
     """Train one chain, by this process or its communicator, or several."""
+    from pysgrld.models.choices import Choices
     from pysgrld.train.request import Request, going_on, growing
 
-    request, n_chains = Request(corpus, options, break_lock=break_lock), 0
+    choices = Choices(options)
+
+    request, n_chains = Request(corpus, choices, break_lock=break_lock), 0
     if parent[0] is not None:
         request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
     elif not corpus:  # resume a run, or all chains of its folder
-        request, n_chains = going_on(options, break_lock=break_lock)
+        request, n_chains = going_on(choices, break_lock=break_lock)
     request.check()
     if n_chains or (chains or 1) > 1:
         if comm is not ALONE:

@@ -11,6 +11,7 @@ import fork_server
 from fork_server import SGMC
 
 from pysgrld.errors import Interrupted
+from pysgrld.models.choices import Choices
 from pysgrld.run import RunDirectory
 from pysgrld.run.checkpoint_read import read_manifest, seal
 from pysgrld.run.files import digest_of
@@ -86,7 +87,7 @@ def train_here(folder, at=None, **changes):
     given |= {name.replace("_", "-"): value for name, value in changes.items()}
     given = {name: value for name, value in given.items() if value is not None}
     reporter = Silent(at)
-    train(Request([str(folder / "corpus.txt")], given, folder), reporter)
+    train(Request([str(folder / "corpus.txt")], Choices(given), folder), reporter)
     return reporter.lines
 
 

@@ -440,12 +440,12 @@ def labelled(
     list of dict
         With ``label``, the name of the topic everywhere, and ``named``, whether a person gave it.
     """
-    names, given = names_of(results, at), results.given_names(at)
+    names, labels = names_of(results, at), results.given_names(at)
     return [
         {
             **record,
-            "label": given.get(record[key], names[record[key]]),
-            "named": record[key] in given,
+            "label": labels.get(record[key], names[record[key]]),
+            "named": record[key] in labels,
         }
         for record in sorted(records, key=lambda record: int(record[key]))
     ]

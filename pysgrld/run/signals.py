@@ -101,11 +101,15 @@ class StopFlag(contextlib.ExitStack):
 
     def should_stop(self, step_seconds: float) -> bool:
         """Return True if the run must stop now because the next step would end too late."""
-        if self.reason is None and self._deadline is not None:
-            needed = 2 * self._checkpoint_seconds + step_seconds + self._margin
-            if self._clock() + needed > self._deadline:
-                self.stop("time limit")
+        if step_seconds > self.seconds_left():
+            self.stop("time limit")
         return self.reason is not None
+
+    def seconds_left(self) -> float:
+        """Return the seconds until a checkpoint must be begun; infinity without a time limit."""
+        if self._deadline is None:
+            return math.inf
+        return self._deadline - self._margin - 2 * self._checkpoint_seconds - self._clock()
 
     def share(self, part: float) -> float:
         """Return the seconds of a part of the time limit; infinity without one."""

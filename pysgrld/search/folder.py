@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,8 @@ from pysgrld.errors import (
     UsageError,
     plural,
 )
-from pysgrld.models.options import FREE, kind_of
+from pysgrld.models.choices import Choices
+from pysgrld.models.options import FREE
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_folder, list_folder
 from pysgrld.run import StopFlag
@@ -62,8 +63,8 @@ class SearchRequest(NamedTuple):
     ----------
     inputs : sequence of str
         Files or folders that make up the corpus; or one folder of a search, to continue it.
-    given : mapping
-        Options of training that the user typed, parsed; ``out`` is the folder of the search.
+    choices : Choices
+        Options of training that the user chose; ``out`` is the folder of the search.
     topics : tuple of int or None
         Numbers of topics to try.
     grid : sequence of Axis
@@ -78,7 +79,7 @@ class SearchRequest(NamedTuple):
     """
 
     inputs: Sequence[str]
-    given: Mapping[str, Any]
+    choices: Choices
     topics: tuple[int, ...] | None = None
     grid: Sequence[Axis] = ()
     chains: int | None = None
@@ -112,23 +113,22 @@ class ReadySearch(NamedTuple):
     def request_of(self, contender: Contender, out: Path, **changes: Any) -> Request:
         """Return the request that trains a run of a contender, with its part of the threads."""
         request = self.request
-        whole = Request(request.inputs, request.given)
-        options = {name: v for name, v in request.given.items() if name not in _OF_SEARCH}
-        options |= {**contender.options, **changes, "out": str(out), "resume": "auto"}
-        if "exact-sweeps" in kind_of(options)[1].options:
-            options["exact-sweeps"] = 0  # runs that are compared continue from rung to rung
-        options["threads"] = max(1, whole.threads // request.jobs)
+        threads = max(1, Request(request.inputs, request.choices).threads // request.jobs)
+        choices = request.choices.without(_OF_SEARCH).updated(contender.choices)
+        choices = choices.changed(**changes, out=str(out), resume="auto", threads=threads)
+        if "exact-sweeps" in choices.model.options:
+            choices = choices.changed(exact_sweeps=0)  # compared runs continue from rung to rung
         corpus = self.folder / "corpus"
-        return Request(request.inputs, options, request.root, request.break_lock, corpus)
+        return Request(request.inputs, choices, request.root, request.break_lock, corpus)
 
     def cell_request(self, rung: Rung, cell: Cell) -> Request:
         """Return the request of a run of a rung, with its part of the threads and of the memory."""
-        changes: dict[str, Any] = {"chain-id": cell.chain}
+        changes: dict[str, Any] = {"chain_id": cell.chain}
         if rung.epochs is not None:
             changes["epochs"] = float(rung.epochs)
-        memory = self.request.given.get("max-memory") or allowed_memory()
+        memory = self.request.choices.start.max_memory or allowed_memory()
         if memory is not None:
-            changes["max-memory"] = memory // self.request.jobs
+            changes["max_memory"] = memory // self.request.jobs
         task_request = self.request_of(cell.contender, cell.path(self.folder), **changes)
         return task_request._replace(as_stored=True)  # the inputs were looked at once, for all
 
@@ -144,29 +144,28 @@ def check(request: SearchRequest) -> None:
     ------
     UsageError
     """
-    options = request.given
-    if options.get("holdout") == 0:
+    choices = request.choices
+    if choices.hold_out.holdout == 0:
         raise UsageError("--holdout 0 leaves no documents to choose by: leave it out")
-    refuse_streams(request.inputs, options, "a search")
+    refuse_streams(request.inputs, choices, "a search")
     if request.resumed() is None:
         draft = _draft(request)
         for contender in draft.contenders:
-            Request(request.inputs, {**options, **contender.options}).check()
+            choices.updated(contender.choices).check()
 
 
 def _draft(request: SearchRequest) -> SearchPlan:
     """Return the plan of a search before its corpus is read, without the facts that come from there."""
-    options = request.given
-    contenders = contenders_of(axes_of(request.topics, request.grid, options))
+    choices = request.choices
+    contenders = contenders_of(axes_of(request.topics, request.grid, choices))
     chains = request.chains or CHAINS
     if len(contenders) < 2 and chains < 2:
         raise UsageError(
             f"{plural(len(contenders), 'setting')} in one chain leaves nothing to compare: give -k "
             "several numbers, or train it with 'sgmc train'"
         )
-    inputs, epochs = tuple(request.inputs), options.get("epochs")
-    lasting = {name: value for name, value in options.items() if name not in FREE}
-    return SearchPlan(inputs, lasting, contenders, chains, 0, epochs, {})
+    lasting, epochs = choices.without(FREE), choices.source.epochs
+    return SearchPlan(tuple(request.inputs), lasting, contenders, chains, 0, epochs, {})
 
 
 @contextlib.contextmanager
@@ -231,17 +230,17 @@ def reopened(request: SearchRequest, folder: Path) -> ReadySearch:
         raise MissingInputError(
             f"{folder}: its corpus is not at {where}, or was changed: restore it, or begin a new search"
         )
-    options = {**plan.given, **request.given}
+    choices = plan.choices.updated(request.choices)
     if plan.epochs is not None:
-        options["epochs"] = plan.epochs
-    return ReadySearch(folder, plan, request._replace(inputs=plan.inputs, given=options))
+        choices = choices.changed(epochs=plan.epochs)
+    return ReadySearch(folder, plan, request._replace(inputs=plan.inputs, choices=choices))
 
 
 def _refuse_other_options(request: SearchRequest, folder: Path) -> None:
     """Raise an error if options are given that would make it another search: it has its own."""
-    other = [f"--{name}" for name in request.given if name not in FREE]
-    other += ["--epochs"] if "epochs" in request.given else []
-    other += ["--out"] if "out" in request.given else []
+    other = [f"--{name}" for name in request.choices.values if name not in FREE]
+    other += ["--epochs"] if "epochs" in request.choices.names else []
+    other += ["--out"] if "out" in request.choices.names else []
     other += ["-k"] if request.topics else []
     other += ["--grid"] if request.grid else []
     other += ["--chains"] if request.chains else []
@@ -274,7 +273,7 @@ def find(request: SearchRequest) -> Path:
 
 def _places(request: SearchRequest, draft: SearchPlan) -> Iterator[Path]:
     """Yield the folders in which the search may lie, the likeliest first, and at last a new one."""
-    if (out := request.given.get("out")) is not None:
+    if (out := request.choices.start.out) is not None:
         folder = Path(out)
         if is_folder(folder, OutputError) and not is_search(folder) and not _is_begun(folder):
             raise OutputError(
@@ -315,7 +314,8 @@ def _planned(
     search = ReadySearch(folder, draft, request)
     resolved: list[tuple[Resolved, int]] = []
     # memory of all runs together: check once how many fit side by side
-    shared = {name: request.given[name] for name in ("max-memory",) if name in request.given}
+    memory = request.choices.start.max_memory
+    shared = {} if memory is None else {"max_memory": memory}
     for contender in draft.contenders:
         contender_request = search.request_of(contender, folder / contender.name, **shared)
         with planned(contender_request, listener, request.jobs) as plan:
@@ -326,7 +326,7 @@ def _planned(
                     stored_plan = read_plan(folder)
                     if stored_plan.identity == draft.identity:
                         return ReadySearch(folder, stored_plan, request)
-                    if request.given.get("out") is None:
+                    if request.choices.start.out is None:
                         return None
                     summary = (
                         f"{folder}: holds a search with other options or of another corpus; begin a new "

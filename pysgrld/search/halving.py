@@ -74,13 +74,11 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
     SgmcError
         For every other error.
     """
-    options, started = request.given, process_start()
-    watch = StopFlag(
-        options.get("time-limit"), stop_signal=options.get("stop-signal"), start=started
-    )
+    options, started = request.choices.start, process_start()
+    watch = StopFlag(options.time_limit, stop_signal=options.stop_signal, start=started)
     with (
         watch as stop,
-        ending_with(options.get("requeue-exit-code")),
+        ending_with(options.requeue_exit_code),
         prepared(request, teller, stop) as ready,
     ):
         records = read_rungs(ready.folder)
@@ -148,10 +146,10 @@ def train_task(request: SearchRequest, number: int, reporter: Reporter) -> RunDi
             f"--task {number}: rung {rung.number} has {len(rung.cells)} tasks (see --tasks)"
         )
     run_request = ready.cell_request(rung, rung.cells[number - 1])
-    options = request.given
+    options = request.choices.start
     with (
-        StopFlag(options.get("time-limit"), stop_signal=options.get("stop-signal")) as stop,
-        ending_with(options.get("requeue-exit-code")),
+        StopFlag(options.time_limit, stop_signal=options.stop_signal) as stop,
+        ending_with(options.requeue_exit_code),
     ):
         return train(run_request, reporter, stop)
 
@@ -172,11 +170,8 @@ def _train(
         f"{c.contender.name}, chain {c.chain}" if rung.last else c.contender.name for c in cells
     ]
     teller.rung(rung, names)
-    options = ready.request.given
-    work = [
-        Task(ready.cell_request(rung, cell), started, explain, options.get("time-limit"))
-        for cell in cells
-    ]
+    limit = ready.request.choices.start.time_limit
+    work = [Task(ready.cell_request(rung, cell), started, explain, limit) for cell in cells]
     ended = run_all(work, teller, stop, ready.request.jobs)
     conclude(ended, lambda numbers: "; ".join(names[n - 1] for n in numbers), ready.folder)
     if len(ended) < len(cells):
@@ -190,7 +185,7 @@ def _decide(
     ready: ReadySearch, rung: Rung, records: Sequence[dict[str, Any]], teller: SearchTeller
 ) -> list[dict[str, Any]]:
     """Judge a rung that is trained, write the decision down, and return all decisions."""
-    number = threads(ready.request.given.get("threads")).number
+    number = threads(ready.request.choices.start.threads).number
     standings, sizes = [], {}
     for contender in ready.plan.contenders:
         cells = [cell for cell in rung.cells if cell.contender == contender]

@@ -119,7 +119,7 @@ class Tried(NamedTuple):
 
     name: str
     topics: int
-    options: dict[str, Any]
+    options: Mapping[str, Any]
     dropped: float | None
     chains: int
     iterations: int

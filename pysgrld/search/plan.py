@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pysgrld.errors import CheckpointError, UsageError
-from pysgrld.models.options import OPTIONS, kind_of
+from pysgrld.models.choices import Choices
+from pysgrld.models.options import OPTIONS
 from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_file
 from pysgrld.run import jsonio
@@ -45,13 +46,18 @@ class Contender(NamedTuple):
         Name of its folder, which holds its chains.
     place : tuple of int
         For each option, the index of its value in the list of values to try.
-    options : dict
-        Values of these options.
+    options : mapping
+        Values of these options, by name.
     """
 
     name: str
     place: tuple[int, ...]
-    options: dict[str, Any]
+    options: Mapping[str, Any]
+
+    @property
+    def choices(self) -> Choices:
+        """These options as choices."""
+        return Choices(self.options)
 
 
 def parse_grid(text: str) -> Axis:
@@ -92,7 +98,7 @@ def parse_grid(text: str) -> Axis:
 
 
 def axes_of(
-    topics: Sequence[int] | None, grid: Sequence[Axis], options: Mapping[str, Any]
+    topics: Sequence[int] | None, grid: Sequence[Axis], choices: Choices
 ) -> tuple[Axis, ...]:
     """Return the options to try, the numbers of topics first and ascending.
 
@@ -105,11 +111,12 @@ def axes_of(
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"--grid {name} is given twice: list all values in one")
-        if name in options:
+        if name in choices.names:
             raise UsageError(f"--{name} and --grid {name} contradict each other: give one")
-    _, model = kind_of({**options, **{name: values[0][1] for name, values in grid}})
+    first_values = Choices({name: values[0][1] for name, values in grid})
+    model = choices.updated(first_values).model
     # a model that determines its own number, or has layers to try, has no list of them
-    if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *options}):
+    if topics is None and ("topics" in model.refuses or {"layers"} & {*names, *choices.names}):
         if not grid:
             raise UsageError("there is nothing to try: give --grid NAME=VALUE,VALUE,...")
         return tuple(grid)
@@ -151,8 +158,8 @@ class SearchPlan(NamedTuple):
     ----------
     inputs : tuple of str
         Sources of the corpus, as the user typed them.
-    given : dict
-        Options that the user typed, the same for all, without the ones that may change at every
+    choices : Choices
+        Options that the user chose, the same for all, without the ones that may change at every
         start.
     contenders : tuple of Contender
     chains : int
@@ -166,7 +173,7 @@ class SearchPlan(NamedTuple):
     """
 
     inputs: tuple[str, ...]
-    given: dict[str, Any]
+    choices: Choices
     contenders: tuple[Contender, ...]
     chains: int
     first: int
@@ -177,7 +184,7 @@ class SearchPlan(NamedTuple):
     def identity(self) -> dict[str, Any]:
         """Options, settings and corpus that make it this search, by the names that are typed."""
         return {
-            **{f"--{name}": value for name, value in self.given.items()},
+            **{f"--{name}": value for name, value in self.choices.values.items()},
             "what is tried": ", ".join(c.name for c in self.contenders),
             "--chains": self.chains,
             "--epochs": "none" if self.epochs is None else self.epochs,
@@ -186,16 +193,17 @@ class SearchPlan(NamedTuple):
 
     def is_like(self, other: SearchPlan) -> bool:
         """Return True if both try the same settings with the same options, on whatever corpus."""
-        return (self.contenders, self.chains, self.given, self.epochs) == (
+        return (self.contenders, self.chains, self.choices, self.epochs) == (
             other.contenders,
             other.chains,
-            other.given,
+            other.choices,
             other.epochs,
         )
 
     def write(self, folder: Path) -> None:
         """Write ``search.json``, whole or not at all."""
         record = {"schema": 1, **self._asdict()}
+        record["choices"] = dict(self.choices.values)
         record["contenders"] = [c._asdict() for c in self.contenders]
         replace_file(folder / PLAN, [jsonio.pretty(jsonio.plain(record, where=PLAN))], "search")
 
@@ -217,18 +225,19 @@ def read_plan(folder: Path) -> SearchPlan:
         record = jsonio.parse(read_small(folder / PLAN))
         record.pop("schema")
         record["contenders"] = tuple(
-            Contender(c["name"], tuple(c["place"]), as_given(c["options"]))
+            Contender(c["name"], tuple(c["place"]), choices_of(c["options"]).values)
             for c in record["contenders"]
         )
-        record["inputs"], record["given"] = tuple(record["inputs"]), as_given(record["given"])
+        record["inputs"] = tuple(record["inputs"])
+        record["choices"] = choices_of(record["choices"])
         return SearchPlan(**record)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise CheckpointError(f"{folder / PLAN}: is damaged ({error}); restore it") from None
 
 
-def as_given(options: Mapping[str, Any]) -> dict[str, Any]:
+def choices_of(options: Mapping[str, Any]) -> Choices:
     """Return options of JSON as the command line has them: tuples for lists."""
-    return {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}
+    return Choices({n: tuple(v) if isinstance(v, list) else v for n, v in options.items()})
 
 
 def first_epochs(resolved: Sequence[tuple[Resolved, int]]) -> int:

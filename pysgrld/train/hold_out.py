@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,8 +14,7 @@ from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, Severity, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
-from pysgrld.models.options import OPTIONS
-from pysgrld.models.protocol import Model
+from pysgrld.models.choices import Choices
 from pysgrld.types import Int64s, Key, Others, Slicing
 
 
@@ -84,9 +82,7 @@ def watched_documents(documents: int, seed: int) -> Int64s:
     return choose_documents(documents, size, Key(seed, 0, 0))
 
 
-def divide(
-    corpus: Corpus, options: Mapping[str, Any], model: Model[Any], reading: Reading
-) -> Division:
+def divide(corpus: Corpus, choices: Choices, reading: Reading) -> Division:
     """Hold documents out by the options, in the form that the model scores.
 
     Raises
@@ -97,23 +93,23 @@ def divide(
         If none would be left to train on, or none can be held out and nothing else ends the run.
     """
     everything = Others(corpus.documents, np.zeros(0, np.int64))
-    seed = options.get("seed", OPTIONS["seed"].default)
-    observed = options.get("observed", OPTIONS["observed"].default)
+    model, options = choices.model, choices.hold_out
+    seed, observed = options.seed, options.observed
     train = everything
-    if "observed-corpus" in options:
-        parts = [
-            reading.matched(options[name], corpus, name)
-            for name in ("observed-corpus", "held-out-corpus")
-        ]
+    if options.observed_corpus is not None and options.held_out_corpus is not None:
+        parts = (
+            reading.matched(options.observed_corpus, corpus, "observed-corpus"),
+            reading.matched(options.held_out_corpus, corpus, "held-out-corpus"),
+        )
         held_out = pair(*(part.take(np.arange(part.documents)) for part in parts))
-    elif "holdout-corpus" in options:
-        other = reading.matched(options["holdout-corpus"], corpus, "holdout-corpus")
+    elif options.holdout_corpus is not None:
+        other = reading.matched(options.holdout_corpus, corpus, "holdout-corpus")
         ids = np.arange(other.documents)
         held_out = model.hold_out(other.take(ids), ids, observed, seed)
     else:
-        size = hold_out_size(options.get("holdout"), corpus.documents)
+        size = hold_out_size(options.holdout, corpus.documents)
         if size == 0:
-            if {"epochs", "iterations"} & set(options):
+            if {"epochs", "iterations"} & choices.names:
                 return Division(everything, None)
             ids = watched_documents(corpus.documents, seed)
             watched = model.hold_out(corpus.take(ids), ids, observed, seed)

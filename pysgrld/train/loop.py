@@ -38,6 +38,7 @@ from pysgrld.run.layout import StopReason
 from pysgrld.run.machine import login_node, threads
 from pysgrld.run.signals import AwakeClock
 from pysgrld.train.begin import begin, begin_exactly
+from pysgrld.train.decide import Clock, Flags, Order, decide
 from pysgrld.train.due import Every, soon
 from pysgrld.train.events import Ending, Position, Reporter
 from pysgrld.train.first_topics import first_topics
@@ -109,16 +110,16 @@ class Training:
         limit = p.options.time_limit
         exact = follows(self.chain, p.options) and not p.once
         self.open_ended = not budgets and (limit in (None, "auto") or exact)
-        #: Seconds of this start in which topics are trained, where exact draws share a time limit.
+        #: Seconds of this start in which topics are trained, if the refinement shares a time limit.
         self._until = limit / 2 if exact and not budgets and isinstance(limit, float) else math.inf
         every = p.options.minibatch / p.stream.documents * p.tokens * p.options.sweeps
         least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
-        self._looks, self._look_is_due = Every(p.options.eval_every, 0, 0.0, least), False
+        self._looks = Every(p.options.eval_every, 0, 0.0, least)
         self.pulse, self.tally = AwakeClock(), RunTotals()
         self.keeper = RunWriter(p, self.posterior, self.model, self.tally, reporter, comm)
-        self.ended: Ending | None = None  # if training has ended before its budget is used
         self.stage: ExactStage | None = None
-        self._settled = self._save_is_due = False
+        self._order = Order()  # of the next iteration
+        self._converged = self._save_is_due = False
         self._step_seconds = self._began = 0.0
 
     def go(self) -> RunDirectory:
@@ -165,10 +166,10 @@ class Training:
 
     def _go(self) -> RunDirectory:
         keeper, first_step = self.keeper, self.keeper.step
-        before = self._used()
-        rounds = Rounds(self.chain, self.comm, self.stop, self._wants, self.pulse.awake)
+        budget_was_used = bool(self.iterations) and self.chain.step >= self.iterations
+        rounds = Rounds(self.chain, self.comm, self.stop, self._next_orders, self.pulse.awake)
         self._loop(rounds)
-        ending, stopped = self._used(), None
+        ending, stopped = self._ending(exhausted=rounds.exhausted), None
         if not ending and self.open_ended and (settled := self.posterior.settled()):
             ending = Ending(StopReason.CONVERGED, self._convergence(settled))
         if not ending and not self.stage:
@@ -180,7 +181,7 @@ class Training:
             except Stopped:  # while the stage began
                 stopped = self.stop.reason
         self.comm.share(False)  # no more draws
-        done = before and keeper.step == first_step
+        done = budget_was_used and keeper.step == first_step
         if not done or keeper.measured != keeper.step:  # killed just before its last line
             keeper.measure()
             self._save(last=True)
@@ -190,8 +191,7 @@ class Training:
         if stopped:
             ending = Ending(StopReason.STOPPED, stopped)
         elif done:
-            assert before is not None
-            ending = Ending(StopReason.NOTHING_TO_DO, f"nothing to do: {before.line}")
+            ending = Ending(StopReason.NOTHING_TO_DO, f"nothing to do: {ending.line}")
         elif self.stage:
             ending = ending._replace(line=f"{keeper.refinement_result()}. Training: {ending.line}")
         line = ending.line
@@ -242,30 +242,43 @@ class Training:
             f"iteration {settled.half:,})"
         )
 
-    def _used(self) -> Ending | None:
-        """Return the ending if training is complete, else None."""
-        step = self.chain.step
-        if not self.ended and self.iterations and step >= self.iterations:
-            line = f"{plural(step, 'iteration')} done, the budget is used"
-            return Ending(StopReason.BUDGET, line)
-        return self.ended
+    def _ending(self, *, exhausted: bool) -> Ending | None:
+        """Return the ending that follows from the last order or the stream, or None."""
+        iterations = plural(self.chain.step, "iteration")
+        if exhausted:
+            documents = plural(self.tally.documents, "document")
+            return Ending(StopReason.END_OF_STREAM, f"the stream ended after {documents}")
+        if self._order.stop is StopReason.BUDGET:
+            return Ending(StopReason.BUDGET, f"{iterations} done, the budget is used")
+        if self._order.stop is StopReason.HALF_OF_LIMIT:
+            line = f"half of the time limit is used after {iterations}"
+            return Ending(StopReason.HALF_OF_LIMIT, line)
+        return None
 
-    def _wants(self) -> Orders:
-        """Return the orders of this process, before an iteration."""
-        if self._save_is_due:
-            return Orders.SAVE
-        if self._settled or self.stage or self._used():
-            return Orders.END
-        if self._step_seconds and self.pulse.awake() - self._began > self._until:
-            self.ended = Ending(
-                StopReason.HALF_OF_LIMIT,
-                f"half of the time limit is used after {plural(self.chain.step, 'iteration')}",
-            )
-            return Orders.END
-        if self.stop.should_stop(self._step_seconds):
-            return Orders.STOP
-        self._look_is_due = self._looks.due(self.chain.step + 1, self.tally.train_seconds)
-        return Orders.LOOK if self._look_is_due or self.posterior.due_next else Orders.NONE
+    def _next_orders(self) -> Orders:
+        """Decide what follows, and return the orders of this process."""
+        step = self.chain.step
+        self._order = decide(
+            step,
+            Clock(
+                self.iterations,
+                self._step_seconds,
+                self.pulse.awake() - self._began,
+                self._until,
+                self.stop.seconds_left(),
+            ),
+            Flags(
+                save=self._save_is_due,
+                converged=self._converged,
+                refines=self.stage is not None,
+                stop=self.stop.reason is not None,
+                evaluate=self._looks.due(step + 1, self.tally.train_seconds),
+                sample=self.posterior.due_next,
+            ),
+        )
+        if self._order.stop is StopReason.STOPPED:
+            self.stop.stop("time limit")  # unless a signal was the first reason
+        return self._order.orders
 
     def _loop(self, rounds: Rounds) -> None:
         chain, posterior, tally = self.chain, self.posterior, self.tally
@@ -291,9 +304,9 @@ class Training:
             if posterior.due:
                 self.keeper.sample()
                 if self.open_ended and posterior.settled():
-                    self._settled = True
+                    self._converged = True
                     continue
-            if self._look_is_due:
+            if self._order.evaluate:
                 self.keeper.measure()
                 self._looks.last = chain.step, tally.train_seconds
             due = saves.due(chain.step, tally.train_seconds)
@@ -313,11 +326,6 @@ class Training:
             self._step_seconds = self.pulse.awake() - began
             self._tell_gap()
             began = self.pulse.awake()
-        if rounds.exhausted:
-            self.ended = Ending(
-                StopReason.END_OF_STREAM,
-                f"the stream ended after {plural(tally.documents, 'document')}",
-            )
 
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint, and subtract its seconds from the time limit."""

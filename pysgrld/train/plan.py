@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.core import check_lengths, core
-from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
+from pysgrld.corpus import Corpus, open_corpus
 from pysgrld.corpus.inputs import corpus_name
 from pysgrld.corpus.join import grown
 from pysgrld.corpus.minibatches import minibatch_words
@@ -31,9 +31,9 @@ from pysgrld.errors import (
     plural,
 )
 from pysgrld.evaluate import HeldOut, visits
-from pysgrld.models.options import FREE, OPTIONS, kind_of
+from pysgrld.models.options import FREE, OPTIONS
 from pysgrld.models.protocol import Extent, Model
-from pysgrld.models.resolve import SHUFFLE_BUFFER, resolve
+from pysgrld.models.resolve import SHUFFLE_BUFFER
 from pysgrld.models.seeds import unknown_seeds
 from pysgrld.models.table import all_models, model_of
 from pysgrld.options.option import Facts, Resolved
@@ -160,12 +160,10 @@ def _plan(
     ranks: Sharing,
 ) -> Plan:
     """Read the corpus, or open it if it was stored before; then resolve everything else."""
-    typed, number = request.given, request.threads
-    _, model = kind_of(typed)
-    field, period = model.time(typed) or (None, 0)
-    reading = CorpusOptions.of(typed).keeping(field)
+    choices, number = request.choices, request.threads
+    field, period = choices.time or (None, 0)
     try:
-        corpus, once = _corpus(request, reading, candidate, scratch, listener)
+        corpus, once = _corpus(request, candidate, scratch, listener)
     except NoFieldError as error:
         if error.field == field:  # the user has not asked to keep this column
             raise NoFieldError(field, "--time") from None
@@ -173,11 +171,11 @@ def _plan(
     slicing = None if field is None else slicing_of(field, period, corpus.column(field))
     corpus.slice_by(slicing)
     held_out_reading = Reading(
-        CorpusOptions.over(corpus.reading, typed), scratch, number, listener, slicing
+        choices.reading_over(corpus.reading), scratch, number, listener, slicing
     )
-    train, held_out, watched = divide(corpus, typed, model, held_out_reading)
+    train, held_out, watched = divide(corpus, choices, held_out_reading)
     totals, apart = corpus.totals, corpus.take(train.without)
-    documents = typed.get("corpus-size", len(train))
+    documents = choices.source.corpus_size or len(train)
     tokens = (corpus.tokens - apart.tokens) * documents // len(train)
     seen = minibatch_words(corpus, train)
     facts = Facts(
@@ -191,8 +189,8 @@ def _plan(
         _tokens_by_slice(corpus),
         corpus.tokens / corpus.documents,
     )
-    options, defaults = resolve(typed, facts)
-    if line := unknown_seeds(typed.get("seed-words"), corpus.vocabulary):
+    options, defaults = choices.resolve(facts)
+    if line := unknown_seeds(choices.source.seed_words, corpus.vocabulary):
         listener.note(line, Severity.WARNING)
     for remark in _remarks(options, defaults, facts, len(train), held_out):
         listener.note(*remark)
@@ -205,7 +203,7 @@ def _plan(
     counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
-    chosen = not {"holdout-corpus", "observed-corpus"} & typed.keys()  # by sgmc, not by others
+    chosen = not {"holdout-corpus", "observed-corpus"} & choices.names  # by sgmc, not by others
     config = config_of(options, defaults) | {
         "command": {
             "inputs": list(request.inputs),
@@ -284,18 +282,15 @@ def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
 
 
 def _corpus(
-    request: Request,
-    reading: CorpusOptions,
-    candidate: Candidate,
-    scratch: Path,
-    listener: Listener,
+    request: Request, candidate: Candidate, scratch: Path, listener: Listener
 ) -> tuple[Corpus, SinglePassCorpus | None]:
     """Open the corpus: one stored before if the inputs are still the same, else by reading."""
-    if "corpus-size" in request.given:
+    reading, source = request.choices.reading, request.choices.source
+    if source.corpus_size is not None:
         once = SinglePassCorpus(
             request.inputs,
             reading,
-            request.given.get("shuffle-buffer", SHUFFLE_BUFFER),
+            source.shuffle_buffer or SHUFFLE_BUFFER,
             store=scratch / "corpus",
             threads=request.threads,
             notify=listener.reading,

@@ -95,7 +95,7 @@ def prepare(
             plan.config,
             plan.corpus.vocabulary,
             locks,
-            resume=request.given.get("resume", "auto"),
+            resume=request.choices.start.resume,
             break_lock=request.break_lock,
         )
         for note in decision.notes:
@@ -122,7 +122,7 @@ def prepare(
             plan.once,
             plan.held_out,
             plan.word_counts,
-            frozenset(request.given),
+            request.choices.names,
             decision.action,
             decision.required,
             request.parent,

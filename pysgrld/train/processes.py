@@ -285,8 +285,8 @@ def in_process(task: Task, sender: Connection, orders: Connection) -> None:
     """Train one run, and report its end."""
     relay, logger = _Relay(sender), logging.getLogger("pysgrld")
     logger.setLevel(logging.INFO)
-    options = task.request.given
-    stop = StopFlag(task.limit, stop_signal=options.get("stop-signal"), start=task.started)
+    stop_signal = task.request.choices.start.stop_signal
+    stop = StopFlag(task.limit, stop_signal=stop_signal, start=task.started)
     code, stopped, text = 0, False, ""
     try:
         with stop, contextlib.ExitStack() as ending:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.inputs import corpus_name
-from pysgrld.corpus.stopwords import NAMED
 from pysgrld.errors import MismatchError, MissingInputError, UsageError
-from pysgrld.models.options import OPTIONS, check_usage, kind_of, preset_of
-from pysgrld.models.resolve import resolve
-from pysgrld.options.option import Facts, Resolved
+from pysgrld.models.choices import Choices
+from pysgrld.models.options import OPTIONS
+from pysgrld.options.option import Resolved
 from pysgrld.options.paths import is_stream, is_there, resolve_path
 from pysgrld.reading.find_runs import find_folder, open_run
 from pysgrld.reading.former_topics import digest_of_topics
@@ -21,9 +20,6 @@ from pysgrld.reading.run_record import corpus_gone, model_and_options, training_
 from pysgrld.run import RunDirectory, chain_number, chains_of
 from pysgrld.run.choose import ROOT, Candidate, find_run
 from pysgrld.run.machine import threads
-
-#: For options with values that do not matter yet.
-_ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)
 
 
 class Parent(NamedTuple):
@@ -68,14 +64,13 @@ class Parent(NamedTuple):
         return results
 
 
-def refuse_streams(inputs: Sequence[str], options: Mapping[str, Any], who: str) -> None:
+def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
     """Raise an error for standard input, pipes and devices if several processes must read them.
 
     Parameters
     ----------
     inputs : sequence of str
-    options : mapping
-        Options that the user typed, parsed.
+    choices : Choices
     who : str
         The command that reads them more than once, for the message.
 
@@ -88,12 +83,7 @@ def refuse_streams(inputs: Sequence[str], options: Mapping[str, Any], who: str) 
             f"{who} reads the corpus more than once, which standard input and pipes do not allow: "
             "store it first, with 'sgmc corpus build CORPUS -o DIR', and name DIR"
         )
-    named = [(name, str(options[name])) for name in options if OPTIONS[name].names_file]
-    named += [
-        ("stop-words", name)
-        for name in str(options.get("stop-words", "none")).split(",")
-        if name not in (*NAMED, "none")
-    ]
+    named = choices.files
     for name, path in named:
         if is_stream(path):
             raise UsageError(
@@ -109,8 +99,8 @@ class Request(NamedTuple):
     ----------
     inputs : sequence of str
         Files or folders that make up the corpus.
-    given : mapping
-        Options that the user typed, parsed (`pysgrld.models.options.OPTIONS`).
+    choices : Choices
+        Options that the user chose.
     root : Path
         Folder of runs that have no ``out``.
     break_lock : bool
@@ -124,7 +114,7 @@ class Request(NamedTuple):
     """
 
     inputs: Sequence[str]
-    given: Mapping[str, Any]
+    choices: Choices
     root: Path = Path("sgmc-runs")
     break_lock: bool = False
     corpus: Path | None = None
@@ -138,13 +128,12 @@ class Request(NamedTuple):
         ------
         UsageError
         """
-        check_usage(self.given)
-        resolve(self.given, _ANY_CORPUS)  # conflicts with a preset or another default
+        self.choices.check()
 
     @property
     def threads(self) -> int:
         """Threads that this process may use for the training."""
-        return threads(self.given.get("threads")).number
+        return threads(self.choices.start.threads).number
 
     def find(self, *, chains: bool = False) -> Candidate:
         """Return the place of the run, or of the folder of chains; nothing is read or made.
@@ -154,13 +143,12 @@ class Request(NamedTuple):
         SgmcError
             As `find_run` does.
         """
-        out = self.given.get("out")
-        sampler, _ = kind_of(self.given)
+        start = self.choices.start
         return find_run(
-            out=Path(out) if out else None,
+            out=Path(start.out) if start.out else None,
             root=self.root,
-            name=f"{corpus_name(self.inputs)}-{sampler.name}",
-            resume=self.given.get("resume", "auto"),
+            name=f"{corpus_name(self.inputs)}-{self.choices.sampler.name}",
+            resume=start.resume,
             chains=chains,
         )
 
@@ -172,17 +160,17 @@ _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 
 
 def going_on(
-    given: Mapping[str, Any], root: Path = ROOT, *, break_lock: bool = False
+    choices: Choices, root: Path = ROOT, *, break_lock: bool = False
 ) -> tuple[Request, int]:
-    """Make the request that resumes the run, or the chains, that ``given`` names.
+    """Make the request that resumes the run, or the chains, that ``--resume`` names.
 
     Its options are the run's and the options typed now. Its corpus is the stored one of the run.
-    With an option of reading, the inputs are compared, or read again, as if they were given.
+    With an option of reading, the inputs are compared, or read again, as if they were typed.
 
     Parameters
     ----------
-    given : mapping
-        Options that the user typed, parsed; ``resume`` names the run.
+    choices : Choices
+        Options that the user chose; ``resume`` names the run.
     root : Path, optional
         Folder of runs.
     break_lock : bool, optional
@@ -203,7 +191,7 @@ def going_on(
     CheckpointError
         If its record is damaged.
     """
-    name = given.get("resume", "auto")
+    name = choices.start.resume
     if name in ("auto", "never"):
         raise UsageError(
             "CORPUS is missing: give files or folders, - for standard input, or --resume RUN to resume "
@@ -220,8 +208,8 @@ def going_on(
         )
         raise UsageError(f"--resume {name}: CORPUS must be given again: {reason}")
     options_of_run = _chosen(run, options, _OF_A_START | {"chain-id"} if chains else _OF_A_START)
-    if _BUDGET & {*given}:
-        options_of_run = {n: v for n, v in options_of_run.items() if n not in _BUDGET}
+    if _BUDGET & choices.names:
+        options_of_run = options_of_run.without(_BUDGET)
     parent = run.config.get("parent")
     stored = training_corpus(run)
     if stored is None and not all(map(is_there, command["inputs"])):
@@ -231,17 +219,17 @@ def going_on(
         )
     request = Request(
         command["inputs"],
-        {**options_of_run, **given},
+        options_of_run.updated(choices),
         root,
         break_lock,
         stored.path if stored else None,
-        as_stored=parent is not None or not CorpusOptions.among(given),
+        as_stored=parent is not None or not CorpusOptions.among(choices.names),
         parent=Parent(*(parent.get(name) for name in Parent._fields)) if parent else None,
     )
     return request, chain_number(chains[-1]) if chains else 0
 
 
-def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> dict[str, Any]:
+def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> Choices:
     """Return the options that the user typed for a run, without its defaults."""
     options_of_run = {
         n: value
@@ -254,8 +242,7 @@ def _chosen(run: RunDirectory, options: Resolved, without: frozenset[str]) -> di
         for n, v in options_of_run.items()
         if n not in defaults
     }
-    preset = preset_of(typed)
-    return {n: v for n, v in typed.items() if n == "algo" or preset.get(n) != v}
+    return Choices(typed).without_preset()
 
 
 def growing(
@@ -297,13 +284,13 @@ def growing(
     CheckpointError
         If it cannot be read.
     """
-    typed = request.given
+    choices = request.choices
     folder = find_folder(name, root, chains=True)
     if chains := chains_of(folder):
         raise UsageError(f"--from {name}: is a folder of chains; name one of them, as {chains[0]}")
     if not request.inputs:
         raise UsageError(f"--from {name}: give the new documents, files or folders")
-    if any(map(is_stream, request.inputs)) or "corpus-size" in typed:
+    if any(map(is_stream, request.inputs)) or choices.source.corpus_size:
         raise UsageError("--from reads new documents twice: give files or folders")
     results = open_run(folder, request.threads)
     options, fitted = results.options, results.fitted
@@ -312,12 +299,12 @@ def growing(
             f"--from {name}: topics of {fitted.kind} cannot be continued; train a new run"
         )
     options_of_run = _chosen(results.run, options, _OF_A_START | _BUDGET | {"chain-id", "vocab"})
-    options_of_run["topics"] = fitted.layers[0]
-    merged = {**options_of_run, **typed}
-    if merged["topics"] != options_of_run["topics"]:
+    topics = fitted.layers[0]
+    merged = options_of_run.changed(topics=topics).updated(choices)
+    if merged.source.topics != topics:
         raise UsageError(
-            f"-k {merged['topics']}: the run continues the topics of {name}, which are "
-            f"{options_of_run['topics']}: leave -k out"
+            f"-k {merged.source.topics}: the run continues the topics of {name}, which are {topics}: "
+            "leave -k out"
         )
     if not only_new and results.training_corpus() is None:
         raise MissingInputError(
@@ -326,4 +313,4 @@ def growing(
     corpus = results.run.config["corpus"].get("fingerprint") or ""
     digest = digest_of_topics(results.phi())
     parent = Parent(str(resolve_path(folder)), digest, corpus, only_new, forget)
-    return request._replace(given=merged, parent=parent)
+    return request._replace(choices=merged, parent=parent)

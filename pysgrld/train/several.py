@@ -64,18 +64,17 @@ def train_chains(
         For every error before the chains begin.
     """
     request.check()
-    options, inputs = request.given, request.inputs
-    if "chain-id" in options:
+    choices, inputs = request.choices, request.inputs
+    if choices.source.chain_id is not None:
         raise UsageError("--chains numbers the chains itself: leave --chain-id out")
-    refuse_streams(inputs, options, "--chains")
+    refuse_streams(inputs, choices, "--chains")
     started = process_start()
     chain_request = request._replace(
-        inputs=tuple(inputs), given={**options, "threads": max(1, request.threads // number)}
+        inputs=tuple(inputs), choices=choices.changed(threads=max(1, request.threads // number))
     )
-    watch = StopFlag(
-        options.get("time-limit"), stop_signal=options.get("stop-signal"), start=started
-    )
-    with watch as stop, ending_with(options.get("requeue-exit-code")):
+    limit = choices.start.time_limit
+    watch = StopFlag(limit, stop_signal=choices.start.stop_signal, start=started)
+    with watch as stop, ending_with(choices.start.requeue_exit_code):
         with planned(chain_request, Stoppable(watcher, stop), number) as plan:
             if plan.once:
                 plan.once.close()
@@ -88,9 +87,10 @@ def train_chains(
         )
         tasks = []
         for i in range(1, number + 1):
-            chain_options = {"chain-id": i, "out": str(chain_path(folder, i)), "resume": "auto"}
-            chain = chain_request._replace(given={**chain_request.given, **chain_options})
-            tasks.append(Task(chain, started, explain, options.get("time-limit")))
+            chain = chain_request.choices.changed(
+                chain_id=i, out=str(chain_path(folder, i)), resume="auto"
+            )
+            tasks.append(Task(chain_request._replace(choices=chain), started, explain, limit))
         conclude(run_all(tasks, watcher, stop), _named, folder)
     return folder
 

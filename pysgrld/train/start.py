@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.corpus.reading import Listener, ReadingProgress
 from pysgrld.errors import Interrupted
-from pysgrld.models.options import check_shared
 from pysgrld.run import RunDirectory, StopFlag, set_latest
 from pysgrld.train.events import Reporter
 from pysgrld.train.loop import Training
@@ -45,13 +44,13 @@ def train(
         For every other error, with its exit code.
     """
     request.check()
-    options, ranks = request.given, ALL_ALONE
+    options, ranks = request.choices.start, ALL_ALONE
     if comm is not ALONE:
-        check_shared(options)
-        ranks = make_alike(comm, options.get("threads"), reporter)
-    flag = watch or StopFlag(options.get("time-limit"), stop_signal=options.get("stop-signal"))
+        request.choices.check_shared()
+        ranks = make_alike(comm, options.threads, reporter)
+    flag = watch or StopFlag(options.time_limit, stop_signal=options.stop_signal)
     entered = contextlib.nullcontext(flag) if watch else flag
-    ending = ending_with(options.get("requeue-exit-code"))
+    ending = ending_with(options.requeue_exit_code)
     with entered as stop, contextlib.ExitStack() as locks, ending:
         if comm.rank:
             follow(request.threads, stop, comm)

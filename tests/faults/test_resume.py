@@ -20,6 +20,7 @@ from faults_runs import (
 )
 
 from pysgrld.errors import CheckpointError, Interrupted, MismatchError
+from pysgrld.models.choices import Choices
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
@@ -182,7 +183,8 @@ def test_a_clock_that_is_set_moves_no_limit(hours, whole, tmp_path, trials, monk
     reporter = Silent(lambda step: jump(monkeypatch, hours) if step == 5 else None)
     with pytest.raises(Interrupted, match="time limit"):
         train(
-            Request([str(tmp_path / "corpus.txt")], given | {"out": str(tmp_path / "b")}), reporter
+            Request([str(tmp_path / "corpus.txt")], Choices(given | {"out": str(tmp_path / "b")})),
+            reporter,
         )
     trials(2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pysgrld.models.choices import Choices
 from pysgrld.models.options import OPTIONS
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.diagnosis import verdict
@@ -46,7 +47,9 @@ def chains(tmp_path, inputs, algo, **given):
     for i in range(1, CHAINS + 1):
         options = {"algo": algo, "threads": "1", "chain-id": str(i), **given}
         parsed = {name: OPTIONS[name].parse(str(value)) for name, value in options.items()}
-        train(Request([inputs], parsed | {"out": str(tmp_path / f"all/chain-{i}")}), Silent())
+        train(
+            Request([inputs], Choices(parsed | {"out": str(tmp_path / f"all/chain-{i}")})), Silent()
+        )
     return diagnose(tmp_path / "all", top=5)
 
 

@@ -279,3 +279,20 @@ def test_no_value_is_read_out_of_a_sentence():
         if READS_PROSE.search(line) and "self._line(severity" not in line
     ]
     assert not found
+
+
+def test_options_that_the_user_chose_stay_a_mapping_in_options_and_models_alone():
+    """Elsewhere they are `Choices`, and then `Resolved`: nobody looks an option up by its name.
+
+    Red with: ``request.given.get("threads")`` in train/.
+    """
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for folder in ("train", "search", "reading", "report", "run", "chain", "effects")
+        for path in sorted((PACKAGE / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Name) and node.id == "given")
+        or (isinstance(node, ast.Attribute) and node.attr == "given")
+        or (isinstance(node, ast.arg) and node.arg == "given")
+    ]
+    assert not found

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.models.choices import Choices
 from pysgrld.search.folder import SearchRequest, check
 from pysgrld.search.plan import (
     PLAN,
@@ -18,11 +19,13 @@ from pysgrld.search.plan import (
 
 
 def plan(contenders):
-    return SearchPlan(("a.txt",), {"seed": 3, "eta": (0.1,)}, contenders, 2, 8, None, {"words": 5})
+    return SearchPlan(
+        ("a.txt",), Choices({"seed": 3, "eta": (0.1,)}), contenders, 2, 8, None, {"words": 5}
+    )
 
 
 def test_every_combination_contends_in_a_folder_with_its_values():
-    axes = axes_of((50, 20), [parse_grid("eta=0.01,0.05")], {})
+    axes = axes_of((50, 20), [parse_grid("eta=0.01,0.05")], Choices({}))
     found = contenders_of(axes)
     assert [c.name for c in found] == [
         "k-20-eta-0.01",
@@ -57,31 +60,31 @@ def test_a_grid_that_makes_no_sense_is_refused(text, said):
 
 def test_an_option_is_given_or_tried():
     with pytest.raises(UsageError, match="--eta and --grid eta contradict"):
-        axes_of((5,), [parse_grid("eta=0.1,0.2")], {"eta": (0.1,)})
+        axes_of((5,), [parse_grid("eta=0.1,0.2")], Choices({"eta": (0.1,)}))
     with pytest.raises(UsageError, match="given twice"):
-        axes_of((5,), [parse_grid("eta=0.1,0.2"), parse_grid("eta=0.3")], {})
+        axes_of((5,), [parse_grid("eta=0.1,0.2"), parse_grid("eta=0.3")], Choices({}))
 
 
 def test_a_family_without_a_number_of_topics_is_searched_over_others():
-    axes = axes_of(None, [parse_grid("dp-conc=sticks,ew")], {"model": "dpmm"})
+    axes = axes_of(None, [parse_grid("dp-conc=sticks,ew")], Choices({"model": "dpmm"}))
     assert [name for name, _ in axes] == ["dp-conc"]
     with pytest.raises(UsageError, match="nothing to try"):
-        axes_of(None, [], {"model": "dpmm"})
+        axes_of(None, [], Choices({"model": "dpmm"}))
 
 
 def test_too_many_combinations_and_nothing_to_compare_are_refused():
     many = tuple(range(1, 1200))
     with pytest.raises(UsageError, match="at most 1,000"):
-        contenders_of(axes_of(many, [], {}))
+        contenders_of(axes_of(many, [], Choices({})))
     with pytest.raises(UsageError, match="nothing to compare"):
-        check(SearchRequest(["a.txt"], {}, topics=(5,), chains=1))
+        check(SearchRequest(["a.txt"], Choices({}), topics=(5,), chains=1))
 
 
 def test_two_values_that_would_have_one_folder_are_refused():
     """Red with: two settings whose runs go on with each other's."""
     files = [parse_grid("seed-words=of/sea.txt,of_sea.txt")]
     with pytest.raises(UsageError, match=r"two values .* folder k-5-seed-words-of_sea\.txt"):
-        contenders_of(axes_of((5, 6), files, {}))
+        contenders_of(axes_of((5, 6), files, Choices({})))
 
 
 @pytest.mark.parametrize(("documents", "epochs"), [(10_000, 4), (1_000, 32), (200, 128)])
@@ -108,7 +111,7 @@ def test_rare_samples_do_not_make_the_first_rung_long(every, iterations):
 
 
 def test_a_plan_comes_back_as_it_was_written(tmp_path):
-    made = plan(contenders_of(axes_of((2, 4), [parse_grid("eta=0.1,0.2")], {})))
+    made = plan(contenders_of(axes_of((2, 4), [parse_grid("eta=0.1,0.2")], Choices({}))))
     made.write(tmp_path)
     assert read_plan(tmp_path) == made
 

@@ -4,13 +4,16 @@ import pytest
 from unit.test_search_rungs_judged import standing
 
 from pysgrld.errors import CheckpointError
+from pysgrld.models.choices import Choices
 from pysgrld.run import jsonio
 from pysgrld.search.plan import SearchPlan, axes_of, contenders_of
 from pysgrld.search.rungs import RUNGS, decision, judge, next_rung, read_rungs
 
 
 def plan(topics=(10, 20, 40, 80), epochs=None, first=4):
-    return SearchPlan((), {}, contenders_of(axes_of(topics, [], {})), 2, first, epochs, {})
+    return SearchPlan(
+        (), Choices({}), contenders_of(axes_of(topics, [], Choices({}))), 2, first, epochs, {}
+    )
 
 
 def names(rung):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from pysgrld.evaluate import Estimate
+from pysgrld.models.choices import Choices
 from pysgrld.search import rungs
 from pysgrld.search.plan import Contender, SearchPlan
 from pysgrld.search.rungs import (
@@ -168,7 +169,7 @@ def test_scores_that_are_no_numbers_lose_and_are_not_dropped_unseen():
     judged = judge([nothing, standing(1, 700), standing(2, 701)])
     assert leader_of([j.standing for j in judged]).name == "k-1"
     cells = tuple(rungs.Cell(Contender(j.standing.name, (0,), {}), 1) for j in judged)
-    plan = SearchPlan((), {}, tuple(cell.contender for cell in cells), 2, 4, None, {})
+    plan = SearchPlan((), Choices({}), tuple(cell.contender for cell in cells), 2, 4, None, {})
     record = rungs.decision(plan, rungs.Rung(1, 4, False, cells), judged, {})
     assert [one["score"] for one in record["contenders"]] == [None, 700.0, 701.0]
     assert record["contenders"][0]["worse"] == [None, None, None]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pysgrld.models.choices import Choices
 from pysgrld.models.table import scores
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.plan import SearchPlan, axes_of, contenders_of, parse_grid
@@ -38,7 +39,9 @@ def row(k, score, above=0.0, *, dropped=None, found=0.7, apart=0.001, **options)
 def result(*rows, best, smallest, corpus="news"):
     facts = {"name": corpus, "training_documents": 900, "training_tokens": 50_000, "words": 800}
     ks = sorted({r.topics for r in rows})
-    plan = SearchPlan(("a b.txt",), {}, contenders_of(axes_of(ks, [], {})), 2, 8, None, facts)
+    plan = SearchPlan(
+        ("a b.txt",), Choices({}), contenders_of(axes_of(ks, [], Choices({}))), 2, 8, None, facts
+    )
     kind = scores()["perplexity"]
     return SearchResult(
         Path("runs/news-search"), plan, kind, 100, rows, f"k-{best}", f"k-{smallest}"
@@ -119,8 +122,8 @@ def test_there_are_four_charts_and_a_line_for_each_setting_of_the_other_options(
     two = result(*rows, best="10-0", smallest="10-0")._replace(
         plan=SearchPlan(
             (),
-            {},
-            contenders_of(axes_of([10, 20], [parse_grid("eta=0.01,0.05")], {})),
+            Choices({}),
+            contenders_of(axes_of([10, 20], [parse_grid("eta=0.01,0.05")], Choices({}))),
             2,
             8,
             None,

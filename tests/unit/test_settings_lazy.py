@@ -3,6 +3,7 @@
 import pytest
 
 from pysgrld.errors import UsageError
+from pysgrld.models.choices import Choices
 from pysgrld.models.options import PRESETS
 from pysgrld.models.resolve import resolve
 from pysgrld.options.option import Facts
@@ -64,7 +65,7 @@ def test_auto_is_off_where_rows_cannot_be_lazy_and_in_reproductions(given):
     "given", [{"algo": "sgrld"}, {"algo": "gibbs"}, {"eta": 0.009}, {"cir-rate": "natural"}]
 )
 def test_on_is_refused_where_rows_cannot_be_lazy(given):
-    request = Request(["-"], given | {"lazy": "on"})
+    request = Request(["-"], Choices(given | {"lazy": "on"}))
     with pytest.raises(UsageError, match="--lazy"):
         request.check()
 

@@ -11,6 +11,7 @@ from listeners import Told
 from pysgrld.corpus import CorpusOptions, open_corpus, store, vocabulary
 from pysgrld.corpus.reading import BUILT_PATTERN
 from pysgrld.errors import CorpusError, UsageError
+from pysgrld.models.choices import Choices
 from pysgrld.run.identity import differences, identities
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
@@ -36,7 +37,7 @@ def plan_of(tmp_path):
             told, inputs = Told(), [str(inputs or text(tmp_path))]
             every = EVERY if Path(inputs[0]).is_file() else {"minibatch": 5}
             given = every | {"threads": 1} | given
-            request = Request(inputs, given, tmp_path / "runs", corpus=stored)
+            request = Request(inputs, Choices(given), tmp_path / "runs", corpus=stored)
             return held.enter_context(planned(request, told)), told.lines
 
         yield plan
@@ -75,13 +76,13 @@ def test_a_stored_corpus_is_not_read_through_before_training(plan_of, tmp_path, 
 )
 def test_a_run_without_a_name_is_called_after_its_corpus_and_its_sampler(given, name, tmp_path):
     """Red with: the algorithm that was typed, which a preset has not."""
-    found = Request(["somewhere/songs.txt.gz"], given, tmp_path).find()
+    found = Request(["somewhere/songs.txt.gz"], Choices(given), tmp_path).find()
     assert found.path == tmp_path / name
 
 
 def test_a_sampler_that_cannot_do_what_is_asked_is_refused_before_anything_is_read():
     with pytest.raises(UsageError, match="--lazy does not apply to --algo sgrld"):
-        Request(["songs.txt"], {"algo": "sgrld", "lazy": "on"}).check()
+        Request(["songs.txt"], Choices({"algo": "sgrld", "lazy": "on"})).check()
 
 
 # ---- held-out documents

@@ -1,0 +1,176 @@
+"""The options that the user chose for a training, before they are resolved for its corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+from pysgrld.corpus.reading import CorpusOptions
+from pysgrld.corpus.stopwords import NAMED
+from pysgrld.models.options import OPTIONS, check_shared, check_usage, kind_of, preset_of
+from pysgrld.models.protocol import Model
+from pysgrld.models.resolve import Resolution, resolve
+from pysgrld.options.option import Facts, option_name
+from pysgrld.samplers import Sampler
+
+#: A part of the choices.
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartOptions:
+    """Options of one start: the place of its run, its resources, and its end."""
+
+    out: str | None = None
+    resume: str = "auto"
+    threads: int | None = None
+    max_memory: int | None = None
+    time_limit: float | Literal["auto"] | None = None
+    stop_signal: str | None = None
+    requeue_exit_code: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldOutOptions:
+    """Options that name the held-out documents."""
+
+    holdout: int | float | None = None
+    holdout_corpus: str | None = None
+    observed_corpus: str | None = None
+    held_out_corpus: str | None = None
+    observed: float = OPTIONS["observed"].default
+    seed: int = OPTIONS["seed"].default
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """Options of a corpus that is read once, and of the chain that reads it."""
+
+    corpus_size: int | None = None
+    shuffle_buffer: int | None = None
+    chain_id: int | None = None
+    seed_words: Any = None
+    topics: int | None = None
+    epochs: float | None = None
+    iterations: int | None = None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Options that the user chose, parsed; the others get their defaults from `resolve`.
+
+    Parameters
+    ----------
+    values : mapping
+        By the names of `pysgrld.models.options.OPTIONS`; read in options/ and models/ only.
+    """
+
+    values: Mapping[str, Any]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the options, as they are typed."""
+        return frozenset(self.values)
+
+    @cached_property
+    def start(self) -> StartOptions:
+        """Options of this start."""
+        return self._part(StartOptions)
+
+    @cached_property
+    def hold_out(self) -> HoldOutOptions:
+        """Options that name the held-out documents."""
+        return self._part(HoldOutOptions)
+
+    @cached_property
+    def source(self) -> SourceOptions:
+        """Options of the corpus, the chain and the budget that are read before the others."""
+        return self._part(SourceOptions)
+
+    @property
+    def reading(self) -> CorpusOptions:
+        """Options of reading the corpus, with the column of time that the model needs."""
+        column = self.time
+        return CorpusOptions.of(self.values).keeping(column and column[0])
+
+    def reading_over(self, recorded: Mapping[str, Any]) -> CorpusOptions:
+        """Options of reading further documents over a corpus with these recorded options."""
+        return CorpusOptions.over(recorded, self.values)
+
+    @property
+    def sampler(self) -> Sampler:
+        """The sampler that they mean."""
+        return kind_of(self.values)[0]
+
+    @property
+    def model(self) -> Model[Any]:
+        """The model that they mean."""
+        return kind_of(self.values)[1]
+
+    @property
+    def time(self) -> tuple[str, str | int] | None:
+        """The column of time and the period of a slice, if the model knows time."""
+        return self.model.time(self.values)
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """Names of options that name files, each with its file."""
+        named = [(name, str(v)) for name, v in self.values.items() if OPTIONS[name].names_file]
+        lists = str(self.values.get("stop-words", "none")).split(",")
+        return named + [("stop-words", name) for name in lists if name not in (*NAMED, "none")]
+
+    def check(self) -> None:
+        """Refuse options that contradict each other, before anything is read.
+
+        Raises
+        ------
+        UsageError
+        """
+        check_usage(self.values)
+        self.resolve(_ANY_CORPUS)  # conflicts with a preset or another default
+
+    def check_shared(self) -> None:
+        """Refuse options of a chain that several processes cannot train together.
+
+        Raises
+        ------
+        UsageError
+        """
+        check_shared(self.values)
+
+    def resolve(self, facts: Facts) -> Resolution:
+        """Resolve every option for a corpus.
+
+        Raises
+        ------
+        UsageError
+            If an option cannot be combined with such a corpus or prior.
+        """
+        return resolve(self.values, facts)
+
+    def updated(self, later: Choices) -> Choices:
+        """Return these options with later ones in their place."""
+        return Choices({**self.values, **later.values})
+
+    def changed(self, **values: Any) -> Choices:
+        """Return these options with other values, by names with ``_`` for ``-``."""
+        return Choices({**self.values, **{option_name(n): v for n, v in values.items()}})
+
+    def without(self, names: Container[str]) -> Choices:
+        """Return these options without some, by the names that are typed."""
+        return Choices({name: v for name, v in self.values.items() if name not in names})
+
+    def without_preset(self) -> Choices:
+        """Return these options without values that their preset sets."""
+        preset = preset_of(self.values)
+        return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
+
+    def _part(self, part: type[P]) -> P:
+        names = {f.name: option_name(f.name) for f in fields(part)}  # type: ignore[arg-type]
+        return part(**{f: self.values[name] for f, name in names.items() if name in self.values})
+
+
+#: For options with values that do not matter yet.
+_ANY_CORPUS = Facts(1, 1, 1, 0, lambda *_: 1)

@@ -1,0 +1,109 @@
+"""The decision before an iteration, as a function of the iteration, the clock and some flags."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from pysgrld.chain.communicator import Orders
+from pysgrld.run.layout import StopReason
+
+
+class Clock(NamedTuple):
+    """The budget and the times of a start of training.
+
+    Attributes
+    ----------
+    iterations : int
+        Budget of the whole run; 0: until the score has converged.
+    step_seconds : float
+        Seconds of the last iteration, with a checkpoint if one was written; 0 before the first.
+    seconds : float
+        Seconds since the last iteration began.
+    seconds_of_training : float
+        Most seconds until the Gibbs refinement begins, which shares a time limit; infinity without one.
+    seconds_left : float
+        Seconds until the last moment at which a checkpoint can be begun; infinity without a time
+        limit.
+    """
+
+    iterations: int = 0
+    step_seconds: float = 0.0
+    seconds: float = 0.0
+    seconds_of_training: float = math.inf
+    seconds_left: float = math.inf
+
+
+class Flags(NamedTuple):
+    """State of a start of training on which decisions depend.
+
+    Attributes
+    ----------
+    save : bool
+        A checkpoint is due.
+    converged : bool
+        The score has converged, and training has no budget.
+    refines : bool
+        The Gibbs refinement has begun, in an earlier start.
+    stop : bool
+        A signal asks for a stop.
+    evaluate : bool
+        The next iteration ends with an evaluation.
+    sample : bool
+        The next iteration ends with a posterior sample.
+    """
+
+    save: bool = False
+    converged: bool = False
+    refines: bool = False
+    stop: bool = False
+    evaluate: bool = False
+    sample: bool = False
+
+
+class Order(NamedTuple):
+    """Next action of all ranks.
+
+    Attributes
+    ----------
+    orders : Orders
+    stop : StopReason or None
+        The reason of an end or a stop.
+    evaluate : bool
+        An evaluation follows the iteration.
+    """
+
+    orders: Orders = Orders.NONE
+    stop: StopReason | None = None
+    evaluate: bool = False
+
+
+def decide(step: int, clock: Clock, flags: Flags) -> Order:
+    """Decide before an iteration whether to save, to end, to stop, or to train.
+
+    Parameters
+    ----------
+    step : int
+        Iterations done.
+    clock : Clock
+    flags : Flags
+
+    Returns
+    -------
+    Order
+        A checkpoint that is due comes first, then an end, then a stop.
+    """
+    if flags.save:
+        return Order(Orders.SAVE)
+    if clock.iterations and step >= clock.iterations:
+        return Order(Orders.END, StopReason.BUDGET)
+    if flags.converged:
+        return Order(Orders.END, StopReason.CONVERGED)
+    if flags.refines:
+        return Order(Orders.END)
+    if clock.step_seconds and clock.seconds > clock.seconds_of_training:
+        return Order(Orders.END, StopReason.HALF_OF_LIMIT)
+    if flags.stop or clock.step_seconds > clock.seconds_left:
+        return Order(Orders.STOP, StopReason.STOPPED)
+    look = flags.evaluate or flags.sample
+    return Order(Orders.LOOK if look else Orders.NONE, evaluate=flags.evaluate)
