@@ -102,7 +102,7 @@ class Sgmc(click.Group):
         """Run a command and end the process with its exit code."""
         kwargs["standalone_mode"] = False
         for stream in (sys.stdout, sys.stderr):
-            # A word that the terminal has no letters for is shown by its code points.
+            # A character that the terminal cannot show is printed by its code point.
             if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
                 stream.reconfigure(errors="backslashreplace")
         typed = args[0] if args else kwargs.get("args")
@@ -230,7 +230,7 @@ def _out_of_memory(error: BaseException | None) -> bool:
 
 
 def _give_up(stream: int) -> None:
-    """Point a stream at nothing, so that the interpreter does not complain at its end."""
+    """Redirect a stream to the null device, so that the interpreter does not complain at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 

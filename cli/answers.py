@@ -21,7 +21,7 @@ INDENT = " " * 11
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
-    """Refuse several questions at once, and options that none of them has.
+    """Refuse several questions at once, and options that belong to none of them.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def _group_lines(
         elif each.groups:
             means = [g.documents.share.mean for g in each.groups]
             lines.append(group(each, means.index(max(means)), "most: "))
-            top = max(means) or 1.0  # as high as a line
+            top = max(means) or 1.0  # the greatest share has the full height
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             lines.append(f"       {bars}")
     if rows and any(each.documents.surely is None for each in rows[0].groups):
@@ -159,6 +159,6 @@ def _group_lines(
 
 
 def _short(text: str) -> str:
-    """Show a title on a line, and cut."""
+    """Show a title on one line, cut to its width."""
     line = shown(text)
     return line if len(line) <= 60 else f"{line[:57]}..."

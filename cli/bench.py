@@ -128,7 +128,7 @@ def command(
 def _alone(
     quick: bool, corpus: str | None, isa: str | None, threads: int | None, *, quiet: bool
 ) -> dict[str, Any]:
-    """Measure kernels, reading and training by this process."""
+    """Measure kernels, reading and training in this process."""
     from pysgrld.experiments.bench.end_to_end import bundled_corpus
     from pysgrld.experiments.bench.results import measure
 

@@ -256,7 +256,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
 
 
 def _show_quantities(d: Diagnosis, columns: int) -> None:
-    """Show R-hat, ESS, and the means of the chains that fit the width."""
+    """Show R-hat, ESS, and the means of as many chains as fit the width."""
     wide = max(len(q.title) for q in d.quantities)
     fit = max(1, (columns - wide - 18) // 10)
     echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")

@@ -195,7 +195,7 @@ def command(
 
 
 def estimate(screen: Any, results: Any, request: Any, metadata: str | None) -> Effects:
-    """Estimate, with the columns that a file lends."""
+    """Estimate the effects of a formula, with additional columns from a metadata file."""
     import tempfile
 
     from pysgrld.effects.answers import effects_of
@@ -232,7 +232,7 @@ def _chosen(text: str, available: Sequence[int]) -> list[int]:
 
 
 def _weights(effects: Effects) -> Any:
-    """Return the share of each topic at its number."""
+    """Return the share of each topic, indexed by its number."""
     import numpy as np
 
     ranks = np.zeros(int(effects.topics.max()) + 1)

@@ -62,7 +62,7 @@ class Roff(click.HelpFormatter):
 
 
 def _text(line: str) -> str:
-    """Escape what would be an instruction, or a typographer's dash."""
+    """Escape text that roff would read as an instruction, and hyphens."""
     line = line.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return f"\\&{line}" if line.startswith((".", "'")) else line
 
@@ -94,7 +94,7 @@ def page(path: Sequence[str], version: str) -> str:
     formatter = Roff()
     command.format_help(context, formatter)
     name = "-".join(("sgmc", *path))
-    related = [path[:-1]] if path else [(name,) for name in COMMANDS]  # of sgmc its commands
+    related = [path[:-1]] if path else [(name,) for name in COMMANDS]  # the commands of sgmc
     see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in related]
     parts = [
         f'.TH {name.upper()} 1 "" "sgmc {version}" "sgmc"\n'
@@ -107,7 +107,7 @@ def page(path: Sequence[str], version: str) -> str:
 
 
 def _of_all() -> str:
-    """Write what holds for every command: files, and exit codes with their meaning."""
+    """Write the sections that all commands share: files, and exit codes with their meaning."""
     codes: dict[int, str] = {}
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.SgmcError):

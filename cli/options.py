@@ -248,7 +248,7 @@ options_of_reading = options_of(_READING)
 
 
 def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
-    """Return the typed values of the options of `options_of_reading` and of further options, by name."""
+    """Return the typed values of the reading options and of the named further options."""
     return {name: v for name, v in given(values).items() if name in (*READING, *further)}
 
 
@@ -269,7 +269,7 @@ def reading_by_default() -> Iterator[None]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options of the table that were typed, under their names there; files are read."""
+    """Return the options of the table that were typed, by name there; named files are read."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
     chosen = {name: named[name] for name in OPTIONS if named.get(name) is not None}
     readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}

@@ -96,14 +96,14 @@ def _topics(results: Results) -> list[dict[str, Any]]:
 
 
 def _line(name: str, wide: int, words: list[str]) -> None:
-    """Print words after a name, in as many lines as they need."""
+    """Print words after a name, on as many lines as they need."""
     indent = 9 + wide
     for i, line in enumerate(wrap([shown(word) for word in words], room() - indent)):
         echo(f"       {name if i == 0 else '':>{wide}}  {line}")
 
 
 def _change(change: dict[str, Any]) -> str:
-    """Return a word with how many times as probable it has become."""
+    """Return a word with the factor by which its probability has changed."""
     times, low, high = (
         f"{x:.1f}x" if x >= 0.95 else f"{x:.2g}x"
         for x in (change["times"], change["low"], change["high"])

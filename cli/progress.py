@@ -83,7 +83,7 @@ class Screen(logging.Handler):
         self._what: tuple[str, int | None] = "", None
 
     def __enter__(self) -> Self:
-        leave_in_order()  # all is loaded, and there will be files
+        leave_in_order()  # everything is loaded, and files will be open
         logger = logging.getLogger("pysgrld")
         logger.addHandler(self)
         logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
@@ -144,7 +144,7 @@ class Screen(logging.Handler):
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
         widths = model_of(options["model"]).resolved.of(options).widths
-        topics = ""  # where none are chosen
+        topics = ""  # the model has no chosen number of topics
         if len(widths) == 1:
             topics = f" with {plural(widths[0], 'topic')}"
         elif widths:
@@ -249,7 +249,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def counting(self, title: str, total: int) -> Iterator[Any]:
-        """Return a function that takes the number of finished units of ``total``."""
+        """Return a function that shows the number of finished units out of ``total``."""
 
         def tell(done: int) -> None:
             if self.terminal:
@@ -264,7 +264,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def steps(self) -> Iterator[Any]:
-        """Return a function that takes the name, the finished units and all units of a step."""
+        """Return a function that shows the name of a step, its finished units and all its units."""
         with contextlib.ExitStack() as stack:
             counters: dict[str, Any] = {}
 
@@ -309,9 +309,9 @@ class Screen(logging.Handler):
         return True
 
     def _time_left(self, read: int, total: int) -> str:
-        """Return the remaining time of the reading, estimated from its speed so far."""
+        """Return the remaining time of the reading as text, estimated from its speed so far."""
         now = time.monotonic()
-        if self._first is None or read < self._first[1]:  # of another corpus
+        if self._first is None or read < self._first[1]:  # another corpus has begun
             self._first = now, read
         since, before = self._first
         if read == before:

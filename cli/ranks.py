@@ -1,4 +1,4 @@
-"""``sgmc train --mpi``: a command that several processes run together, and one of them speaks for."""
+"""``sgmc train --mpi``: a command that several processes run together; the first one prints."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def cell(value: Any) -> str:
     if value is None or value != value:  # NaN
         return "-"
     if isinstance(value, float):
-        if 0.0 < abs(value) < 0.01:  # two digits, as a step size of 1e-5 has none of three decimals
+        if 0.0 < abs(value) < 0.01:  # two significant digits: three decimals would show 1e-5 as 0
             return f"{value:.2g}"
         return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3f}"
     return str(value)

@@ -16,7 +16,7 @@ from .progress import Screen, evaluation_line, score_in, speed
 if TYPE_CHECKING:
     from pysgrld.train.events import Position
 
-#: Scores of more chains than this are printed as a range.
+#: Largest number of chains with scores that are printed one by one; more are printed as a range.
 EACH = 6
 
 
@@ -50,7 +50,7 @@ class SeveralScreen(Screen):
         self._started: set[int] = set()
 
     def called(self, number: int) -> str:
-        """Give the name of a run."""
+        """Return the name of a run."""
         return f"chain {number}"
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:

@@ -31,11 +31,11 @@ from .terminal import echo, named, standard_output
 #: Seconds before the time limit at which SLURM is to send its signal, unless others are asked for: it
 #: looks every half minute, may send it a minute early, and a checkpoint has to be written.
 NOTICE = 180
-#: Jobs of an array, at most; and as SLURM is usually set up.
+#: Largest number of jobs in an array, and the usual limit of SLURM.
 MOST_JOBS, USUAL_JOBS = 100_000, 1000
-#: Bytes of a file of lines that are run first, at most.
+#: Largest size in bytes of a file of lines that is read before submission.
 LARGEST = 1 << 20
-#: Times that a job goes back into the queue, of commands that do not see themselves whether they get on.
+#: Times that a job is requeued if its command cannot detect a lack of progress.
 RESTARTS = 20
 #: The shortest time limit with the usual notice, and the least time in addition to the notice.
 SHORTEST, BESIDE = 600, 60
@@ -258,7 +258,7 @@ def _program() -> tuple[str, ...]:
 
 
 def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
-    """Refuse what ``sgmc`` would refuse before it reads anything; give inputs that are not there.
+    """Refuse arguments that ``sgmc`` would refuse before reading anything; return missing inputs.
 
     Raises
     ------
@@ -369,7 +369,7 @@ def _check_folders(commands: list[tuple[str, ...]]) -> None:
 
 # ---- the script
 
-#: Seconds after which ranks are ended that have not ended with another one: it has died.
+#: Seconds after the end of one rank until the remaining ranks are killed.
 LAST_RANK = 30
 
 _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
@@ -485,7 +485,7 @@ class Job(NamedTuple):
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
-    """Put values in the place of their names in braces."""
+    """Replace the names in braces by their values."""
     for name in _PLACE.findall(word):
         if name not in values:
             placeholders = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
@@ -509,7 +509,7 @@ def script(job: Job) -> str:
     tasks, together = "--ntasks=1", ""
     if job.shared:
         tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
-        # ranks end with 85 one after the other: who is killed because another has would end with 143
+        # ranks end with 85 one after the other; killing the last ones at once would end them with 143
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
@@ -557,7 +557,7 @@ def script(job: Job) -> str:
 
 
 def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the lines that set the names which the command has in braces."""
+    """Return the shell lines that set the names used in braces by the command."""
     used = {name for word in job.command for name in _PLACE.findall(word)}
     lines = [
         f"{name}={value}"
@@ -576,7 +576,7 @@ def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _word(word: str, values: Mapping[str, str]) -> str:
-    """Quote a word for the shell, with variables where it has names in braces."""
+    """Quote a word for the shell; names in braces become variables."""
     if not _PLACE.search(word):
         return shlex.quote(word)
     pieces = _PLACE.split(word)  # text, name, text, name, ..., text

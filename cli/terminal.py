@@ -1,4 +1,4 @@
-"""Text on a terminal: its width, what keeps to it, and nothing that the terminal would act on."""
+"""Text on a terminal: its width, line breaks, and escapes for control characters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u20
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print text for people: what a terminal would act on is shown escaped, but for ends of lines.
+    """Print text for people, with control characters escaped, except ends of lines.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def standard_output() -> IO[bytes]:
 
 
 def shown(text: str) -> str:
-    """Escape what a terminal would act on, by its number: that of ESC is 1b, after a backslash and x."""
+    """Escape control characters of a terminal by their numbers, as ESC by 1b."""
     return _ACTED_ON.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def shown_in_json(text: str) -> str:
-    """Escape in written JSON what its writer leaves as it is and a terminal would act on."""
+    """Escape in JSON text the control characters that its writer leaves unescaped."""
     return "\n".join(
         _ACTED_ON.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
     )

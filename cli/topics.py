@@ -469,7 +469,7 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
 
 
 def named(label: str | None, words: list[str]) -> list[str]:
-    """Put the name of a topic before its words, if it has one."""
+    """Return the words of a topic, with its name before them if it has one."""
     return words if label is None else [f"{label}:", *words]
 
 

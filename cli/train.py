@@ -113,7 +113,7 @@ def command(
     until the held-out perplexity has converged. Defaults are in [brackets]. These are the options
     that most people use; --help-all shows all of them, by model.
     """
-    # Asks a run for a checkpoint, and means nothing before it begins and after it has ended.
+    # Requests a checkpoint of a run; ignored before the run begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     for number in (signal.SIGINT, signal.SIGTERM):  # when Python ends, only the exit code is left
         atexit.register(signal.signal, number, signal.SIG_IGN)

@@ -29,7 +29,7 @@ def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[Com
 
 
 def files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete a file, as the shell does."""
+    """Complete a file name, as the shell does."""
     del ctx, param
     return [CompletionItem(begun, type="file")]
 

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # to whom a name that is not there must be an error
+if not TYPE_CHECKING:  # an unknown name must be an error for type checkers
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":  # reading the metadata takes half the time of help

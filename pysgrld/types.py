@@ -84,7 +84,7 @@ class Documents:
         return sums
 
     def take(self, ids: Int64s) -> Documents:
-        """Copy some documents, in any order; repeats are fine."""
+        """Copy some documents, in any order, with repetitions."""
         starts = self.indptr[ids]
         lengths = self.indptr[ids + 1] - starts
         indptr = np.zeros(len(ids) + 1, np.int64)
@@ -176,7 +176,7 @@ Positions = Int64s | Others
 
 
 class Condition(Enum):
-    """A condition on the values of an array, whatever they mean."""
+    """A condition on the values of an array."""
 
     FINITE = "neither NaN nor infinite"
     NOT_NEGATIVE = "finite and at least 0"
@@ -215,7 +215,7 @@ class Invariant(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Address of all randomness of one iteration; no generator object exists anywhere.
+    """Address of all random numbers of one iteration; no generator object exists anywhere.
 
     Kernels take its fields as arguments of these names, and ``stream`` if they move a block.
     """
@@ -298,8 +298,8 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: About the variance that topics have given the counts, over the posterior's; the noise inflation up to
-#: which draws vary as the posterior does: docs/choosing-a-sampler.md, "What the draws are of".
+#: Approximate ratio of the draws' variance, given the counts, to the posterior's, by the noise inflation
+#: up to which draws vary as the posterior does: docs/choosing-a-sampler.md, "What the draws are of".
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
@@ -392,7 +392,7 @@ class Block(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Held-out entries in compressed sparse rows: ``indices`` are rows of the phi at hand."""
+    """Held-out entries in compressed sparse rows: ``indices`` are rows of the phi in use."""
 
     indptr: Int64s
     indices: Int32s

@@ -87,7 +87,9 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        self._followed = options.exact_sweeps  # by draws without that noise
+        self._followed = (
+            options.exact_sweeps
+        )  # sweeps of a refinement, which has no minibatch noise
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
         peers = comm if comm.size > 1 else None
@@ -100,7 +102,7 @@ class BlockChain(Chain):
         if peers:
             comm.read = self._of_held
         self.published = options.preset is not None
-        self._gathered: dict[str, Array] = {}  # of all processes' documents, by name
+        self._gathered: dict[str, Array] = {}  # of the documents of all processes, by name
         self._keeps = keep or self.sampler.whole_corpus
         if self._keeps and (batch := stream.minibatch(0)):
             self._whole = batch
@@ -117,7 +119,7 @@ class BlockChain(Chain):
             )
             if noise <= QUIET and not self._followed:
                 exact = f"--algo {exact_for(self.sampler.geometry).name}"
-                if self._followed is not None:  # which the model has
+                if self._followed is not None:  # the model has a refinement
                     exact = f"--exact-sweeps 1000, or {exact}"
                 yield Message(
                     "with as little minibatch noise as here means of topics may be off by more "
@@ -187,7 +189,7 @@ class BlockChain(Chain):
                     seeds = of_peer(b.seeds, state.peers)
                     counts = with_seeds(counts, seeds, whole_tokens=self._whole_tokens)
                 state.step(key, counts, state.pace(pace, counts))
-        except NumericalError as error:  # of a kernel, which knows no iterations
+        except NumericalError as error:  # a kernel's message does not have the iteration
             other = "larger" if h < core.LEAST_STEP else "smaller"
             raise NumericalError(
                 f"iteration {t} (step size {h:g}): {error}; use a {other} --step-size"
@@ -257,7 +259,7 @@ class BlockChain(Chain):
         take_priors(self.priors, self.states)
 
     def _asked(self, key: Key, batch: Minibatch) -> tuple[Draw, Minibatch]:
-        """Return the draw of a minibatch's words, and the minibatch over them in the draw's order.
+        """Return the draw of a minibatch's words, fetched from their owners, and the ordered minibatch.
 
         With several processes, the owners of the topics answer.
         """
@@ -282,7 +284,7 @@ class BlockChain(Chain):
         return {self.topics.name: topics.rows(words)} if weights is None else {WEIGHTS: weights}
 
     def _of_held(self, words: Int32s) -> RowsHere:
-        """Return the rows that documents of this iteration read, for words that this process owns."""
+        """Return the rows that documents of this iteration read, for the words that this process owns."""
         if self.states[self.topics.name].peers is not None:
             return self.comm.fetched
         return RowsHere(weights_of(self._of_words(words)))
@@ -353,7 +355,7 @@ class BlockChain(Chain):
         return {f"{name}.{part}": arrays[part] for part in state.held}
 
     def bring(self) -> None:
-        """Let the first process have the topics that others hold."""
+        """Send the topics that other processes own to the first process."""
         for array in self._held().values():
             self.comm.bring(array)
 
@@ -368,7 +370,7 @@ class BlockChain(Chain):
         return {name: document_arrays[name] for name in sorted(apart & document_arrays.keys())}
 
     def gather(self) -> None:
-        """Let the first process have what others keep of their documents."""
+        """Send what the documents of other processes keep to the first process."""
         if self.comm.size > 1:
             gathered = {name: self.comm.gather_rows(a) for name, a in self._by_document().items()}
             self._gathered = {} if self.comm.rank else gathered
@@ -433,7 +435,7 @@ def take_priors(priors: Mapping[str, str], states: Mapping[str, BlockState[Any]]
 
 
 def arrays_of(block: str, arrays: Mapping[str, Array]) -> Within:
-    """Return the arrays that a checkpoint has of a block's state, by the names that the state has.
+    """Return the checkpoint arrays of a block's state, by the names within that state.
 
     Parameters
     ----------

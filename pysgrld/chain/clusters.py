@@ -21,7 +21,7 @@ _BLOCK = 1 << 21
 
 
 def _nothing() -> None:
-    """Do nothing: `waiting` of a caller who never stops."""
+    """Do nothing: the default `waiting` callback of a caller who never stops."""
 
 
 def cluster_means(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Floats:

@@ -48,7 +48,7 @@ class Meeting(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """The integers, and values of documents, that a sampler has found in some of them.
+    """Integers, and values of documents, that a sampler found in some documents.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Collected(NamedTuple):
 
 
 class RowsHere(NamedTuple):
-    """Rows of topics, as documents read them, of words that a rank holds: rows ``order`` of two arrays.
+    """Rows of topics, as documents read them, of words that a rank owns: rows ``order`` of two arrays.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class RowsHere(NamedTuple):
 
 
 class Communicator:
-    """The processes that train one chain, its ranks, as one of them sees them; here a single process.
+    """The ranks that train one chain, as seen by one of them; this class is a single process.
 
     The rows of the topics over words are divided among the ranks. Each rank owns the rows of some
     words, moves them, and sends the other ranks the rows that their documents read. The first rank
@@ -185,7 +185,7 @@ class Communicator:
         return sample(batch)._replace(words=batch.words)
 
     def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
-        """Return the rows of all ranks to all, sorted by their words.
+        """Allgather rows: return the rows of all ranks on every rank, sorted by their words.
 
         Parameters
         ----------
@@ -204,22 +204,22 @@ class Communicator:
         step()
 
     def complete(self, units: Array) -> None:
-        """Fill what others have of an array that has a row for each unit of topics' rows."""
+        """Allgather an array with a row for each unit of topics: fill in the rows of other ranks."""
 
     def total(self, counts: Int64s) -> Int64s:
         """Return the sum of a few integers over the ranks."""
         return counts
 
     def bring(self, array: Array) -> None:
-        """Let the first rank have the rows of an array, over words, that others hold."""
+        """Gather the rows, over words, of an array that other ranks own, on the first rank."""
 
     def deal(self, array: Array) -> None:
-        """Give the ranks the rows that they hold of an array, over words, that the first one has."""
+        """Scatter the rows, over words, of the first rank's array to the ranks that own them."""
 
     # ---- plain values, and arrays of all
 
     def gather(self, value: Any) -> list[Any]:
-        """Return a plain value of each rank, in their order.
+        """Allgather a plain value: return the values of all ranks, in their order.
 
         Raises
         ------
@@ -229,7 +229,7 @@ class Communicator:
         return [value]
 
     def share(self, value: Any = None) -> Any:
-        """Return the first rank's plain value to all, who wait for it.
+        """Broadcast a plain value from the first rank.
 
         Raises
         ------
@@ -239,7 +239,7 @@ class Communicator:
         return value
 
     def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Return the first rank's arrays to all, who wait for them.
+        """Broadcast arrays from the first rank.
 
         Raises
         ------
@@ -249,11 +249,11 @@ class Communicator:
         return dict(arrays or {})
 
     def gather_rows(self, rows: Array) -> Array:
-        """Return the rows of all ranks to the first, in their order; to the others their own."""
+        """Gather rows on the first rank, in the order of the ranks; other ranks get their own rows."""
         return rows
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
-        """Return each rank's part of rows that the first has, in the order of the ranks.
+        """Scatter rows of the first rank: return the part of this rank.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class Communicator:
         return part if rows is None else rows
 
     def figures(self) -> dict[str, float]:
-        """Return figures of the exchange for a line of metrics, by name."""
+        """Return metrics of the exchange for a line of ``metrics.jsonl``, by name."""
         return {}
 
     def leave(self) -> None:
@@ -330,7 +330,7 @@ def launch(environment: Mapping[str, str] | None = None) -> Launch:
 
 
 def refuse_launch(started: Launch) -> None:
-    """Refuse to be one of several processes that know nothing of each other.
+    """Refuse to run as one of several processes that were launched without ``--mpi``.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def refuse_launch(started: Launch) -> None:
 
 
 def check_launch(started: Launch, size: int, library: str) -> None:
-    """Refuse a launcher of another library: each process would think that it is alone.
+    """Refuse a launcher of another MPI library, under which each process would run alone.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ _SPREAD = f"{_PREFIX}spread."
 
 
 def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
-    """Return the sweeps of each chain of the refinement, or 0 for no refinement.
+    """Return the sweeps of each chain of the refinement; 0 if there is no refinement.
 
     By default it takes about as long as training, and is left out if that allows too few sweeps.
 
@@ -84,7 +84,7 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
 
 
 def follows(chain: Chain, options: Resolved) -> bool:
-    """Return True if a refinement follows training that ends by convergence, however long that takes.
+    """Return True if a refinement follows a training that ends by convergence, however long it takes.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class ExactStage:
         self._spread.add_replicate(chain.replicate(number, self.threads, waiting))
 
     def _take(self) -> None:
-        """Average, score, watch and keep the last draw, unless that is done."""
+        """Take the last draw, unless it was taken: average, score, watch and keep it."""
         chain, self._drawn = self._drawn, None
         if chain is None:
             return
@@ -450,7 +450,7 @@ def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> Popu
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the last exact draw that a checkpoint has, in the form of a kept sample."""
+    """Return the last exact draw in a checkpoint, in the form of a kept sample."""
     return dict(Within(arrays, _LAST))
 
 

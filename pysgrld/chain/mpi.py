@@ -255,7 +255,7 @@ class Ranks(Communicator):
         return out.reshape(len(out), *counts.shape[1:])
 
     def _place(self, name: str, rows: int, like: Array) -> Array:
-        """Return memory for ``rows`` rows like an array's, which the next iteration takes over."""
+        """Return memory for ``rows`` rows like an array's, which the next iteration reuses."""
         across, memory = like.shape[1], self._room.get(name)
         if memory is None or len(memory) < rows or memory.shape[1] != across:
             memory = self._room[name] = core.zeros(rows + rows // 8, across, like.dtype.name)
@@ -263,12 +263,12 @@ class Ranks(Communicator):
 
     @property
     def _others(self) -> Array:
-        """Return for each member whether it is another one."""
+        """Return for each member whether it is another one than this."""
         return np.not_equal(np.arange(self.size), self.rank)
 
     @property
     def _own(self) -> slice:
-        """The words of the minibatch, in the order of the owners, that this member owns."""
+        """Return the words of the minibatch that this member owns, in the order of the owners."""
         return self._part(self._asked.sent)
 
     def _part(self, sizes: Int64s) -> slice:
@@ -285,7 +285,7 @@ class Ranks(Communicator):
         apart: Int64s | None = None,
         to: Int64s | None = None,
     ) -> Array:
-        """Send rows to all members and take rows from them, in their order, by the given numbers.
+        """Exchange rows with all members, in their order, by the given numbers of rows.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Ranks(Communicator):
         return out
 
     def everywhere(self, words: Int32s, rows: Array) -> tuple[Int32s, Array]:
-        """Return the rows of all members to all, sorted by their words."""
+        """Allgather rows: return the rows of all members on every member, sorted by their words."""
         sizes = np.array(self._gather(len(words)))
         of_all = self._joined(words, sizes)
         order = np.argsort(of_all, kind="stable")
@@ -321,7 +321,7 @@ class Ranks(Communicator):
         return joined
 
     def _give_rows(self, array: Array, sizes: Int64s) -> None:
-        """Fill in the other members' rows of an array, given each member's number of rows."""
+        """Allgather rows in place, given each member's number of rows."""
         across = int(np.prod(array.shape[1:], dtype=np.int64))
         flat = array.reshape(-1)
         begins = np.concatenate(([0], np.cumsum(sizes))) * across
@@ -330,7 +330,7 @@ class Ranks(Communicator):
             self._give(piece, np.clip(begins - begin, 0, len(piece)))
 
     def complete(self, units: Array) -> None:
-        """Fill what others have of an array that has a row for each unit of topics' rows."""
+        """Allgather an array with a row for each unit of topics: fill in the rows of other members."""
         numbers = np.arange(len(units))
         order = np.argsort(numbers % self.size, kind="stable")
         dealt = units[order]
@@ -350,7 +350,7 @@ class Ranks(Communicator):
         self.moving += time.monotonic() - began
 
     def bring(self, array: Array) -> None:
-        """Let the first member have the rows of an array, over words, that others hold."""
+        """Gather the rows, over words, of an array that other members own, on the first member."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, rank)
@@ -358,7 +358,7 @@ class Ranks(Communicator):
                 self._pass_on(array[rows], self.comm.Send, 0)
 
     def deal(self, array: Array) -> None:
-        """Give the members the rows that they hold of an array, over words, that the first one has."""
+        """Scatter the rows, over words, of the first member's array to the members that own them."""
         for rank, rows in self._strips(array):
             if self.rank == 0:
                 self._pass_on(array[rows], self.comm.Send, rank)
@@ -366,7 +366,7 @@ class Ranks(Communicator):
                 array[rows] = self._pass_on(_like(array, rows), self.comm.Recv, 0)
 
     def _strips(self, array: Array) -> Iterator[tuple[int, Int64s]]:
-        """Return the rows that each member but the first holds of an array, not too many at a time."""
+        """Yield the rows of an array that each member but the first owns, in limited numbers."""
         holders = self._holders(np.arange(len(array)))
         size = max(1, STRIP * len(array) // max(1, array.nbytes))
         for rank in range(1, self.size):
@@ -377,7 +377,7 @@ class Ranks(Communicator):
     # ---- sums of all
 
     def _add_up_all(self, sums: tuple[Int64s, ...]) -> None:
-        """Add up arrays in place, the small ones in one message."""
+        """Reduce arrays in place, the small ones in one message."""
         small = [counts for counts in sums if counts.size <= SMALL]
         for counts in (a for a in sums if a.size > SMALL):
             flat = counts.reshape(-1)
@@ -391,7 +391,7 @@ class Ranks(Communicator):
                 counts[:] = piece.reshape(counts.shape)
 
     def _add_up(self, flat: Int64s) -> None:
-        """Add up counts in place: the library few of them, else each member a share, which all get."""
+        """Reduce counts in place: small arrays by the library, large ones in a share for each member."""
         if len(flat) < FEW or self.size == 1:
             self._reduce(flat, MPI.SUM)
             return
@@ -405,10 +405,10 @@ class Ranks(Communicator):
             self.comm.Allreduce(MPI.IN_PLACE, numbers, op=op)
 
     def _add_own(self, flat: Int64s, begins: Int64s) -> None:
-        """Add up this member's share of counts in place; its other counts stay as they are."""
+        """Add this member's share of counts in place; its other counts stay as they are."""
         counts, places = np.diff(begins), begins[:-1]
         begin, end = begins[self.rank : self.rank + 2].tolist()
-        is_other = np.arange(self.size) != self.rank  # of its own share each member has its part
+        is_other = np.arange(self.size) != self.rank  # each member adds a part of its own share
         room = self._place("parts", (self.size - 1) * (end - begin), flat.reshape(-1, 1))
         parts = room.reshape(self.size - 1, end - begin)
         theirs = is_other * (end - begin)
@@ -421,7 +421,7 @@ class Ranks(Communicator):
         core.add_counts(parts=parts, out=flat[begin:end], threads=self.threads)
 
     def _give(self, flat: Array, begins: Int64s) -> None:
-        """Send the others this member's share of a vector, and take theirs.
+        """Exchange shares of a vector with the other members.
 
         Allgatherv does that, too, in many times as long.
         """
@@ -448,10 +448,10 @@ class Ranks(Communicator):
             "moving_seconds": round(self.moving, 6),
         }
 
-    # ---- before and after all of them
+    # ---- outside of iterations
 
     def gather(self, value: Any) -> list[Any]:
-        """Return a plain value of each member, in their order.
+        """Allgather a plain value: return the values of all members, in their order.
 
         Raises
         ------
@@ -462,12 +462,12 @@ class Ranks(Communicator):
         return self._gather(value)
 
     def _gather(self, value: Any) -> list[Any]:
-        """Return a plain value of each member; no member can have failed since the last meeting."""
+        """Allgather a plain value, without a check for members that failed since the last meeting."""
         with self.watch.waiting():
             return list(self.comm.allgather(value))
 
     def share(self, value: Any = None) -> Any:
-        """Return the first member's plain value to all.
+        """Broadcast a plain value from the first member.
 
         Raises
         ------
@@ -479,7 +479,7 @@ class Ranks(Communicator):
             return self.comm.bcast(value)
 
     def spread(self, arrays: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Return the first member's arrays to all, in pieces.
+        """Broadcast arrays from the first member, in pieces.
 
         Raises
         ------
@@ -497,7 +497,7 @@ class Ranks(Communicator):
         return source
 
     def gather_rows(self, rows: Array) -> Array:
-        """Return the rows of all members to the first, in their order; to the others their own."""
+        """Gather rows on the first member, in the order of the members; others get their own rows."""
         sizes = self._gather(len(rows))
         if self.rank:
             self._pass_on(np.ascontiguousarray(rows), self.comm.Send, 0)
@@ -510,7 +510,7 @@ class Ranks(Communicator):
         return gathered
 
     def scatter_rows(self, rows: Array | None, part: Array) -> Array:
-        """Return each member's part of rows that the first has, in the order of the members.
+        """Scatter rows of the first member: return the part of this member.
 
         Raises
         ------
@@ -534,7 +534,7 @@ class Ranks(Communicator):
         return whole[: begins[1]]
 
     def _pass_on(self, rows: Array, message: Callable[..., object], other: int) -> Array:
-        """Send an array to another member, or take it from there, in pieces; return it."""
+        """Send an array to another member, or receive it, in pieces; return it."""
         flat = rows.reshape(-1).view(np.uint8)
         for begin in range(0, flat.size, MOST):
             with self.watch.waiting():
@@ -592,7 +592,7 @@ class Ranks(Communicator):
 
 
 def _like(array: Array, rows: Int64s) -> Array:
-    """Return memory for some rows of an array."""
+    """Return memory for some rows like those of an array."""
     return np.empty((len(rows), *array.shape[1:]), array.dtype)
 
 

@@ -242,7 +242,7 @@ class PopulationDraws:
     def at(
         self, step: int, words: Int64s, look_up: Callable[[Int64s], tuple[Floats, Array]]
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of some words of each topic, (K, n), in the draw of a step.
+        """Return the probabilities of some words of each topic, (K, n), in the population draw of a step.
 
         Parameters
         ----------

@@ -161,7 +161,7 @@ class Posterior:
         self.keeps_mean = keep_mean
         self._sums: dict[str, Doubles] = chain.totals() if keep_mean else {}
         self.score = math.nan
-        self._history = array("d")  # averaged score after each sample: runs are long
+        self._history = array("d")  # averaged score after each sample; compact, as runs are long
 
     @property
     def due(self) -> bool:

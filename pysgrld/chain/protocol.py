@@ -160,7 +160,7 @@ class Chain(ABC):
         del totals
 
     def figures(self) -> dict[str, float]:
-        """Return further figures of the state for a line of metrics, by name."""
+        """Return further metrics of the state for a line of ``metrics.jsonl``, by name."""
         return {}
 
     @abstractmethod
@@ -175,14 +175,14 @@ class Chain(ABC):
         return self.arrays()
 
     def bring(self) -> None:
-        """Let the first process of the communicator have the topics that others hold.
+        """Gather the topics that other processes own on the first process of the communicator.
 
         All of them call it; until the next iteration it can be looked at there.
         """
         return  # most chains have one process
 
     def gather(self) -> None:
-        """Let the first process of the communicator have what others keep of their documents.
+        """Gather the documents' variables of other processes on the first process of the communicator.
 
         All of them call it, and it holds until the next iteration.
         """

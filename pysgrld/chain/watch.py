@@ -1,4 +1,4 @@
-"""A watch over a process that waits for others: it reports a long wait, and ends the process."""
+"""Watchdog of a process that waits for others: it reports a long wait, and ends the process."""
 
 from __future__ import annotations
 

@@ -70,10 +70,10 @@ class ParallelBzip2(ExitStack):
         self._raw, self._step, self._most = raw, step, threads + 2
         self._pool = ThreadPoolExecutor(threads, "sgmc-bzip2")
         self.callback(self._pool.shutdown, cancel_futures=True)
-        self._read = begun  # bytes of the file
-        self._window = b""  # the last of them
-        self._marks: dict[int, int] = {}  # kind by bit of the file, ascending
-        self._searched = 0  # bytes of the file
+        self._read = begun  # bytes of the file read so far
+        self._window = b""  # the last bytes read
+        self._marks: dict[int, int] = {}  # kinds of marks by their position in bits, ascending
+        self._searched = 0  # bytes of the file searched so far
         self._jobs: dict[int, Future[_Block]] = {}  # by bit
         self._header = b""
 
@@ -115,7 +115,7 @@ class ParallelBzip2(ExitStack):
             for piece in block.pieces(self._step):
                 n_bytes += len(piece)
                 yield piece
-            if not block.engine.eof:  # not to its end, or with another checksum
+            if not block.engine.eof:  # the block has no end, or another checksum
                 break
             checksum = ((checksum << 1 | checksum >> 31) & _WORD) ^ block.checksum
             position, n_bytes = block.end, 0
@@ -137,7 +137,7 @@ class ParallelBzip2(ExitStack):
         return int.from_bytes(piece, "big") >> -end % 8 & ((1 << count) - 1)
 
     def _prepare(self) -> None:
-        """Read on until there is work for all threads, and give it to them."""
+        """Read ahead until all threads have work, and submit the work."""
         most = self._most * _LONGEST
         while True:
             self._search()
@@ -157,7 +157,7 @@ class ParallelBzip2(ExitStack):
             if begin % 8 == 0 and place - 4 >= self._read - len(self._window):
                 header = self._from(place - 4)[
                     :4
-                ]  # of the member that the block seems to belong to
+                ]  # header of the member that the block seems to belong to
                 if header.startswith(b"BZh"):
                     self._header = header
             job = self._pool.submit(_Block, piece, self._header, begin, end, self._step)
@@ -168,7 +168,7 @@ class ParallelBzip2(ExitStack):
         data = self._from(start)
         places = []
         for odd in (0, 1):
-            # the pair of bytes behind place 2 i + odd
+            # the pair of bytes after position 2 i + odd
             count = max(0, len(data) - 7 - odd) // 2 + 1 if len(data) >= 7 + odd else 0
             pairs = np.frombuffer(data, ">u2", count, 1 + odd) if count else np.zeros(0, ">u2")
             places += (2 * np.flatnonzero(_TABLE[pairs]) + odd).tolist()
@@ -180,7 +180,7 @@ class ParallelBzip2(ExitStack):
                     self._marks[8 * (start + place) + shift] = mark
         self._searched = max(start, self._read - 6)
 
-    # -- going on without threads ---------------------------------------------------------------
+    # -- continuing without threads --------------------------------------------------------------
 
     def _resumed(self, header: bytes, bit: int, checksum: int, n_bytes: int) -> Rest:
         """Return the rest of a member as a stream that ends with a correct checksum."""
@@ -246,7 +246,7 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
     """
     for filler in range(2**16):
         content = filler.to_bytes(2, "big")
-        register = _WORD  # of bzip2's cyclic redundancy check, after these two bytes
+        register = _WORD  # state of bzip2's cyclic redundancy check after these two bytes
         for byte in content:
             register ^= byte << 24
             for _ in range(8):

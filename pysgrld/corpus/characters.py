@@ -56,9 +56,9 @@ def page(number: int) -> bytes:
 
 
 def _folded(character: str) -> str:
-    """Return the word characters that a character of text in normal form C becomes, others as blanks."""
+    """Return the word characters that a character in normal form C becomes, others as blanks."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
-        return character  # as most letters are
+        return character  # the role of most letters
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 
@@ -101,7 +101,7 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
-    """Yield each character with its script without blanks; marks have that of the letter before."""
+    """Yield each character without blanks and its script; a mark has that of the letter before it."""
     script = Role.LETTER
     for character in run:
         kind = _script(character)

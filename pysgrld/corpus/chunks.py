@@ -13,7 +13,7 @@ from pysgrld.types import Int64s
 
 #: A word of text in UTF-8: of Chinese and Japanese, which have no blanks, a character.
 _WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
-#: What a piece had best end with: a paragraph, else a sentence, else a line.
+#: Preferred ends of a piece: a paragraph, else a sentence, else a line.
 _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
@@ -84,7 +84,7 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        target = i * len(ends) // number - 1  # the word that a piece had best end with
+        target = i * len(ends) // number - 1  # the word that is the best end of a piece
         cut, first, last = (
             ends[target],
             ends[max(0, target - reach)],

@@ -80,7 +80,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
         lengths |= dict.fromkeys(bare, 2)
     while True:
         names = {path: parts[path][-length:] for path, length in lengths.items()}
-        # paths of one file have one name
+        # different paths may name one file
         counts = Counter(name for _, name in {(parts[path], names[path]) for path in parts})
         longer = [p for p in parts if counts[names[p]] > 1 and lengths[p] < len(parts[p])]
         if not longer:
@@ -127,7 +127,7 @@ def matrix_in(folder: Path) -> Path | None:
 
 
 def vocabulary_beside(path: Path) -> Path | None:
-    """Find the vocabulary of a file of counts.
+    """Find the vocabulary file next to a file of counts.
 
     Of a matrix of 10x the list of genes. Else
     ``vocab.NAME.txt`` next to ``docword.NAME.txt`` or ``NAME.mtx``; else that file with the last
@@ -187,7 +187,7 @@ def texts_of_folder(folder: Path) -> Folder:
     files: list[Path] = []
     tables: list[Path] = []
     bare: list[Path] = []
-    suffixes: Counter[str] = Counter()  # of files of other kinds
+    suffixes: Counter[str] = Counter()  # files of other kinds
     hidden = ours = 0
     for parent, folders, names in os.walk(folder, onerror=refuse):
         seen = [Path(parent) / name for name in folders if not name.startswith(".")]

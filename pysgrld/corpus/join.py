@@ -95,7 +95,7 @@ def join(
                     documents = part.take(chunk)
                 writer.append(documents)
                 details = part.about.details(chunk, number, texts=texts is None)
-                details.kinds = {}  # of one part alone
+                details.kinds = {}  # from one part alone
                 if renamed is not None:
                     details.several_inputs = True
                     if number:

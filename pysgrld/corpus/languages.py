@@ -29,7 +29,7 @@ _LEAST, _FIRST, _NATS = 10, 60, 5.0
 _WORTH, _FEW = 0.03, 3
 #: Least document frequency of a word that is compared with lists of stop words.
 _OFTEN = 0.002
-#: Numbers of a document that fits no language, and of a word that is not classified yet.
+#: Numbers for a document that fits no language, and for a word that is not classified yet.
 UNKNOWN, _UNSEEN = -1, -2
 
 
@@ -63,7 +63,7 @@ class LanguageGuesser:
         self._scripts = np.full(len(words), _UNSEEN, np.int32)
 
     def _note_scripts(self, block: Documents) -> None:
-        """Find the scripts of the words of documents that were not seen before."""
+        """Record the scripts of words that were not seen before."""
         there = np.zeros(len(self._words), np.bool_)
         there[block.indices] = True
         new = np.flatnonzero(there & (self._scripts == _UNSEEN))
@@ -83,7 +83,7 @@ class LanguageGuesser:
         return self.languages.index(language)
 
     def _ask_library(self, block: Documents, languages: npt.NDArray[np.int32]) -> None:
-        """Ask the library for the language of documents that fit none, if they are worth it."""
+        """Detect by the library the language of documents that no list fits, if they are long enough."""
         lengths = np.diff(block.indptr)
         rows = np.flatnonzero((languages == UNKNOWN) & (lengths >= _LEAST)).tolist()
         if len(rows) < max(_FEW, _WORTH * len(block)) or not has_library():
@@ -145,7 +145,7 @@ def require_guesser(language: str) -> None:
 
 
 def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:
-    """Return the line that says how many documents are in which language, or None if they are in one.
+    """Return the line with the number of documents in each language, or None for a single language.
 
     Parameters
     ----------

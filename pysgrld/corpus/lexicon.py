@@ -21,7 +21,7 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, plural
 from pysgrld.options.spelling import fold
 from pysgrld.types import Documents, Int32s, Int64s
 
-#: What of a lexicon is a plain number or name, for the record of an unfinished reading.
+#: Parts of a lexicon that are plain numbers or names, for the record of an unfinished reading.
 _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown", "cut", "pieces")
 
 
@@ -76,18 +76,18 @@ class Lexicon:
         self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
-        self._places: Int32s | None = None  # of the words of the input under way
+        self._places: Int32s | None = None  # dictionary ids of the words of the present input
 
     @property
     def final(self) -> bool:
-        """Whether ids will stay as they are."""
+        """Whether word ids are final."""
         return self.match is not None or not (
             self.origin == "built" or self.numbers or self.options.prunes or self._drops
         )
 
     @property
     def _drops(self) -> bool:
-        """Whether documents may be left out when all have been read."""
+        """Whether documents may be dropped at the end of reading."""
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
@@ -118,7 +118,9 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        remaining: Int64s | None = None  # positions of the documents that are left, if not all are
+        remaining: Int64s | None = (
+            None  # positions of the remaining documents, if some were omitted
+        )
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)
         elif self._places is not None:

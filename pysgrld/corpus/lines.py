@@ -108,7 +108,7 @@ class Lines(ExitStack):
             if not regular:
                 lines = self.head[:HEAD].splitlines(keepends=True)
                 self.head = b"".join(lines[:HEAD_LINES])
-            # the line ends of old Macs
+            # old Macs end lines with a carriage return
             self._only_cr = b"\n" not in self.head and b"\r" in self.head
             if self._only_cr and b"\0" not in self.head:
                 self.head = self.head.replace(b"\r", b"\n")
@@ -136,7 +136,7 @@ class Lines(ExitStack):
     def _as_utf8(
         self, blocks: Generator[bytes, None, None], encoding: str
     ) -> Generator[bytes, None, None]:
-        """Yield text of another encoding as UTF-8, and find out whether it is UTF-8 all the same."""
+        """Yield text of another encoding as UTF-8, and detect text that is UTF-8 already."""
         decoder = codecs.getincrementaldecoder(encoding)(_MALFORMED)
         guess, valid, beyond = codecs.getincrementaldecoder(UTF8)(), True, False
         with closing(blocks):
@@ -184,7 +184,7 @@ class Lines(ExitStack):
         """
         parts: list[bytes] = []
         size = 0
-        lost = False  # the line under way is above the limit
+        lost = False  # the line being read is above the limit
         for block in self.blocks():
             if self._only_cr:
                 block = block.replace(b"\r", b"\n")
@@ -288,7 +288,7 @@ def undecodable(encoding: str) -> str:
 
 # ---- compressed streams
 
-#: Most bytes that one step may give, however much a bomb would.
+#: Largest output of one step, also for a compressed bomb.
 STEP = 2**20
 
 #: A dictionary of more than this is refused, because xz would allocate it as claimed.
@@ -447,7 +447,7 @@ def _member(
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
     """Decompress one member; returns the bytes after it."""
-    n_sent = 0  # bytes that another way has given already
+    n_sent = 0  # bytes that the other decoder has already given
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:

@@ -12,7 +12,7 @@ from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
 #: Counts texts whose UTF-8 was taken for Latin-1.
 GARBLED = "garbled"
-#: Texts that stand for no text, in small letters.
+#: Texts that mean a missing text, in small letters.
 PLACEHOLDERS = frozenset(
     (
         *("[deleted]", "[removed]", "[deleted by user]", "[removed by reddit]"),
@@ -45,7 +45,7 @@ _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 25
 #: Most bytes of an address before its at sign (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
-#: How the log calls one and several of them, by kind.
+#: Nouns in the log, singular and plural, by kind.
 CALLED = {
     "link": ("link", "links"),
     "address": ("e-mail address", "e-mail addresses"),
@@ -85,7 +85,7 @@ def plain_texts(
         if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
             # &amp;lt; of text that was encoded twice
             text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
-            signs |= AT | LINK | TAG  # which entities may stand for
+            signs |= AT | LINK | TAG  # characters that entities may stand for
         if signs & TAG and not keep_links and b"<" in text:
             text, n_tags = _INLINE_TAG.subn(b"", text)
             text, n_blocks = _TAG.subn(b" ", text)

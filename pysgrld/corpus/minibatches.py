@@ -277,7 +277,7 @@ class OnePass:
         return compact(Documents(indptr, indices, counts), ids, self.documents / len(drawn))
 
     def go_to(self, t: int, waiting: Callable[[], None]) -> None:
-        """Read on to iteration ``t``; ``waiting`` is called now and then and may raise, to stop."""
+        """Read ahead to iteration ``t``; ``waiting`` is called now and then and may raise, to stop."""
         while self._next < t:
             waiting()
             self._draw()
@@ -381,12 +381,12 @@ class Ahead:
     def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
         self.stream, self.waiting = stream, waiting
         self._thread = ThreadPoolExecutor(1, "minibatch")
-        self._alone: bool | None = None  # whether this process may have no more threads
+        self._alone: bool | None = None  # True if this process may start no more threads
         self._ready: _Batches = 0, []
         self._next: tuple[int, Future[_Batches]] | None = None
 
     def minibatch(self, t: int) -> Minibatch | None:
-        """Return the documents of iteration ``t``, and begin on the next ones that are not ready."""
+        """Return the documents of iteration ``t``, and start preparing the next ones."""
         if self._alone is None:
             try:
                 check_room_for_thread()
@@ -411,7 +411,7 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Make the minibatches from iteration ``t`` on that are handed over together, until the end.
+        """Prepare the minibatches from iteration ``t`` on that are handed over together.
 
         An error is raised for the minibatch that it stands in the way of, not for one before.
         """

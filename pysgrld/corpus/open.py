@@ -270,12 +270,12 @@ class CorpusBuilder:
         self.log, self.options = lexicon.log, lexicon.options
         # A missing stop list is reported before anything is read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # the step that comes next: input and number
+        self.done = 0, 0  # the next step: input and number
         self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
         self.words_noted = 0
-        self.sources: list[dict[str, Any]] = []  # records of the inputs that were read to their end
-        self.base = 0  # documents of the inputs before the one under way, left out or not
-        self.placed = True  # whether it is known which were left out
+        self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely
+        self.base = 0  # documents of earlier inputs, omitted or not
+        self.placed = True  # True if it is known which documents were omitted
         self.collector = DetailsCollector(
             work.folder / ABOUT,
             texts=self.options.keep_text != "none",
@@ -289,7 +289,7 @@ class CorpusBuilder:
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if (record := work.record) is None:
             self.writer = work.writer("read")
-        else:  # of a reading that was interrupted
+        else:  # left by a reading that was interrupted
             self.done = record["done"][0], record["done"][1]
             self.sources = record["sources"]
             self.words_noted, self.base = record["words"], record["base"]
@@ -344,7 +344,7 @@ class CorpusBuilder:
             self.collector.texts.noted()
 
     def finish(self, provenance: dict[str, Any], *, whole: bool, shard: bool = False) -> None:
-        """Choose the vocabulary, renumber, and make the corpus real.
+        """Choose the vocabulary, renumber, and give the corpus its name.
 
         Parameters
         ----------
@@ -436,7 +436,7 @@ class CorpusBuilder:
     def _second(
         self, words: list[str], built: bool, rules: Rules
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
-        """Write the documents a second time, over the words that stay."""
+        """Rewrite the documents over the words that stay in the vocabulary."""
         lexicon = self.lexicon
         counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
         surveyed = Survey(None)
@@ -450,7 +450,7 @@ class CorpusBuilder:
                 rules.stop_words,
                 self.log,
             )
-        staying = surveyed.stays  # documents that stay whatever their words
+        staying = surveyed.stays  # documents that stay, whatever their words
         if staying is not None:
             counts = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
             for block in _some(self.writer.blocks(), staying):
@@ -483,7 +483,7 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; sgmc corpus words lists the words left out)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
-        if lexicon.numbers:  # the order of first sight means nothing
+        if lexicon.numbers:  # the order of first occurrence has no meaning
             kept_ids = kept_ids[
                 np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
             ]
@@ -588,7 +588,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return the array with room for `size` values, doubled so that growing is cheap."""
+    """Return the array with room for `size` values; the capacity is doubled."""
     if len(array) >= size:
         return array
     grown = np.zeros(max(size, 2 * len(array)), np.int64)

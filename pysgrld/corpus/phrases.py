@@ -22,7 +22,7 @@ from pysgrld.types import Int64s
 
 #: What makes a phrase: normalised pointwise mutual information, and occurrences.
 LEAST_NPMI, LEAST_COUNT = 0.5, 20
-#: Pairs that are held at a time: 128 MB.
+#: Pairs in memory at a time: 128 MB.
 MOST_PAIRS = 1 << 22
 #: Least error of the counts for a warning to the user.
 EXACT_ENOUGH = 5

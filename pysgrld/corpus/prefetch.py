@@ -69,7 +69,7 @@ def run_ahead(
     try:
         check_room_for_thread()
         thread.start()
-    except RuntimeError:  # this process may have no more of them
+    except RuntimeError:  # this process may start no more threads
         yield from items
         return
     try:

@@ -14,13 +14,13 @@ from pysgrld.options.spelling import BUILT_IN
 #: Default options for the words of a built vocabulary.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
-#: What stands for a choice that is made by what the inputs look like; the field that is the text of most.
+#: Value of a choice that depends on the inputs, and the usual name of the text field.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
 #: Names of the columns with the folder of a file in its input, and the year in its name.
 FOLDER, YEAR = "folder", "year"
 #: Bytes of texts, compressed, that are kept unless another number is asked for.
 AUTO_TEXT = 256 * 2**20
-#: What the built-in pattern of tokens takes, for the record.
+#: Description of the built-in token pattern, for the record.
 BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
 
 
@@ -249,11 +249,13 @@ class CorpusOptions:
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
         }
-        if "token-pattern" in recorded and KEEP_LINKS not in recorded:  # by an older version
+        if (
+            "token-pattern" in recorded and KEEP_LINKS not in recorded
+        ):  # written by an older version
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
             del recorded_values["token-pattern"]
-        if recorded_values.get("text-field") == USUAL_TEXT_FIELD:  # or there were no fields
+        if recorded_values.get("text-field") == USUAL_TEXT_FIELD:  # or the inputs have no fields
             del recorded_values["text-field"]
         explicit = {
             name: value
@@ -269,7 +271,7 @@ class CorpusOptions:
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
-        """Whether an option of reading is among names as they are typed."""
+        """Return True if an option of reading is among the typed names."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:
@@ -310,7 +312,7 @@ class CorpusOptions:
 
     @property
     def cuts(self) -> str | None:
-        """Language of the library that segments text into words, or None for the tokeniser."""
+        """Language of the library that segments text, or None for the tokeniser."""
         return None if self.segment == "none" else self.segment
 
     @property
@@ -322,7 +324,7 @@ class CorpusOptions:
 
     @property
     def prunes(self) -> bool:
-        """Whether an option was given that takes words out of any vocabulary."""
+        """Return True if an option was given that removes words from any vocabulary."""
         by_words = [self.stop_words not in (None, "none"), self.numbers not in (None, "keep")]
         return any(by_words) or bool(self.max_vocab or self.min_df or self.max_df)
 

@@ -58,12 +58,12 @@ class Segmenter(NamedTuple):
 
     @property
     def needed(self) -> str:
-        """Return the packages to install for segmentation and stop words."""
+        """Return the packages that segmentation and stop words need."""
         return " ".join((*self.packages, *self.more))
 
     @property
     def called(self) -> str:
-        """Return the library and its version."""
+        """Return the name and the version of the library."""
         from importlib import metadata
 
         return f"{self.packages[0]} {metadata.version(self.packages[0])}"
@@ -87,7 +87,7 @@ def _chinese(simplified: bool) -> Cut:
 def _japanese() -> Cut:
     sudachi = import_module("sudachipy")
     book = sudachi.Dictionary(dict="core")
-    make = getattr(book, "tokenizer", None) or book.create  # which is what older ones have
+    make = getattr(book, "tokenizer", None) or book.create  # older versions have `create` alone
     tokenizer, mode = make(), sudachi.SplitMode.B
     most = 10_000  # characters, in bytes fewer than it takes at a time
 
@@ -116,7 +116,9 @@ def _korean() -> Cut:
 
 
 def _thai() -> Cut:
-    os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")  # else it makes a folder at home
+    os.environ.setdefault(
+        "PYTHAINLP_READ_ONLY", "1"
+    )  # otherwise it makes a folder in the home directory
     tokenize: Any = import_module("pythainlp.tokenize").word_tokenize
     return lambda text: iter(tokenize(text, engine="newmm", keep_whitespace=False))
 
@@ -196,7 +198,9 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
                 forms.append(document)
                 continue
             words = (word.strip() for word in cut(visible(text)))
-            alone = name == "japanese"  # which has nouns of one character, but no Latin ones
+            alone = (
+                name == "japanese"
+            )  # Japanese has nouns of one character, but not in Latin letters
             parts_kept = (
                 w
                 for w in words

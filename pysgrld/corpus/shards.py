@@ -58,7 +58,7 @@ def build_shard(
     threads: int,
     listener: Listener,
 ) -> Corpus:
-    """Build one of N shards of a corpus: of a run of its inputs, as large in bytes as the others.
+    """Build one of N shards of a corpus: a contiguous part of its inputs, of about 1/N of the bytes.
 
     One that is there is opened; one that was interrupted is gone on with.
 
@@ -112,7 +112,7 @@ def build_shard(
         temporary = folder / temporary_name("plan")
         with writing(path):
             write_new(temporary, [text], "shards")
-            with contextlib.suppress(FileExistsError):  # of another shard, just now
+            with contextlib.suppress(FileExistsError):  # another shard has just made it
                 path.hardlink_to(temporary)
             temporary.unlink()
     if read_small(path) != text:

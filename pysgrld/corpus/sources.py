@@ -123,9 +123,9 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
         if recorded[name] == getattr(_USUAL, name):
             del recorded[name]
     phrases = recorded.pop("phrases")
-    for name in ("numbered", "as_recorded"):  # which are no ways of reading
+    for name in ("numbered", "as_recorded"):  # options that do not change the reading
         del recorded[name]
-    if phrases:  # older corpora do not know of them
+    if phrases:  # older corpora do not record them
         recorded["phrases"] = list(phrases)
     lists = {n: digest(Path(n)) if is_file(n) else None for n in sorted(files)}
     return {"options": recorded, "lists": lists}
@@ -137,7 +137,7 @@ def stands_for(
     options: CorpusOptions,
     notify: Callable[[ReadingProgress], None],
 ) -> bool:
-    """Return True if reading these inputs by these options would give a stored corpus.
+    """Return True if reading these inputs with these options would give the stored corpus.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def stands_for(
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Yield the record of each file of an input, the one that it would have now, and its path.
+    """Yield the recorded files of an input, each with its present record and its path.
 
     What cannot be compared is given as records that are empty.
     """
@@ -221,7 +221,7 @@ def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any
 
 
 def _stamped(path: Path, name: str) -> dict[str, Any]:
-    if is_stream(path):  # looking would take from it
+    if is_stream(path):  # reading a pipe would consume it
         return {"name": name}
     try:
         status = path.stat()

@@ -355,10 +355,12 @@ class _Input:
             fields = texts.fields
             folder = Path(self.path)
             below = [Path(path).relative_to(folder).as_posix() for path in texts.labels]
-            name = self.input_name  # of all of them
+            name = self.input_name  # the name of the folder, which all documents share
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
-            if fields is not None and self.several_inputs:  # files of two folders may be namesakes
+            if (
+                fields is not None and self.several_inputs
+            ):  # files in two folders may have the same name
                 ids = [
                     name if key == path else key
                     for key, path, name in zip(fields.ids, below, names, strict=True)

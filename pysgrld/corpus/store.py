@@ -193,7 +193,9 @@ class Corpus:
     def reading(self) -> dict[str, Any]:
         """Options by which documents became words, by name, defaults resolved; empty if unknown."""
         record: dict[str, Any] = self._provenance
-        while isinstance(record.get("of"), dict):  # of a sample, which may be of another one
+        while isinstance(
+            record.get("of"), dict
+        ):  # the parent of a sample, which may be a sample itself
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
         if "token-pattern" not in read_options:  # counts
@@ -223,7 +225,7 @@ class Corpus:
             If a file of these is missing or was changed.
         """
         read = self._provenance.get("documents_read")
-        if not isinstance(read, int):  # of a sample, which is whole
+        if not isinstance(read, int):  # a sample is complete in itself
             read = self.documents
         return About(self.path, self.parts, self.documents, read)
 
@@ -248,7 +250,7 @@ class Corpus:
             if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
                 recorded = (
                     2 if self._looked_through else 1
-                )  # of a very large one the size, else the time too
+                )  # for a very large file the size, otherwise the time too
                 if vector.stamp[:recorded] == stamp[:recorded]:
                     digests.append(str(record["sha256"]))
                     continue

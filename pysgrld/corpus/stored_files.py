@@ -22,7 +22,7 @@ from pysgrld.run import jsonio
 from pysgrld.run.files import open_regular, read_small, write_new
 from pysgrld.run.schema import NATURAL, Each, misfit
 
-#: What a stored corpus calls itself, and the version of its layout.
+#: Name of the format of a stored corpus, and the version of its layout.
 FORMAT, VERSION = "sgmc-corpus", 2
 ARRAYS: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),
@@ -36,7 +36,7 @@ PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
 PACKED = "counts.npz"
 #: The file that has the occurrences of every word.
 WORD_COUNTS = "word-counts.npy"
-#: Archives of who the documents are, and of their texts; the list of the files of folders they are from.
+#: Archives of the documents' details, and of their texts; the list of the files in input folders.
 DOCUMENTS, TEXTS, INPUTS = "documents.npz", "texts.npz", "inputs.jsonl"
 #: Files in addition to the counts, which training never reads.
 BESIDE = (DOCUMENTS, TEXTS, INPUTS)
@@ -208,7 +208,7 @@ def store_files(
         for start in range(0, len(records), _TOGETHER)
     )
     path = corpus / INPUTS
-    path.unlink(missing_ok=True)  # of a process that was killed before it had committed
+    path.unlink(missing_ok=True)  # left by a process that was killed before it committed
     written = write_new(path, lines, "store")
     return header, {**parts, INPUTS: {"sha256": written.sha256, "stamp": stamp_of(path.stat())}}
 

@@ -187,7 +187,7 @@ class SinglePassCorpus:
         self._steps = read(
             inputs, options, keep_empty=False, threads=threads, waiting=self._waiting, head=head
         )
-        heading, remaining = Step("", 0, 0), head  # the heading under which the others come
+        heading, remaining = Step("", 0, 0), head  # the heading of the documents that follow
         try:
             provenance = {"inputs": looked_at, "head": head} | recipe(requested)
             with work_folder(store) as work:

@@ -26,8 +26,8 @@ from pysgrld.options.paths import refusal_of
 from pysgrld.run.files import open_regular, sync
 from pysgrld.types import Array, Int64s
 
-#: Bytes of a vector, at most, that is kept in memory when as many values as it has were gathered; and the
-#: length of the pieces, on average, from which on reading them costs no more than copying them.
+#: Largest vector, in bytes, that is kept in memory after as many values were gathered as it has; and the
+#: mean length of pieces from which reading costs no more than copying.
 KEPT, LONG = 1 << 23, 64
 #: Values in one read when a whole vector is read.
 TOGETHER = 2**16
@@ -305,7 +305,9 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                file.seek(info.header_offset + 26)  # of the lengths in the header before its bytes
+                file.seek(
+                    info.header_offset + 26
+                )  # lengths in the header, before the data of the member
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra
                 places[info.filename] = start, info.file_size

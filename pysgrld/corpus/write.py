@@ -125,7 +125,7 @@ class Writer:
 
         def put(name: str, data: bytes) -> None:
             path = self.folder / name
-            path.unlink(missing_ok=True)  # of a process that was killed before it had committed
+            path.unlink(missing_ok=True)  # left by a process that was killed before it committed
             write_new(path, [data], "store")
 
         totals = count(self.blocks(), len(vocabulary))
@@ -210,7 +210,7 @@ class WorkFolder:
         with (self.folder / _WORDS).open("ab") as file:
             if self.record is None:
                 file.truncate(0)
-            elif file.tell() != self.record["bytes"]:  # of a note that was never finished
+            elif file.tell() != self.record["bytes"]:  # left by a note that was never finished
                 file.truncate(self.record["bytes"])
             file.write("".join(f"{word}\n" for word in words).encode())
             file.flush()
@@ -227,7 +227,7 @@ class WorkFolder:
     def writer(self, name: str, record: dict[str, Any] | None = None) -> Writer:
         """Start a set of arrays, or continue one from the state that `Writer.flush` returned."""
         if record is None and (self.folder / name).exists():
-            shutil.rmtree(self.folder / name)  # a second pass that was interrupted
+            shutil.rmtree(self.folder / name)  # left by an interrupted second pass
         return Writer(self.folder / name, record)
 
     def commit(self, folder: Path) -> None:
@@ -251,7 +251,9 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         If a system call of the block fails.
     """
     refuse_full_folder(store, ELSEWHERE)
-    store = store.resolve() if store.is_symlink() else store  # of a link the empty folder is meant
+    store = (
+        store.resolve() if store.is_symlink() else store
+    )  # a link means the empty folder behind it
     work = WorkFolder(store, identity)
     place, note = work.place, work.place / _NOTE
     lock: int | None = None
@@ -260,15 +262,15 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         try:
             store.parent.mkdir(parents=True, exist_ok=True)
             lock = _hold(place)
-            if identity is not None:  # an interrupted reading, if it is this one
+            if identity is not None:  # an interrupted reading of the same inputs
                 with contextlib.suppress(OSError, ValueError):
                     noted = jsonio.parse(read_small(note, _LONGEST_NOTE))
                     if isinstance(noted, dict) and noted.get("identity") == identity:
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # the files there cannot be continued
-            for leftover in place.iterdir():  # by a process that was killed
+                keep = {MARKER}  # the files in it cannot be continued
+            for leftover in place.iterdir():  # left by a process that was killed
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
             work.folder.mkdir(exist_ok=True)
@@ -340,13 +342,13 @@ def _hold(place: Path) -> int:
         try:
             handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
-            continue  # another process has just ended with it
+            continue  # the process that held it has just ended and removed it
         except OSError as error:
             if error.errno in (errno.ENOTDIR, errno.ELOOP):
                 raise not_ours from None
             raise
         try:
-            flock(handle)  # without locks it is left to people to start one process
+            flock(handle)  # without locks the user must start only one process
             if is_same(place, handle):
                 names = {path.name for path in place.iterdir()}
                 if not names:

@@ -449,7 +449,7 @@ class _Columns(Mapping[str, Sequence[Any]]):
 
 
 def _sorting(results: Results, layer: int, topics: Int64s) -> Sorting:
-    """Return the sorting of words to topics; without stored samples the topics are taken as known."""
+    """Return the allocation of words to topics; without stored samples the topics are taken as known."""
     mean = results.phi(layer).T[topics]
     weights = results.weights(layer)
     steps = drawn_steps(results)

@@ -1,4 +1,4 @@
-"""Regression of topics' shares on columns of documents, with all that is unsure in it.
+"""Regression of topic shares on columns of documents, with its sources of uncertainty.
 
 A prior that all documents share would pull the proportions of short documents towards it, and a
 regression on draws would understate the effects of columns (Mislevy 1991). This module therefore
@@ -26,7 +26,7 @@ _UNITS = 20_000
 _CACHED = 8_192
 #: Seed of the documents' weights: the same run has the same effects.
 _SEED = 1981
-#: Least share of an even one by which a topic's words are sought: of hardly used topics, too.
+#: Least weight of a topic, relative to an even one, when words are allocated: also of hardly used topics.
 _LEAST = 0.1
 #: Least degrees of freedom of a combination that is part of a test of several.
 _FEWEST = 5.0
@@ -37,7 +37,7 @@ _LEVERAGE = 0.99
 
 
 class Sorting(NamedTuple):
-    """How words are sorted to topics, and how what this mistakes is taken back.
+    """Allocation of words to topics, and the correction of its errors.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Sorting(NamedTuple):
 
     @classmethod
     def by(cls, mean: Array, weights: Doubles | None, drawn: Iterable[Array]) -> Sorting:
-        """Sort words as topics have them on average.
+        """Allocate words to topics by the mean topics.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Sorting(NamedTuple):
         return cls(sorted_to, np.array(back))
 
     def shares(self, documents: Documents) -> Doubles:
-        """Return the topic shares of documents after sorting their words, (n, K); rows sum to 1."""
+        """Return the topic shares of documents after allocating their words, (n, K); rows sum to 1."""
         from scipy.sparse import csr_matrix
 
         shape = len(documents), len(self.weights)
@@ -105,15 +105,15 @@ class Regression:
 
     def __init__(self, design: Doubles, units: Int64s | None, topics: int, weightings: int) -> None:
         n, p = design.shape
-        # orthogonal columns, so that single precision does for a year next to a constant
+        # orthogonal columns, so that single precision suffices for a year next to a constant
         self._root: Doubles = np.asarray(np.linalg.qr(design / np.sqrt(n), mode="r"), np.float64)
         self._design: Doubles = np.asarray(np.linalg.solve(self._root.T, design.T).T, np.float64)
         self._units, self._topics = units, topics
         self._number = n if units is None else int(units.max()) + 1
-        # sums of a few documents vary as these do: of very many as much is known
+        # of very many documents several share a weight: little is lost
         self._together = max(1, n // _UNITS) if units is None else 1
         self._rng = np.random.default_rng(_SEED)
-        # in the first place are weights of 1
+        # the first place has weights of 1
         self._inner = np.zeros((weightings + 1, p * p))
         self._outer = np.zeros((weightings + 1, p * topics))
         self._weights = None if units is None else self._drawn(self._number)
@@ -121,7 +121,7 @@ class Regression:
         self._leverage = np.minimum(leverage, _LEVERAGE)
 
     def turned(self, contrast: Doubles) -> Doubles:
-        """Return a combination of the design's coefficients, (P,), as one of `coefficients`."""
+        """Return a combination of the design's coefficients, (P,), in the basis of `coefficients`."""
         solution: Doubles = np.asarray(np.linalg.solve(self._root.T, contrast), np.float64)
         return solution
 
@@ -139,7 +139,7 @@ class Regression:
                 .astype(np.float32)
                 for part in (self._design[positions], block)
             )
-            transposed = x.transpose(1, 2, 0)  # of every `number`-th document, which are far apart
+            transposed = x.transpose(1, 2, 0)  # every `number`-th document: they are far apart
             if self._weights is None or self._units is None:
                 weights = self._drawn(number)
             else:
@@ -159,13 +159,13 @@ class Regression:
         return sums
 
     def coefficients(self) -> Doubles:
-        """Return coefficients of the sorted shares, (1 + R, P, K): unweighted, then weighted.
+        """Return the regression coefficients of the shares, (1 + R, P, K): unweighted, then weighted.
 
         They are the coefficients of orthogonal columns, which `turned` converts.
         """
         p = self._design.shape[1]
         inner = self._inner.reshape(-1, p, p)
-        # a weighting may leave a rare level out nearly, and least squares has an answer then, too
+        # a weighting may nearly omit a rare level; least squares still has a solution
         ridge = np.trace(inner, axis1=1, axis2=2)[:, None, None] / p * np.eye(p)
         outer = self._outer.reshape(-1, p, self._topics)
         solution: Doubles = np.linalg.solve(inner + 1e-9 * ridge, outer)
@@ -177,7 +177,7 @@ class Regression:
         return rows, rows @ self.turned(contrast)
 
     def freedom(self, contrast: Doubles) -> tuple[float, float]:
-        """Return the stretch of a combination of coefficients, (P,), and its degrees of freedom.
+        """Return the factor that widens a combination of coefficients, (P,), and its degrees of freedom.
 
         Weights of Exp(1) vary a mean of n by (n - 1) / (n + 1) of the unbiased estimate, and
         Student's t has n - 1 degrees of freedom. For a combination in which units have parts l, n
@@ -208,7 +208,7 @@ class Regression:
 
 
 class Fit:
-    """Coefficients of one regression, from which all that is asked of it is read.
+    """Coefficients of one regression, from which all results are computed.
 
     Parameters
     ----------

@@ -305,7 +305,7 @@ def _named(factor: str) -> list[str]:
     plain = re.sub(r"`[^`]+`", "0", factor)
     try:
         nodes = list(ast.walk(ast.parse(plain, mode="eval")))
-    except SyntaxError:  # a name that has to be in backticks, which formulaic gives without
+    except SyntaxError:  # a name that needs backticks, which formulaic omits
         return [factor]
     used = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     used |= {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}
@@ -350,7 +350,7 @@ def _column(name: str, values: Array) -> pandas.Series:
 
 
 def checked_rank(design: Doubles, names: Sequence[str]) -> None:
-    """Refuse columns of a regression that others give already.
+    """Refuse columns of a regression that are combinations of other columns.
 
     Raises
     ------

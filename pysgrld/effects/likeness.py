@@ -21,11 +21,12 @@ from pysgrld.types import Doubles, Floats, Int64s
 DUE = 1.5
 #: Fewest clusters whose variance is an estimate.
 FEWEST = 10
-#: Values of a column that are clusters, in documents: almost as many values leave no pairs.
+#: Largest number of distinct values of a cluster column, relative to the documents: more values leave no
+#: pairs.
 _MOST_VALUES = 0.8
 #: Documents that are next to each other in the corpus, and count as one cluster.
 _NEIGHBOURS = 20
-#: Documents that likeness is measured on, and documents in a row of these.
+#: Documents on which likeness is measured, and the length of a row of consecutive ones.
 _DOCUMENTS, _ROW = 50_000, 1_000
 #: Comparisons of one column that are looked at.
 _COMPARISONS = 4
@@ -61,7 +62,7 @@ class SourceLikeness(NamedTuple):
 
 
 class SampledShares:
-    """Sorted shares of the documents that likeness is measured on: all, or rows of consecutive ones.
+    """Shares of the documents on which likeness is measured: all, or rows of consecutive ones.
 
     If documents are left out, the design effect of scattered clusters is a lower bound.
 
@@ -93,7 +94,7 @@ class SampledShares:
         columns: Mapping[str, Sequence[Any]],
         used: Int64s,
     ) -> SourceLikeness | None:
-        """Return the greatest likeness that is due to be reported, of columns before neighbours.
+        """Return the greatest likeness that must be reported; columns come before neighbours.
 
         Parameters
         ----------

@@ -210,7 +210,7 @@ class Estimator(ABC):
             words.
         """
         names = getattr(self, "feature_names_in_", None)
-        read = getattr(self, "_options", None)  # of a run that was loaded, how its texts were read
+        read = getattr(self, "_options", None)  # reading options of a loaded run's texts
         how = {name: getattr(read, name, None) for name in ("token_pattern", "phrases", "segment")}
         words = None if names is None else names.tolist()
         threads = jobs(self.n_jobs)
@@ -453,7 +453,7 @@ def not_fitted(message: str) -> NotFittedError:
         return NotFittedError(message)
     again = {
         "__reduce__": lambda error: (not_fitted, (str(error),))
-    }  # made again in another process
+    }  # created again in another process
     not_fitted_error: NotFittedError = type("NotFittedError", (NotFittedError, theirs), again)(
         message
     )

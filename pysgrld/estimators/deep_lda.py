@@ -174,7 +174,7 @@ class DeepLDA(CountModel):
 
     @property
     def _no_score(self) -> str:
-        """The reason why documents have no held-out score: reals become too many small tokens."""
+        """The reason why documents have no held-out score: real values become too many small tokens."""
         return "link='real' has no held-out score" if self.link == "real" else ""
 
     def _documents(self, X: Any, words: int | None = None) -> tuple[Documents, int]:

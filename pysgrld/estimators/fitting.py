@@ -1,4 +1,4 @@
-"""Things that `fit` needs of the machine: threads, memory, lines of progress, and Ctrl-C."""
+"""Resources of `fit`: threads, memory, progress lines, and Ctrl-C."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def as_documents(
             pointers, entries = np.asarray(x.indptr), min(len(x.indices), len(x.data))
             if pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > entries:
                 raise UsageError(f"X.indptr is none of a {kind} matrix with {entries} entries")
-        if kind == "csr":  # before anything makes 32 bits of 64
+        if kind == "csr":  # before a conversion to 32 bits
             _check_words(x.indptr, x.indices, x.shape[1])
         csr = x.tocsr(copy=True)
         csr.sum_duplicates()
@@ -68,7 +68,7 @@ def as_documents(
     else:
         dense = _numbers(x)
         _check_shape(dense.shape)
-        if dense.dtype == np.float16:  # which has no room for the bound of counts
+        if dense.dtype == np.float16:  # a dtype without room for the bound of counts
             dense = dense.astype(np.float32)
         shape = dense.shape
         if not np.isfinite(dense).all():
@@ -252,7 +252,7 @@ def _numbers(x: Any) -> Array:
     _refuse_masked(x)
     try:
         numbers = np.asarray(x)
-        if numbers.dtype.kind == "O":  # of pandas' nullable integers, for one
+        if numbers.dtype.kind == "O":  # as in pandas' nullable integers
             numbers = numbers.astype(np.float64)
         problem = f"X has dtype {numbers.dtype}"
     except (TypeError, ValueError):

@@ -43,7 +43,7 @@ Sample = Mapping[str, Array]
 
 
 class MatrixRecord(NamedTuple):
-    """A model that was fitted to a matrix, apart from its chain: a `pysgrld.models.fitted.Record`.
+    """Record of a model that was fitted to a matrix, without its chain: a `pysgrld.models.fitted.Record`.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class MatrixRecord(NamedTuple):
     place: str = "this model"
 
     def is_copied(self, name: str) -> bool:
-        """Return False: the arrays are those of the chain.
+        """Return False: the arrays belong to the chain.
 
         Parameters
         ----------
@@ -129,9 +129,9 @@ class KeptModel(Framed):
     n_samples_: int
 
     _options: Resolved
-    _posterior: Posterior  # in the process that fitted it; elsewhere, until `partial_fit`,
+    _posterior: Posterior  # the chain, in the process that fitted it; elsewhere after `partial_fit`
     _kept: MatrixRecord  # the record when the model was pickled or saved
-    _stage: ExactStage | None = None  # of `fit`, until `partial_fit`
+    _stage: ExactStage | None = None  # the refinement of `fit`, until `partial_fit`
     _samples: Mapping[int, Sample]
     _word_counts: WordTotals | None = None  # of the documents of `fit`
     _seen: int  # documents of minibatches that `partial_fit` was given
@@ -143,7 +143,7 @@ class KeptModel(Framed):
         if not hasattr(self, "_posterior"):
             return self._kept
         chain = self._posterior.chain
-        # without the scorer's: its documents may be gone
+        # without the state of the scorer, whose documents may be gone
         averages = {n: a for n, a in self._posterior.arrays().items() if n.startswith(PREFIX)}
         exact = self._stage.record() if self._stage else {}
         arrays, documents = chain.arrays() | averages | exact, chain.stream.documents
@@ -168,7 +168,7 @@ class KeptModel(Framed):
             keep_mean=bool(averages_in(record.arrays).sums),
         )
         posterior.chain.restore(record.step, record.arrays)
-        # nothing is scored any more
+        # no document is scored any more
         posterior.restore({**record.arrays, HISTORY: np.empty(0)})
         self._posterior = posterior
         del self._kept
@@ -387,7 +387,7 @@ class KeptModel(Framed):
         parameters = {
             name: list(v) if isinstance(v, tuple) else v for name, v in self.get_params().items()
         }
-        if not isinstance(self.random_state, int | None):  # of a generator, the seed that it drew
+        if not isinstance(self.random_state, int | None):  # the seed that a generator drew
             parameters["random_state"] = record.options.seed
         config = config_of(record.options, []) | {
             "command": {"inputs": [], "estimator": parameters},
@@ -405,7 +405,7 @@ class KeptModel(Framed):
         }
         try:
             run = RunDirectory.create(Path(path), config, list(words))
-        except OutputError as error:  # of the command, which has an option for it
+        except OutputError as error:  # the advice of the command, which has an option for it
             raise OutputError(str(error).removesuffix(" with --out")) from None
         with run.lock():
             if self._word_counts is not None:

@@ -203,7 +203,7 @@ class LDA(CountModel):
     def _rules(self) -> list[Rule]:
         starts = self.starts
         if starts is None and self.max_iter is not None:
-            starts = 1  # not with few iterations
+            starts = 1  # no short chains before few iterations
         try:
             seeds = None if self.seed_words is None else seed_words(self.seed_words)
         except (TypeError, UsageError) as error:

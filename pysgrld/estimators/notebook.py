@@ -35,7 +35,7 @@ def picture(panels: Sequence[Panel], label: str) -> Any:
     label : str
         Name of the axis of the values.
     """
-    from matplotlib import pyplot  # its import makes a notebook show figures
+    from matplotlib import pyplot  # importing it would make a notebook show figures
 
     columns = min(_COLUMNS, len(panels))
     rows = -(-len(panels) // columns)

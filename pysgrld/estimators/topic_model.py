@@ -203,7 +203,7 @@ class TopicModel(KeptModel, Transformer):
             if self.max_iter is None:
                 raise UsageError("no held-out document has two tokens: give max_iter and holdout=0")
             held_out = None
-        # values that are no counts have no tokens: minibatches are chosen by the number of entries
+        # real values have no tokens: minibatches are chosen by the number of entries
         trained = documents.take(train)
         tokens = trained.tokens if self.of_counts else len(trained.indices)
         scored = held_out or watched
@@ -272,7 +272,7 @@ class TopicModel(KeptModel, Transformer):
 
     def _check_lengths(self, documents: Documents, sweeps: int | None = None) -> None:
         """Raise an error for documents that are too long to be counted exactly."""
-        if self.of_counts and (sweeps or not self._no_score):  # no token of real numbers is counted
+        if self.of_counts and (sweeps or not self._no_score):  # real values have no tokens
             check_lengths(documents.lengths, sweeps or self._options.kept_sweeps, "document")
 
     def _begin(

@@ -130,7 +130,7 @@ def texts_in(x: Any) -> list[str] | None:
     for text in _rows_of(x):
         if not isinstance(text, str):
             return None
-        texts.append(str(text))  # also from a text of NumPy
+        texts.append(str(text))  # also NumPy's str
     return texts or None
 
 

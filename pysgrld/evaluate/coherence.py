@@ -74,7 +74,7 @@ def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = No
 
 
 def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
-    """Count documents that hold each pair of a topic's words, (K, N, N); the diagonal, each word."""
+    """Count documents that contain each pair of a topic's words, (K, N, N); the diagonal: each word."""
     words = np.unique(top)
     columns = np.searchsorted(words, top)
     total = np.zeros((*top.shape, top.shape[1]), np.int64)

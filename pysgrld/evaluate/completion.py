@@ -107,7 +107,7 @@ class Completion(Scorer):
         Each document's chain continues from the previous sample. ``phi`` is (R, Kp) over `words`.
         """
         self._add(key, parts, Visiting.CONTINUE)
-        return self._perplexity(log(self._mean))  # without what its standard error costs
+        return self._perplexity(log(self._mean))  # without the cost of a standard error
 
     def log_probability(self, key: Key, parts: Draw) -> float:
         """Return the mean log probability of a held-out token, given one draw of all topics.

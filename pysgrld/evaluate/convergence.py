@@ -68,7 +68,7 @@ def convergence(draws: Doubles) -> Convergence:
     for begin in range(0, flat.shape[2], BLOCK):
         columns = flat[:, :, begin : begin + BLOCK]
         halves = _halves(columns)
-        with np.errstate(invalid="ignore"):  # infinity minus infinity: no number, as the result is
+        with np.errstate(invalid="ignore"):  # infinity minus infinity is NaN, like the result
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:
@@ -95,7 +95,7 @@ def _halves(draws: Doubles) -> Doubles:
 
 def _normal_scores(draws: Doubles) -> Doubles:
     """Return the normal quantiles of the ranks among all draws of a quantity, ties at their mean rank."""
-    from statistics import NormalDist  # which takes as long to import as the estimators
+    from statistics import NormalDist  # an import that takes as long as that of the estimators
 
     flat = draws.reshape(-1, draws.shape[2])
     size = len(flat)

@@ -1,4 +1,4 @@
-"""Perplexity with the words that a document has already.
+"""Perplexity with the words that a document already has.
 
 A word that a document has once is likely to come again (Doyle and Elkan 2009), more often than its
 topics explain. So the predicted probability p(w) of a word is mixed with the frequencies of the

@@ -333,7 +333,7 @@ def topics_given(
         The layer of the topics, counted from 0.
     """
     z = np.empty(len(rows), np.int32)
-    first = np.searchsorted(documents, documents)  # of the document that the token is in
+    first = np.searchsorted(documents, documents)  # the first token of the token's document
     entity = ids[documents] + ((layer + 1) << _LAYER)
     place = np.arange(len(rows)) - first
     u = core.uniforms(entity, place, key.seed, key.chain, core.Purpose.infer, key.step)

@@ -138,7 +138,7 @@ class Estimate(float):
             Number of these tokens.
         """
         total = tokens.sum()
-        with np.errstate(invalid="ignore"):  # of a token of no probability: infinity has no error
+        with np.errstate(invalid="ignore"):  # a token of probability 0: infinity has no error
             influence = -value / total * (logs - tokens * (logs.sum() / total))
         return cls(value, influence, (logs, tokens))
 
@@ -213,7 +213,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, logs: Doubles) -> Estimate:
-        """Return the score of such logarithms."""
+        """Return the score of the log probabilities or densities that `logs` returns."""
 
     def point(self, key: Key, parts: Draw) -> Estimate:
         """Return the score of one draw; the running average is not touched."""
@@ -308,7 +308,7 @@ class DensityScorer(Scorer):
 
     def __init__(self, held_out: HeldOut, words: Int32s, units: int) -> None:
         self.held_out, self.words, self.units = held_out, words, units
-        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of the sum of densities
+        self._total: Doubles = np.zeros(len(held_out.held_out))  # log of the summed densities
 
     def score(self, logs: Doubles) -> Estimate:
         """Return minus the mean of log densities of the documents."""

@@ -299,7 +299,7 @@ def cost(row: CurveTask) -> float:
 
 
 def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
-    """Train and score one row with one thread; ``share`` is called with the share of it that is done."""
+    """Train and score one row with one thread; ``share`` is called with the finished share."""
     options, train = row.options, row.data.train
     stream = Epochs.of(options, train, np.arange(len(train)))
     corpus = CorpusFacts(row.data.words, train.tokens)
@@ -335,7 +335,7 @@ def is_mark(step: int, iterations: int) -> bool:
 
 
 def look(posterior: Posterior, seconds: float) -> CurvePoint:
-    """Score a row as it stands.
+    """Score the present state of a row.
 
     The further score of documents that are scored whole uses the current topics if the run has no
     samples.
@@ -437,7 +437,7 @@ def plot(
 
 
 def scale_seconds(axes: Any) -> None:
-    """Name 1, 2, 5, 10, ... on the logarithmic scale of training time; 1, 3, 10, ... of a long one."""
+    """Set the ticks of the axis of training time: 1, 2, 5, 10, ..., or 1, 3, 10, ... of a long one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")
@@ -449,7 +449,7 @@ def scale_seconds(axes: Any) -> None:
 
 
 def scale_perplexity(axes: Any, values: Iterable[float]) -> None:
-    """Name round numbers on the logarithmic scale of perplexity."""
+    """Set the ticks of a logarithmic axis of perplexity to round numbers."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axes.set_yscale("log")

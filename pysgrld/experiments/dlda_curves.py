@@ -69,7 +69,7 @@ from pysgrld.types import Doubles
 LAYERS = ((128,), (128, 64), (128, 64, 32))
 #: Share of a test document's tokens that is observed, unless the authors split them.
 OBSERVED = 0.8
-#: What names of rows that reflect have behind the sampler's.
+#: Suffix of the rows that reflect, after the name of the sampler.
 REFLECTED = "_reflect"
 SAMPLERS = (
     "tlasgr",
@@ -134,11 +134,11 @@ WIKI = PaperColumn(
     3500,
 )
 
-#: Samples after the burn-in, and in what a person only wants to see work.
+#: Samples after the burn-in, in a full run and in a quick run.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
-#: Documents to train on and to score then.
+#: Documents to train on and to score in a quick run.
 QUICK_DOCUMENTS = (400, 150)
-#: Options that make iterations short then.
+#: Options that shorten iterations in a quick run.
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
 
 
@@ -283,7 +283,7 @@ def rows(
     lines: list[tuple[Any, ...]] = []
     for name in names:
         row_curves = [c for c in curves if c.name == name]
-        if not row_curves:  # not done yet
+        if not row_curves:  # the row is not done yet
             continue
         ends = last_points(row_curves)
         paper = column.paper.get(name.replace(REFLECTED, ""))
@@ -354,7 +354,7 @@ def sentences(
 
 
 def order(scores: Mapping[str, float]) -> str:
-    """Return names and numbers, the lowest first."""
+    """Return the names and scores of the rows, the lowest score first."""
     return " < ".join(f"{n} {scores[n]:.0f}" for n in sorted(scores, key=lambda n: scores[n]))
 
 
@@ -480,7 +480,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
             share(chain.step / work.iterations)
             if chain.step < 20 or chain.step % (chain.step // 20) == 0:
                 arrays = chain.arrays()
-                scales = [arrays[f"{name}.m"] for name in names]  # tokens of the corpus
+                scales = [arrays[f"{name}.m"] for name in names]  # the tokens of the corpus
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
                 steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
     finally:

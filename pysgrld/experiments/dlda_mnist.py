@@ -173,7 +173,7 @@ def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) 
 
 
 def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
-    """Train for one epoch; ``share`` is called with the share of it that is done."""
+    """Train for one epoch; ``share`` is called with the finished share."""
     stream = Epochs.of(work.options, work.images, np.arange(len(work.images)))
     corpus = CorpusFacts(work.pixels, work.images.tokens)
     chain = begin(work.options, stream, corpus, RunOn(work.threads)).chain
@@ -237,7 +237,7 @@ def atoms(parts: Draw, layer: int) -> Atoms:
 
 
 HEAD = ("layer", "topics", "sampler", "spread", "cosine", "seconds")
-#: What topics are before the first minibatch, in that table.
+#: State of the topics before the first minibatch, in the table of layers.
 START = "at first"
 
 

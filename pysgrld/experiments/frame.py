@@ -1,4 +1,4 @@
-"""Things that all experiments share: their setting, their report, and their folder of CSV files."""
+"""Shared parts of all experiments: setting, report, and folder of CSV files."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ExperimentListener(Protocol):
         """Show a line."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Return a context with a function to call with how many of ``total`` are done."""
+        """Return a context manager that gives a function to call with the number of finished units."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:

@@ -104,7 +104,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     ]
     floors = [category_floors[alike[0]] for alike in ALIKE.values()]
     curves = {row: by_kind(curve) for row, curve in curves.items()}
-    rows: list[tuple[Any, ...]] = [("exact", None, *floors)]  # the distances at the end
+    rows: list[tuple[Any, ...]] = [("exact", None, *floors)]  # distances at the end
     rows += [(LABELS[a], f"{h:g}", *map(float, c[-1])) for (a, h), c in curves.items()]
     files.append(write_csv(setting.out / "steps.csv", HEAD, rows))
     if setting.pictures:
@@ -232,7 +232,7 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
-    """Return from which iteration on MLD stays nearer, each at its best step then; empty if never."""
+    """Return the iteration from which MLD stays nearer, each at its best step then; empty if never."""
     best = {
         a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
     }

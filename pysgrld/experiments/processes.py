@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 #: Seconds between two looks at how far the rows are.
 LOOK = 0.5
-#: Of a process: share done of every task, and whether to stop.
+#: Values shared with a process: the finished share of every task, and a request to stop.
 _shared: tuple[Any, Any] | None = None
 
 
@@ -102,7 +102,7 @@ def _start(shares: Any, stop: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it has died, of whatever."""
+    """End this process when its parent has died, for whatever reason."""
     parent = mp.parent_process()
     if parent is not None:
         parent.join()

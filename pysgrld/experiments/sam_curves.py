@@ -145,7 +145,7 @@ sam_20news, sam_wikipedia = partial(run, NEWS), partial(run, WIKIPEDIA)
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Return the order by the paper's score, and which of its claims hold with the released settings."""
+    """Return the order by the paper's score, and its claims that hold with the released settings."""
     text = order(scores, "by the paper's score")
     full = [f"{algo}-full" for algo in NOISY]
     for label, low, high in (

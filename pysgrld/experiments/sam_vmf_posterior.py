@@ -114,7 +114,7 @@ class PosteriorTask(NamedTuple):
 
 
 class PosteriorOutcome(NamedTuple):
-    """Draws counted on the grid, and how the chains went.
+    """Draws counted on the grid, and statistics of the chains.
 
     Attributes
     ----------

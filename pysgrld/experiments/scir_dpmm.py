@@ -44,7 +44,7 @@ _SGRLD = Settings("sgrld", base=0.001, start=30, step=1e-3, stick_step=5e-3)
 
 
 class Row(NamedTuple):
-    """A row of the table: how it samples, and its defects of the released code.
+    """A row of the table: its sampler, and the defects of the released code that it has.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ ROWS = {
 
 
 class Released(Mixture):
-    """A mixture with the defects of a row.
+    """A mixture with the released code's defects of a row.
 
     Parameters
     ----------

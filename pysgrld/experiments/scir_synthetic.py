@@ -83,7 +83,7 @@ class DirichletTask(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of the chains, and log draws of one component by the first (kept,)."""
+    """Distances of the chains, and the first chain's log draws of one component, (kept,)."""
 
     distances: list[float]
     component: Doubles

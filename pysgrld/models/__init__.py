@@ -1,1 +1,1 @@
-"""Models of models, each a folder, reached by name through `pysgrld.models.table`."""
+"""Topic models, one folder each, registered in `pysgrld.models.table`."""

@@ -25,7 +25,7 @@ from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
 
 class BlockFitted(Fitted):
-    """A trained run with topics in blocks of a chain; a model adds the methods on documents.
+    """A trained run with topics in blocks of a chain; each model adds the methods on documents.
 
     Parameters
     ----------

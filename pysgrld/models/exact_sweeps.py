@@ -28,7 +28,7 @@ EXACT_SWEEPS = Option(
 
 
 def check_exact(settings: Mapping[str, Any], algo: str) -> None:
-    """Refuse Gibbs sweeps after samplers that are exact or draw nothing, and of documents read once.
+    """Refuse Gibbs sweeps after exact samplers and approximations, and for documents read once.
 
     Raises
     ------

@@ -124,7 +124,7 @@ class ExactTokens(ExactChain):
 
     @property
     def _kept(self) -> tuple[Block, ...]:
-        """The blocks whose states are kept: all that do not follow from the topics of tokens."""
+        """The blocks with stored states: all that do not follow from the topics of tokens."""
         return self.upper if self.follow else self.blocks
 
     @property
@@ -148,7 +148,7 @@ class ExactTokens(ExactChain):
         """Give all tokens their first topics, given a draw of training."""
         draw = at_words(draw, self.batch.words)
         self._tokens.sample_first(self.key, draw, self.batch, threads)
-        self.step = 1  # whose random numbers are used up
+        self.step = 1  # the random numbers of step 0 are used
 
     @abstractmethod
     def watched_words(self) -> Doubles:
@@ -189,7 +189,7 @@ class ExactTokens(ExactChain):
         return twin
 
     def arrays(self) -> dict[str, Array]:
-        """Return the topics of all tokens, in as few bytes as they need, and the blocks"""
+        """Return the topics of all tokens, in as few bytes as possible, and the blocks."""
         assert self._tokens.z is not None
         arrays = super().arrays()
         left_out = f"{self.topics.name}." if self.follow else "z"

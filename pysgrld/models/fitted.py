@@ -274,7 +274,7 @@ class Fitted(ABC):
     def samples_for_new(
         self, steps: Sequence[int], read: Callable[[int], Mapping[str, Array]]
     ) -> Samples:
-        """Yield the samples given which documents are drawn that topics were not trained on.
+        """Yield the samples of topics from which documents outside training are drawn.
 
         They are the stored samples; for draws of Gibbs refinement, their mean each time. A draw
         varies in words with few tokens. A new document finds its words in other topics that happen
@@ -385,7 +385,7 @@ class Fitted(ABC):
         return {}
 
     def beside(self) -> dict[str, Doubles]:
-        """Return the arrays that go with the topics in an export, by name."""
+        """Return the arrays that are exported with the topics, by name."""
         return {}
 
     def tree(
@@ -470,7 +470,7 @@ class Fitted(ABC):
         return noise_inflation(h, record.documents, record.options.minibatch)
 
     def contraction(self, shares: Doubles) -> tuple[float, ...]:
-        """Return the share of a deviation that a step of Langevin dynamics takes away, for each topic.
+        """Return the share of a deviation that a Langevin step removes, for each topic, (K,).
 
         Stable below 2. Empty for other samplers.
 

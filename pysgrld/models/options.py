@@ -30,7 +30,7 @@ PRESETS: dict[str, Preset] = {
 def _kind() -> dict[str, Option]:
     """Return the options that choose a model, a sampler and a preset: their values are the tables'."""
     first, *other_models = all_models()
-    # a sampler of one model alone needs no words
+    # a sampler of a single model implies that model
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}
     implied = "".join(
         f"{model.name} with {', '.join(sorted(n if n in SAMPLERS else f'--{n}' for n in implying))}; "
@@ -72,7 +72,9 @@ def _all() -> dict[str, Option]:
     for name, option in SHARED.items():  # help shows other defaults of models
         other_defaults = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
         shared[name] = option._replace(shown="; ".join([option.shown, *other_defaults]))
-    options = {"topics": shared["topics"]} | options  # which most people choose, and nothing else
+    options = {
+        "topics": shared["topics"]
+    } | options  # first in help: the only option that most users set
     options |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
         options |= model.options
@@ -97,7 +99,7 @@ _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
 def preset_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the defaults of the preset that is asked for, for the algorithm that is.
+    """Return the defaults of the requested preset for the requested algorithm.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def preset_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
-    """Return the sampler and the model that options mean.
+    """Return the sampler and the model that options choose.
 
     Parameters
     ----------
@@ -150,7 +152,7 @@ def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
 
 
 def check_usage(settings: Mapping[str, Any]) -> None:
-    """Refuse options that contradict each other, or that the sampler or the model has no use for.
+    """Refuse options that contradict each other, or that the sampler or the model does not use.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         Naming the first that is wrong.
     """
     sampler, model = kind_of(settings)
-    # what would only shape the steps of other samplers
+    # options that only shape the steps of other samplers
     owned = {name for other in SAMPLERS.values() for name in other.options}
     unused = (owned - {*sampler.options, *model.options}) | sampler.ignores
     if sampler.whole_corpus:

@@ -65,7 +65,7 @@ class CorpusFacts(NamedTuple):
 
 
 class RunOn(NamedTuple):
-    """Threads that a chain runs on, and whom it calls while it waits.
+    """Resources of a chain: its threads, and the callback while it waits.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Model(ABC, Generic[R]):
         return  # nothing contradicts
 
     def time(self, settings: Mapping[str, Any]) -> tuple[str, str | int] | None:
-        """Return the column by which documents are put in slices of time, and what a slice is.
+        """Return the column by which documents are put in slices of time, and the length of a slice.
 
         None if the model knows no time. A slice is as `pysgrld.corpus.slices.slicing_of` takes it.
         """

@@ -202,7 +202,7 @@ def resampled(number: int, seed: list[int]) -> tuple[Int64s, Int64s]:
 
 
 def _taken(batch: Minibatch, documents: Int64s) -> Minibatch:
-    """Return some documents of a batch, in this order, over the same words."""
+    """Return some documents of a batch, in the given order, over the same words."""
     lengths = np.diff(batch.indptr)[documents]
     indptr = np.concatenate(([0], np.cumsum(lengths)))
     entries = np.arange(indptr[-1]) + np.repeat(batch.indptr[documents] - indptr[:-1], lengths)

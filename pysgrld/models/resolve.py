@@ -91,7 +91,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
             minibatch=minibatch,
             topics=k,
             eta=lowest_eta(value["eta"]),
-            warm_up=0,  # not known yet
+            warm_up=0,  # unknown at this point
             minibatch_words=lambda: facts.minibatch_words(minibatch, value["seed"]),
         )
 
@@ -121,7 +121,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         # if documents are scored whole, a cell costs far more in an iteration than in a sample
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
-        read = min(tokens, facts.words / 2)  # rows that wait are few of the words
+        read = min(tokens, facts.words / 2)  # lazy rows are few of the words
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
         if not sampler.draws:  # documents have no persistent chains

@@ -78,7 +78,7 @@ _ABOVE = 0.5
 
 
 def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None:
-    """Return the arrays of topics that were drawn from a law of counts, or None if these are not tokens.
+    """Return drawn topics as counts, or None if they were not drawn given counts of tokens.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def as_counts(law: TopicLaw, topics: int, words: int) -> dict[str, Array] | None
 
 
 def law_of(sample: Mapping[str, Array], block: Block, seed: int, chain: int) -> TopicLaw:
-    """Return the law that the topics of a sample were drawn from which is kept as counts.
+    """Return the law from which the topics of a sample that is kept as counts were drawn.
 
     Parameters
     ----------

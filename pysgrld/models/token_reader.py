@@ -124,7 +124,7 @@ class GibbsReader(Reader):
         The expectation is that of collapsed variational inference, zeroth order (Asuncion et al. 2009,
         eq. 8): nothing is random, and it is nearer to the posterior's than a mean of fifty sweeps.
         """
-        del key, how, layer  # every visit is the same, and there is one layer
+        del key, how, layer  # every visit is the same, and the model has one layer
         alpha = alpha_of(parts, self.alpha)
         counts = core.documents_expected(
             phi=weights_of(parts),

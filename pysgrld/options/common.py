@@ -241,5 +241,5 @@ def spelled(name: str, value: Any) -> Any:
         return value
     try:
         return spell(value)
-    except UsageError:  # of a record that is damaged
+    except UsageError:  # the record is damaged
         return value

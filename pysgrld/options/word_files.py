@@ -109,7 +109,7 @@ def spell_phrases(phrases: Sequence[str]) -> str:
 Pattern = str | int
 #: Topics by name, in their order, each with its seed words.
 SeedWords = tuple[tuple[str, tuple[Pattern, ...]], ...]
-#: The same, found in a vocabulary: each word with its number.
+#: Seed words that are in a vocabulary, each with its number.
 FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
 #: Share of an average topic's tokens that the seeds of a topic count for together.
@@ -161,7 +161,7 @@ def seed_words(value: Any) -> SeedWords:
         patterns: dict[Pattern, None] = {}
         for word in words:
             if isinstance(word, tuple | list) and len(word) == 2:
-                word = word[0]  # with its number, as a run has it
+                word = word[0]  # a run records each word with its number
             if hasattr(word, "__index__") and not isinstance(word, bool):
                 word = int(word)
             elif not isinstance(word, str) or not word.strip() or not word.isprintable():

@@ -82,7 +82,7 @@ class _Draws(NamedTuple):
     counted: Callable[[], None]
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Return the quantities followed in each run, with the chains of the Gibbs refinement apart.
+        """Return the quantities followed in each run, with separate chains of the Gibbs refinement.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ def compared(
         common = _in_common(chains, burn_in, layer_index)
         try:
             return _compare(chains, *common, not burn_in, top, layer_index, tell)
-        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+        except MissingInputError:  # a run in training may have thinned its samples meanwhile
             if _in_common(chains, burn_in, layer_index) == common:
                 raise
 
@@ -250,7 +250,7 @@ def _check_same(chains: Sequence[Results]) -> None:
 def _in_common(
     chains: Sequence[Results], burn_in: int, layer_index: int
 ) -> tuple[list[list[int]], bool, list[list[int]]]:
-    """Return the samples to compare: iterations, True for top-word samples, and full-sample iterations.
+    """Return the samples to compare: iterations, a flag for top-word samples, and full-sample iterations.
 
     The iterations are common to all chains. Gibbs refinements begin at different iterations, so the
     first ones of each chain are taken, equally many. Top-word samples are compared if more of them
@@ -330,7 +330,7 @@ def _compare(
         )
     contraction: tuple[float, ...] = ()
     if compared.shares is not None:
-        # no checkpoint may have been written yet: samples may be there all the same
+        # samples may exist before the first checkpoint
         with contextlib.suppress(CheckpointError):
             contraction = fitted.contraction(compared.shares)
     kept_steps = [chain.kept(slim=slim) for chain in chains]
@@ -367,13 +367,13 @@ def _compare(
 def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int) -> _Compared:
     """Match the topics of all chains, and follow their weights and top words over the draws."""
     chains = draws.chains
-    halves = [_halves(chain, draws, layer_index) for chain in chains]  # each: (2, K, V)
+    halves = [_halves(chain, draws, layer_index) for chain in chains]  # each of shape (2, K, V)
     means = (
         _means(chains, halves, layer_index) if draws.all else [pair.mean(axis=0) for pair in halves]
     )
     matched = match(means, likeness)
     order, least, overlaps = matched.rows, matched.common.min(axis=(0, 1)), matched.common[0]
-    if len(chains) == 1:  # what each topic has in common in its two halves
+    if len(chains) == 1:  # overlap of the two halves of each topic
         least = likeness.overlap(*halves[0])
     # topics that are clearly nearer to another topic's second half than to their own
     moved = []

@@ -1,4 +1,4 @@
-"""Find the run that a person means and open it for reading; list the runs of a folder."""
+"""Find the run that the user named and open it for reading; list the runs of a folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _END = 1 << 16
 
 
 def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
-    """Return the folder of the run that a person means: a folder, a name under ``root``, or the latest.
+    """Return the folder of the named run: a folder, a name under ``root``, or the latest run.
 
     For a folder of chains return the folder of the first chain, or with ``chains`` the folder of
     all.
@@ -68,7 +68,7 @@ def open_run(
     *,
     these: bool = False,
 ) -> Results:
-    """Open the run that a person means; open the chains with a checkpoint in a folder of chains as one.
+    """Open the named run; open the chains with a checkpoint in a folder of chains as one.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def open_chains(
     *,
     these: bool = False,
 ) -> list[Results]:
-    """Open the chains, by number, of the run that a person means, if they have a checkpoint.
+    """Open the chains, by number, of the named run that have a checkpoint.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
             _, options = model_and_options(run)
             status, corpus = run.status, run.config["corpus"]
             last: dict[str, Any] = {}
-            with contextlib.suppress(SgmcError, ValueError):  # there may be no line yet
+            with contextlib.suppress(SgmcError, ValueError):  # the file may have no line yet
                 *_, last = run.read_metrics(_END)
             newest = (
                 (float(value), kind)

@@ -1,4 +1,4 @@
-"""Topics that a run began with (``--from``), by which names stay with topics that are still the same.
+"""Topics with which a run began (``--from``), by which names stay with topics that are the same.
 
 A topic that has less than half of its probability in common with its former self is a new topic in the
 place of the old one: it loses the name that was carried, and `compare` calls it new.

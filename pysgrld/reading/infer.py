@@ -125,7 +125,7 @@ def infer(
             if steps:
                 theta, low, high = _drawn(results, documents, first, steps, layer_index)
                 empty = np.flatnonzero(lengths == 0)
-                if len(empty):  # the prior's mean is known: draws of it only come near
+                if len(empty):  # the prior's mean is known exactly; draws of it are only near
                     wordless = documents.take(empty)
                     theta[empty] = results.proportions(wordless, ids[empty], layer_index)
             else:
@@ -167,7 +167,7 @@ def _write_rows(
                 documents += len(block.lengths)
                 empty += int((block.lengths == 0).sum())
     finally:
-        writer.end(documents)  # also of a file that is given up: its writer has to let go of it
+        writer.end(documents)  # also after an error: the writer must release the file
     return Inferred(documents, empty)
 
 
@@ -363,7 +363,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True if it is no folder, or has more in it than a killed process leaves."""
+    """Return True if a path is no folder, or has more in it than a killed process leaves."""
     if not is_folder(folder, OutputError):
         return True
     return any(

@@ -190,7 +190,7 @@ def interval(
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
     result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    for pattern in np.unique(has, axis=1).T:  # topics that the same chains have
+    for pattern in np.unique(has, axis=1).T:  # topics with the same chains
         topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
         which = np.flatnonzero(pattern)
         drawn = [values[c][:, topics] for c in which]

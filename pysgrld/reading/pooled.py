@@ -237,7 +237,7 @@ def _turns(has: Array, draws: int) -> Int64s:
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # an exact stage draws from one chain of its own after the other: not in step with these turns
+        # the refinement draws from its chains in turn, independent of these turns
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns

@@ -270,7 +270,7 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
         A line of UTF-8 for each row, with its line end.
     """
     lines = _Lines()
-    # by a line end that has both, so that a cell with either is quoted
+    # the line end contains both signs, so that a cell with either is quoted
     csv.writer(lines, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows

@@ -220,9 +220,9 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
     Corpus or None
         The corpus, open for reading.
     """
-    from pysgrld.corpus import Corpus  # not needed to read topics alone
+    from pysgrld.corpus import Corpus  # topics alone can be read without it
 
-    # its own, or that of the folder of chains, or of the search, that it is in
+    # own corpus, or that of its folder of chains or of its search
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
     if corpus_path := run.config.get("command", {}).get("corpus"):
         places.append(Path(corpus_path))

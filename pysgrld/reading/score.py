@@ -80,7 +80,7 @@ class Evaluation(NamedTuple):
     own_words: OwnWords | None = None
 
     def beside(self) -> dict[str, Estimate]:
-        """Return the scores that the average is compared with, by name."""
+        """Return the scores that are shown next to the average, by name."""
         kind, scores = self.kind, {}
         if self.samples:
             scores[kind.point] = self.point
@@ -131,7 +131,7 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents over the run's words, and split them as the run's held-out documents are.
+    """Read other documents over the run's words, and split them like the run's held-out documents.
 
     A warning is logged if the run was trained on them.
 
@@ -298,7 +298,7 @@ def score(
         for step in chain.kept():
             try:
                 sample = chain.read_sample(step)
-            except MissingInputError:  # it was dropped meanwhile
+            except MissingInputError:  # it was removed meanwhile
                 continue
             draw = chain.fitted.draw_of(sample, scorer.words)
             scorer.update(Key(seed, chain.chain, step), draw)

@@ -41,7 +41,7 @@ class Word(NamedTuple):
 
     @property
     def rough(self) -> bool:
-        """True if the effective sample size of its draws is too small."""
+        """Return True if the effective sample size of its draws is too small."""
         return self.ess is not None and self.ess < _ENOUGH
 
 

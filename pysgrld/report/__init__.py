@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Page", "report"]
 
 
-if not TYPE_CHECKING:  # to whom a name that is not there must be an error
+if not TYPE_CHECKING:  # an unknown name must be an error for type checkers
 
     def __getattr__(name: str) -> Any:
         if name in __all__:

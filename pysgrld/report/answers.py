@@ -20,7 +20,7 @@ from pysgrld.report.topic_words import heaviest
 
 #: Letters of a document's excerpt.
 EXCERPT = 200
-#: Letters at the beginning of a text in which an excerpt is looked for.
+#: Letters at the beginning of a text in which an excerpt is chosen.
 _READ = 100_000
 #: Difference of sums of weights that may be due to rounding.
 _ROUNDING = 1e-9
@@ -118,13 +118,13 @@ class TopicInGroups(NamedTuple):
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return the groups that surely have more than other documents do, the greatest first."""
+        """Return the groups with a surely higher share than other documents, the greatest first."""
         above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
 def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsOfTopic]:
-    """Return the documents that most surely have each topic, the heaviest topic first.
+    """Return the documents that most surely have each topic, the topic of greatest weight first.
 
     They are ordered by the low end of the topic's share: short documents do not win by chance.
 
@@ -247,7 +247,7 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
 def topics_in_groups(
     results: Results, by: str | None, along: str | None, cluster: str | None, layer: int
 ) -> tuple[Groups, list[TopicInGroups]]:
-    """Return the shares of topics in groups of documents, the heaviest topic first.
+    """Return the shares of topics in groups of documents, the topic of greatest weight first.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ NEIGHBOURS = 10
 _ATTRACTING, _PERPLEXITY = 30, 12.0
 #: Steps of gradient descent, and those at the beginning in which attraction is exaggerated.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
-#: Documents that are laid out first; the others begin between their nearest of these.
+#: Documents that are laid out first; each other document begins between its nearest ones of these.
 LANDMARKS = 3_000
 #: Neighbours that attract each of all documents after that, and steps.
 _ATTRACTING_ALL, _STEPS_ALL = 10, 40
@@ -29,7 +29,7 @@ _CELL, _CELLS = 60, 6
 _BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
 #: Documents, evenly spaced, by whose neighbours a map is judged.
 _JUDGED = 1_000
-#: Documents up to which repulsion is exact, which is faster then.
+#: Largest number of documents with exact repulsion, which is faster than the grid up to it.
 _EXACT = 400
 #: Documents whose similarities are computed at a time.
 _BLOCK = 512
@@ -261,7 +261,7 @@ def _least(values: Floats, count: int) -> tuple[Int64s, Floats]:
         some = np.argpartition(values, count - 1, axis=1)[:, :count]
     else:
         some = np.tile(np.arange(count), (len(values), 1))
-    some.sort(axis=1)  # equal values in the order of the documents
+    some.sort(axis=1)  # equal values keep the order of the documents
     chosen = np.take_along_axis(values, some, axis=1)
     order = np.argsort(chosen, axis=1, kind="stable")
     return np.take_along_axis(some, order, 1), np.take_along_axis(chosen, order, 1)

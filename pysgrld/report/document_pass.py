@@ -69,12 +69,12 @@ class DocumentVisitor(ABC):
 
 
 def looked_at(corpus: Corpus) -> Int64s:
-    """Return the documents that are looked at: all, or 20,000 evenly spaced."""
+    """Return the documents that are drawn: all, or 20,000 evenly spaced."""
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
 
 
 def on_map(corpus: Corpus, topics: int) -> Int64s:
-    """Return the documents on the map: those that are looked at, and evenly spaced others."""
+    """Return the documents on the map: the ones that are drawn, and evenly spaced others."""
     most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), most)
 
@@ -117,7 +117,7 @@ def read_documents(
             for block in drawn_blocks(results, corpus, rows, steps, layer):
                 for visitor in visitors:
                     visitor.add(block)
-        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+        except MissingInputError:  # a run in training may have thinned its samples meanwhile
             if drawn_steps(results) == steps:
                 raise
         else:

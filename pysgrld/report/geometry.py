@@ -16,7 +16,7 @@ NEIGHBOURS = 5
 KEPT = 0.1
 #: Words that are multiplied together: bounds the memory.
 _BLOCK = 8192
-#: t-SNE: steps, of which some exaggerate likeness, and the topics that one counts as its neighbours.
+#: t-SNE: steps, steps with exaggerated likeness, and the number of topics that count as neighbours.
 _STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
 
 
@@ -40,7 +40,7 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
         part = phi[begin : begin + _BLOCK][:, shown]
         part = part if signed else np.sqrt(part)
         product += part.T @ part
-    # exact symmetry and exact zeros: what comes after takes them for granted
+    # exact symmetry and exact zeros, which later steps need
     scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
     like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
     apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
@@ -232,7 +232,7 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        name[a], name[b] = n + i, -1 - a  # b is found through a from now on
+        name[a], name[b] = n + i, -1 - a  # b is reached through a from now on
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 
 

@@ -49,7 +49,7 @@ class Page:
         results, config = run.results, run.results.run.config
         key = (
             results.run.identity.digest
-        )  # names are kept under it in a browser: of each layer others
+        )  # browsers store names under this key, which depends on the layer
         if run.at:
             key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
         self.main: dict[str, Any] = {
@@ -94,7 +94,7 @@ class Page:
         """The content of the page in a few words."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            folder = self.main["folder"]  # there with all documents
+            folder = self.main["folder"]  # the place of its page with all documents
             number = folder["documents"] if folder else len(self.main["docs"]["row"])
             contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
             parts.append(f"{contents} of {plural(number, *self.main['noun'])}")

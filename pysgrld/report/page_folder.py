@@ -130,7 +130,7 @@ class PageFolder:
             while os.path.lexists(self.path / name):
                 files = FileList(self.path / name)
                 if all(files.owns(entry["name"]) for entry in self._written):
-                    break  # the same files, of the page before
+                    break  # the page before has the same files
                 number += 1
                 name = f"files-{self._digest.hexdigest()[:16]}-{number}"
             else:

@@ -200,7 +200,7 @@ class _Sums:
 
     def sampled(self, inside: Array, n: float) -> Sampled:
         """Return shares in one union of groups, `inside` (G + 1,), of n effective documents."""
-        size = max(float(self.size @ inside), 1e-9)  # of no documents all is 0
+        size = max(float(self.size @ inside), 1e-9)  # without documents everything is 0
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
@@ -230,7 +230,7 @@ class _Sums:
             apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in selected])
             order = np.argsort(units, kind="stable")
             begins = np.flatnonzero(np.diff(units[order], prepend=-1))
-            if len(begins) < len(units):  # documents that came together
+            if len(begins) < len(units):  # documents of one cluster
                 apart = np.add.reduceat(apart[order], begins, axis=0)
             number, second, fourth = float(len(apart)), *((apart**i).sum(axis=0) for i in (2, 4))
         else:

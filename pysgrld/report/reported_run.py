@@ -40,7 +40,7 @@ READ_STEPS = 4
 
 
 class PageRequest(NamedTuple):
-    """The wishes of a person for a page.
+    """Choices of the user for a page.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class ReportedRun:
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
-        """Show documents to a visitor, in the pass that `read` makes; None where there are none."""
+        """Register a visitor of documents for the pass of `read`; return None without documents."""
         if self.corpus is None:
             return None
         self._document_visitors.append(visitor)
@@ -338,7 +338,7 @@ class ReportedRun:
 
 
 def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diagnosis | None:
-    """Compare chains, or the halves of one; None where too few samples are kept, which is noted."""
+    """Compare chains, or the halves of one; return None, and note it, if too few samples are kept."""
     try:
         return compared(chains, layer=layer + 1)
     except (UsageError, MissingInputError):
@@ -358,7 +358,7 @@ class Definition(NamedTuple):
 
 
 class Section:
-    """A part of the page: what it gathers of a run, what the page has of it, and what its figures mean.
+    """A part of the page: the data that it gathers, packs and defines.
 
     A section overrides what it has. It is made before the run is read: then it refuses what cannot be,
     and asks for passes. After that `main` is called, once, and then the others.
@@ -391,7 +391,7 @@ class Section:
         return {}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files beside a page that is a folder: path, content, and documents done so far."""
+        """Yield files next to a page that is a folder: path, content, and documents done so far."""
         yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ _BLOCK = 65_536
 
 
 class AddedFiles(NamedTuple):
-    """Files that add something to what a corpus kept of its documents, and who hears of reading them.
+    """Files with additional details of documents, and the listener to their reading.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
     reader = copy(results)
     reader.asked = {"keep-text": "all"}
     texts = reader.read(added.texts, added.folder / "texts", added)
-    of = rows  # in order, where ids do not tell documents apart, as of several files
+    of = rows  # in order, if ids do not distinguish documents, as in several files
     wanted = {name: i for i, name in enumerate(found.ids(rows))}
     if len(wanted) == len(rows):
         of = np.full(len(rows), -1)

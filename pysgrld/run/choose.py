@@ -1,4 +1,4 @@
-"""The run that a command means, and whether training begins, resumes, or is done."""
+"""The run that a command means, and the decision to begin it, to resume it, or to do nothing."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def latest_run(root: Path = ROOT) -> Path:
             if path.name.startswith("."):
                 continue
             runs: list[Path] = []
-            with contextlib.suppress(MissingInputError):  # of another person
+            with contextlib.suppress(MissingInputError):  # owned by another person
                 runs = [path] if is_run(path) else chains_of(path)
             if runs:
                 changed = 0.0
@@ -134,7 +134,7 @@ def set_latest(path: Path, root: Path = ROOT) -> None:
         with contextlib.suppress(FileNotFoundError):
             if not _is_name(read_small(root / LATEST, links=False)):
                 raise OSError(errno.EEXIST, "sgmc did not write it")
-        temporary = path / temporary_name(LATEST)  # the next start would remove it there
+        temporary = path / temporary_name(LATEST)  # the next start would remove it
         write_new(temporary, [f"{path.name}\n".encode()], "latest")
         rename(temporary, root / LATEST, "latest")
     except OSError as error:
@@ -202,7 +202,7 @@ def check_writable(path: Path) -> None:
             probe.mkdir()
         except OSError as error:
             if error.errno == errno.ENOENT and attempt < _TRIES - 1:
-                continue  # replaced just now by the run of another start
+                continue  # another start has just replaced it by its run
             raise OutputError(
                 f"{path}: cannot be written: {place}: {error.strerror or error}; name another "
                 "folder with --out"

@@ -121,7 +121,7 @@ class RunDirectory:
         self.samples = Samples(path, self._writing)
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
-        self._unlogged: list[dict[str, Any]] = []  # events that could not be logged yet
+        self._unlogged: list[dict[str, Any]] = []  # events that are not logged yet
         self._doubtful = False  # whether an fsync of the metrics has failed
 
     # ---- making and opening
@@ -194,7 +194,7 @@ class RunDirectory:
         except BaseException as error:
             if lock is not None:
                 lock.moved(path / LOCK)
-                with contextlib.suppress(GoneError):  # it has its name, not durably
+                with contextlib.suppress(GoneError):  # it has its name, but not durably
                     lock.check()
                     shutil.rmtree(path, ignore_errors=True)
                 lock.release()
@@ -393,7 +393,7 @@ class RunDirectory:
             jsonio.append_line(self.path / LOG, line, "log")
 
     def _note(self, event: str, **fields: Any) -> None:
-        """Log an event of an action that is done already; a log that cannot be written is no error."""
+        """Log an event of a finished action; a log that cannot be written is no error."""
         try:
             self.log_event(event, **fields)
         except WriteError as error:

@@ -103,7 +103,9 @@ def sync(fd: int, point: str | None = None) -> None:
     OSError
         If the system could not write: the part of the file that it still holds is unknown then.
     """
-    full = getattr(fcntl, "F_FULLFSYNC", None)  # on macOS fsync leaves it there
+    full = getattr(
+        fcntl, "F_FULLFSYNC", None
+    )  # on macOS fsync leaves the bytes in the drive's memory
     if full is not None:
         try:
             fcntl.fcntl(fd, full)
@@ -499,7 +501,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
     """
     for rest in path.parent.glob(f"{TEMPORARY}*"):
         if rest.name.rpartition("-")[0] != f"{TEMPORARY}{path.name}" or not is_marked(rest.name):
-            continue  # of another file, or a person's own
+            continue  # another file, or a user's own
         with contextlib.suppress(OSError), open_regular(rest) as (fd, _):
             if flock(fd):
                 rest.unlink()
@@ -509,7 +511,7 @@ def _new_and_held(path: Path, temporary: Path) -> IO[bytes]:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # another process has found it before it was locked
+        file.close()  # another process found it before it was locked
 
 
 def regular_target(path: Path) -> Path:
@@ -571,7 +573,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             refuse_new(path)
             if (files := list_of(path.parent)) is not None:
                 files.add(path.name, temporary)
-    except SgmcError:  # from the block: a missing input is an OSError, too
+    except SgmcError:  # an error within the block: a missing input is an OSError, too
         raise
     except OSError as error:
         reason = error.strerror or str(error)

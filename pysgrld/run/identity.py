@@ -94,7 +94,7 @@ def identities(
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return a line ``name: old -> new`` for every field that differs, sorted by name."""
     lines = []
-    kinds = {"name": str, "words": int, "sha256": str}  # anything may have been put there
+    kinds = {"name": str, "words": int, "sha256": str}  # the record may contain anything
     for name in sorted({*old, *new}):
         if name in old and name in new and old[name] == new[name]:
             continue
@@ -104,7 +104,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
             if isinstance(value, list) and all(
                 isinstance(part, dict) and all(isinstance(part.get(n), k) for n, k in kinds.items())
                 for part in value
-            ):  # of stop words
+            ):  # lists of stop words
                 named = [
                     f"{p['name']} ({plural(p['words'], 'word')}, {p['sha256'][:8]})" for p in value
                 ]

@@ -187,7 +187,7 @@ def read_lines(path: Path, last: int | None = None) -> list[dict[str, Any]]:
             whole = last is None or size <= last
             if last is not None and size > last:
                 file.seek(size - last - 1)
-                file.readline(LONGEST)  # the end of a line, if no more than that
+                file.readline(LONGEST)  # at most the end of a line
             for number in itertools.count(1):
                 if whole:
                     where = f"{path}:{number}"

@@ -256,7 +256,7 @@ def _load(place: Path, words: int) -> WordTotals:
     data = io.BytesIO(read_small(place, _HEADER + 16 * words))
     try:
         counts = np.load(data, allow_pickle=False)
-    except (tokenize.TokenError, SyntaxError):  # of a header, which NumPy parses as Python
+    except (tokenize.TokenError, SyntaxError):  # NumPy parses a header as Python
         raise ValueError("not a header of NumPy's") from None
     if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != (2, words):
         raise ValueError("not the counts of these words")

@@ -195,7 +195,7 @@ class Lock:
             )
 
     def release(self, *, ours: bool = True) -> None:
-        """Let other processes write; clear the holder's name from the file if the lock is `ours`."""
+        """Release the lock; clear the holder's name from the file if the lock is `ours`."""
         if ours and is_same(self.path, self._fd):
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, 0)
@@ -360,7 +360,7 @@ def refuse_foreign_lock(path: Path, fd: int) -> None:
     OutputError
     """
     regular = stat.S_ISREG(os.fstat(fd).st_mode)
-    # a power failure leaves a lock that begins as one, or zeros
+    # a power failure leaves the beginning of a lock, or zeros
     content = os.pread(fd, 4096, 0).strip(b"\0") if regular else b"?"
     if content[:7] != b'{"host"'[: len(content)]:
         raise OutputError(
@@ -467,7 +467,7 @@ def sweep(parent: Path) -> None:
     with contextlib.suppress(OSError):
         for path in parent.glob(f"{stem}-*"):
             if path.name.rpartition("-")[0] != stem or not is_marked(path.name):
-                continue  # of another host, or not sgmc's
+                continue  # of another host, or not written by sgmc
             with contextlib.suppress(OSError):
                 if (fd := hold_folder(path)) is not None:
                     shutil.rmtree(path, ignore_errors=True)

@@ -49,7 +49,7 @@ _USUAL_STACK = 8 << 20
 @cache
 def version() -> str:
     """Return the version of sgmc, as its distribution's metadata has it."""
-    from importlib import metadata  # takes longer than all else here
+    from importlib import metadata  # an import that takes longer than everything else here
 
     return metadata.version("pysgrld")
 
@@ -95,7 +95,7 @@ def threads(requested: int | None, environment: Mapping[str, str] | None = None)
         number, source = len(cpus), "CPU affinity"
         if not cpus:  # macOS binds no process to processors
             number, source = os.cpu_count() or 1, "processors"
-        quota = period = ""  # of this cgroup, v2 or else v1
+        quota = period = ""  # limits of this cgroup, version 2 or 1
         for files in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
             with contextlib.suppress(OSError, ValueError):
                 texts = [(_CGROUP / name).read_text() for name in files]
@@ -267,7 +267,7 @@ def sign_of_life(process: int) -> str | None:
 def _status(process: str) -> list[str]:
     """Return the fields of /proc/N/stat from the state on; the 20th is the start, in ticks."""
     text = (_PROC / process / "stat").read_text("utf-8", "replace")
-    return text.rpartition(")")[2].split()  # what comes before may hold spaces and brackets
+    return text.rpartition(")")[2].split()  # the name before it may have spaces and brackets
 
 
 def job_id(environment: Mapping[str, str] | None = None) -> str | None:
@@ -297,7 +297,7 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
         return None
     match = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
     if not match:
-        return None  # UNLIMITED, INVALID, nothing
+        return None  # SLURM's words for no end
     parts = [int(part) for part in match[2].split(":")]
     units = (3600, 60, 1) if match[1] or len(parts) == 3 else (60, 1)
     seconds = sum(n * unit for n, unit in zip(parts, units, strict=False))

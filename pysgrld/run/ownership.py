@@ -180,7 +180,7 @@ class FileList:
             raise OutputError(problem)
 
     def add(self, name: str, path: Path) -> None:
-        """Add a file, before it gets its name in the folder.
+        """Record a file, before it gets its name in the folder.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ _free: set[Path] = set()
 
 
 def expect_free(path: Path) -> None:
-    """Remember whether a file exists that will be written: one that appears meanwhile is not replaced."""
+    """Record whether a file to be written exists: one that appears meanwhile is not replaced."""
     place = path.parent.resolve() / path.name
     if os.path.lexists(place):
         _free.discard(place)

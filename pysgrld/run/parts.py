@@ -69,7 +69,7 @@ class StoredParts:
 
     def progress(self) -> int:
         """Return the steps of all parts together, without verifying them."""
-        newest = dict(self._files().keys())  # of a number the last, which is its newest step
+        newest = dict(self._files().keys())  # the last file of a number has its newest step
         return sum(newest.values())
 
     def read(self) -> dict[int, Part]:

@@ -1,4 +1,4 @@
-"""Rewriting of files that were removed from the folder of a running training."""
+"""Restoration of files that were removed from the folder of a running training."""
 
 from __future__ import annotations
 

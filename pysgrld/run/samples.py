@@ -121,7 +121,7 @@ class Samples:
         path = self.path(step, top_words=top_words)
         temporary = path.with_name(temporary_name(path.name))
         with self._writing(path):
-            make_folder(path.parent, "sample")  # unless it was removed meanwhile, it is there
+            make_folder(path.parent, "sample")  # unless it was removed meanwhile, the folder exists
             written = write_new(temporary, encode(parts), "sample")
             try:
                 if path.exists():
@@ -198,7 +198,7 @@ class Samples:
         """Delete dropped samples: the newest checkpoint lists them no more."""
         for path in self.folder.glob(f"{DROPPED}*"):
             if _step_of(path.name.removeprefix(DROPPED)) is None:
-                continue  # not of a sample
+                continue  # not the name of a sample
             try:
                 fail_point("sample.unlink")
                 path.unlink()
@@ -309,7 +309,7 @@ class Samples:
         OSError
             If a file cannot be renamed or deleted; a second call continues from there.
         """
-        self.folder.mkdir(exist_ok=True)  # a person may have deleted them all
+        self.folder.mkdir(exist_ok=True)  # the user may have deleted all samples
         for name in self._files():
             if name not in table:
                 fail_point("sample.unlink")

@@ -112,7 +112,7 @@ class StopFlag(contextlib.ExitStack):
         return self._deadline - self._margin - 2 * self._checkpoint_seconds - self._clock()
 
     def share(self, part: float) -> float:
-        """Return the seconds of a part of the time limit; infinity without one."""
+        """Return the seconds that a share of the time limit allows; infinity without a limit."""
         if self._deadline is None:
             return math.inf
         return part * max(0.0, self._deadline - self._start)
@@ -140,7 +140,7 @@ class StopFlag(contextlib.ExitStack):
         self.stop(signal.Signals(number).name)
 
     def check(self, doing: str) -> None:
-        """Raise an error if the run is to stop and has nothing to keep yet.
+        """Raise an error if the run must stop before it has anything to keep.
 
         Parameters
         ----------

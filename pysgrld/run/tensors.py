@@ -257,7 +257,7 @@ class StoredArrays(Mapping[str, Array]):
         """Return the arrays themselves to pickle, as another process does not have this open file."""
         return dict, (dict(self),)
 
-    def __contains__(self, name: object) -> bool:  # else it would be read
+    def __contains__(self, name: object) -> bool:  # without this check the array would be read
         return name in self._tensors
 
     def __iter__(self) -> Iterator[str]:
@@ -397,7 +397,7 @@ def view(path: Path) -> dict[str, Array]:
 
 
 def check_values(path: Path, invariants: Mapping[str, Invariant]) -> None:
-    """Check that all floats of a file are finite and what else holds of its matrices, in pieces of rows.
+    """Check that all floats of a file are finite, and the invariants of its matrices, in pieces of rows.
 
     Raises
     ------
@@ -485,7 +485,7 @@ def violation(
             if condition is Condition.PRIOR and not (array.size and is_prior(array)):
                 return f"array {name!r} has values that are no prior"
             continue
-        off = ~(np.abs(values - 1) < TOLERANCE)  # true of NaN, too
+        off = ~(np.abs(values - 1) < TOLERANCE)  # NaN is refused, too
         if off.any():
             k = int(off.argmax())
             return f"{row} {first + k} {wrong.format(values[k])}"
@@ -498,7 +498,7 @@ def violation(
         flat = array.reshape(-1)
         for start in range(0, flat.size, PIECE):
             piece = flat[start : start + PIECE]
-            good = (piece >= low) & (piece <= high)  # false of NaN
+            good = (piece >= low) & (piece <= high)  # a comparison with NaN is false
             if not good.all():
                 index = np.unravel_index(start + int(good.argmin()), array.shape)
                 where = ", ".join(str(int(i)) for i in index)

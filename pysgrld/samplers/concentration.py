@@ -73,7 +73,7 @@ class Concentration(BlockState[Any]):
             key.step,
         )
 
-        def log_density(x: float) -> float:  # of log eta
+        def log_density(x: float) -> float:  # the density of log eta
             eta = math.exp(x)
             return log_likelihood(eta) - (eta - FLOAT_ETA) / (ETA - FLOAT_ETA) + x
 

@@ -74,7 +74,7 @@ def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
 class Mean(Rows):
     """Expectation of the topics given the topics of all tokens."""
 
-    _statistics: Counts | None = None  # from the last step
+    _statistics: Counts | None = None  # the counts of the last step
 
     def law(self, key: Key) -> TopicLaw | None:
         """Return the law of `drawn`, or None if that draws by logarithms."""

@@ -72,7 +72,7 @@ class LazyRows(Rows):
             self.now += h
             self.last[:] = self.now
             return
-        eta = float(np.float32(self.block.prior))  # as the kernel knows it
+        eta = float(np.float32(self.block.prior))  # in the kernel's precision
         self.sums[:k] += (v * eta - self.sums[:k]) * -math.expm1(-h)
         together(
             self.peers,

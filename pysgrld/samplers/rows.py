@@ -103,7 +103,7 @@ def together(
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
     contributions = np.zeros((units + peers.size, across))
-    added, wrong = contributions[:units], None  # one row for each process: not 0 if it failed
+    added, wrong = (contributions[:units], None)  # and flags of processes: not 0 if one failed
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
     except NumericalError as error:

@@ -113,7 +113,7 @@ class LogCir(LogRows):
 
     @classmethod
     def after(cls, warm: LogRows) -> Self:
-        """Put topics of the natural rate at their scale, V eta; phi stays as it is."""
+        """Move topics of the natural rate to their scale, V eta; phi stays as it is."""
         if warm.block.settings.cir_rate == "natural":
             total = warm.block.shape[0] * warm.block.prior
             warm.log_g += math.log(total) - log_sums(warm.log_g)
@@ -149,7 +149,7 @@ class Cir(RowsOrLogs):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Put topics of the natural rate at their scale, V eta; phi stays as it is."""
+        """Move topics of the natural rate to their scale, V eta; phi stays as it is."""
         if warm.block.settings.cir_rate == "natural":
             v, k = warm.block.shape
             rows, total = warm.held_here(np.arange(v, dtype=np.int32)), v * warm.block.prior

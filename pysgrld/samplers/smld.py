@@ -41,7 +41,7 @@ class Dual(FromRows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Leave the rows for dual coordinates; phi stays as it is."""
+        """Replace the rows by dual coordinates; phi stays as it is."""
         k = warm.block.shape[1]
         y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
         g = warm.g[:, :k]

@@ -79,7 +79,7 @@ class EnergyGradient(NamedTuple):
 
 
 class Potential(Protocol):
-    """A potential energy of points on spheres, asked at the points that the sampler moves to.
+    """A potential energy of points on spheres, evaluated at the points to which the sampler moves.
 
     It is an average over the documents' variables, sampled or fitted given points.
     """
@@ -119,7 +119,7 @@ class Pace(NamedTuple):
 
 
 class Peers(Protocol):
-    """Processes that move a state together, each the rows that it holds, as one of them sees them.
+    """Processes that move a state together, each the rows that it owns, as seen by one of them.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Peers(Protocol):
         """Step this process's part of a state."""
 
     def complete(self, units: Array) -> None:
-        """Fill what others have of an array that has a row for each unit of the state's rows."""
+        """Allgather an array with a row for each unit of the state's rows."""
 
     def total(self, counts: Int64s) -> Int64s:
         """Return the sum of a few integers over the processes."""

@@ -160,7 +160,7 @@ ByMinibatches.warm_up = WalkingWarmUp
 
 
 class Accepted(WalkingRows):
-    """A walk given the counts of the whole corpus, by steps that are accepted or not.
+    """A walk given the counts of the whole corpus, by steps with an accept step.
 
     Attributes
     ----------

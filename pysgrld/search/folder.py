@@ -130,7 +130,7 @@ class ReadySearch(NamedTuple):
         if memory is not None:
             changes["max_memory"] = memory // self.request.jobs
         task_request = self.request_of(cell.contender, cell.path(self.folder), **changes)
-        return task_request._replace(as_stored=True)  # the inputs were looked at once, for all
+        return task_request._replace(as_stored=True)  # the inputs were examined once, for all runs
 
 
 def check(request: SearchRequest) -> None:
@@ -302,7 +302,7 @@ def _is_begun(folder: Path) -> bool:
                 refuse_foreign_lock(folder / name, lock)
         if "corpus" in inside:
             Corpus.open(folder / "corpus")
-    except (OSError, SgmcError):  # of other programs
+    except (OSError, SgmcError):  # files of other programs
         return False
     return True
 

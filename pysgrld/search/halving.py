@@ -30,7 +30,7 @@ Explain = Callable[[BaseException], tuple[int, str, str]]
 
 
 class SearchTeller(Watcher, Protocol):
-    """Shows a person how far a search is.
+    """Callbacks that report the progress of a search.
 
     Attributes
     ----------

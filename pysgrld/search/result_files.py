@@ -158,7 +158,7 @@ class ChartPoint(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Points of one setting of the other options, by topics; the name is empty for a single setting."""
+    """Points of one setting of the other options, by number of topics; no name for a single setting."""
 
     name: str
     points: tuple[ChartPoint, ...]

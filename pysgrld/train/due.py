@@ -14,7 +14,7 @@ _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 
 def soon(arrays: Iterable[Array]) -> float:
-    """Return the seconds after which a start stores a state of such arrays for the first time."""
+    """Return the seconds after which a start stores a state of this size for the first time."""
     return max(_FIRST, sum(array.nbytes for array in arrays) / _BYTES_PER_SECOND)
 
 

@@ -22,7 +22,7 @@ from pysgrld.types import Array
 
 
 class RunStore(ChainStore):
-    """Short chains in the folder of a run, until its first checkpoint.
+    """Storage of short chains in the folder of a run, until its first checkpoint.
 
     Parameters
     ----------

@@ -201,7 +201,7 @@ class Training:
         if replaced:
             backlog.log_event("replaced", step=keeper.step, topics=replaced)
         backlog.log_event(state, step=keeper.step, reason=line, stop=ending.stop.value)
-        backlog.finish()  # with all that the disk has refused so far
+        backlog.finish()  # including all writes that the disk has refused so far
         self.comm.share(stopped)
         self.comm.leave()
         if stopped:
@@ -222,7 +222,7 @@ class Training:
         """Return the topics that took the place of a topic of the former run, and warn of lost names."""
         if self.parent is None:
             return []
-        with contextlib.suppress(SgmcError):  # no checkpoint, as the disk is full
+        with contextlib.suppress(SgmcError):  # without a checkpoint, as the disk is full
             return open_run(self.run.path, 1).replaced_topics()
         return []
 
@@ -335,14 +335,14 @@ class Training:
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return the schedule of this start's checkpoints: soon at first by default."""
+        """Return the schedule of this start's checkpoints; by default the first one comes soon."""
         first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 
     # ---- the exact stage ----
 
     def _exact_stage(self) -> ExactStage | None:
-        """Begin the exact stage if the options want one and training was long enough."""
+        """Begin the exact stage if the options ask for it and training was long enough."""
         sweeps = sweeps_after(self.chain, self.options, open_ended=not self.iterations)
         if not sweeps:
             if self.options.exact_sweeps and self.posterior.draws:
@@ -424,7 +424,7 @@ class Training:
         return next((reason for reason in reasons if reason), None)
 
     def _tell_gap(self) -> None:
-        """Print for how long the process stood still, if it did."""
+        """Print how long the process stood still, if it did."""
         if gap := round(self.pulse.take_gap(), 1):
             self.keeper.backlog.log_event("gap", step=self.keeper.step, seconds=gap)
             self.reporter.note(f"paused for {gap} s: the process or the machine was suspended")
@@ -434,7 +434,7 @@ class Training:
     def _start(self) -> bool:
         """Restore the last good checkpoint, if any; return True if there was one."""
         run, chain, comm = self.run, self.chain, self.comm
-        comm.meet()  # all have a chain
+        comm.meet()  # all ranks have a chain
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.model.fitted.state_invariants
         )

@@ -51,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 
 class Sharing(NamedTuple):
-    """Numbers of processes that train one chain together: of all, and of the ones on this machine."""
+    """Numbers of processes that train one chain together: in total, and on this machine."""
 
     all: int = 1
     on_machine: int = 1
@@ -165,7 +165,7 @@ def _plan(
     try:
         corpus, once = _corpus(request, candidate, scratch, listener)
     except NoFieldError as error:
-        if error.field == field:  # the user has not asked to keep this column
+        if error.field == field:  # this column was not requested by the user
             raise NoFieldError(field, "--time") from None
         raise
     slicing = None if field is None else slicing_of(field, period, corpus.column(field))

@@ -86,7 +86,7 @@ def run_all(
     list of Ended
         The processes that were started, by number.
     """
-    stop.take_checkpoint_request()  # a time limit asks for one: the runs have their own
+    stop.take_checkpoint_request()  # a request by the time limit: the runs have their own
     waiting = list(enumerate(tasks, 1))
     runs: list[Ended] = []
     is_stopping, looked = False, time.monotonic()
@@ -125,7 +125,7 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
     """
     context = mp.get_context("spawn")
     held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
-    resource_tracker.ensure_running()  # starting it would let them through
+    resource_tracker.ensure_running()  # its start, while signals are blocked, would unblock them
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         for number, task in tasks:
@@ -160,7 +160,7 @@ def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Report the end of a process that has not reported it."""
+    """Report the end of a process that ended without a report."""
     run.process.join()
     run.events.close()
     code: int = run.process.exitcode
@@ -170,7 +170,9 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
         reason = f"its process ended with exit code {code}"
     elif run.silent >= GRACE:
         reason = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
-    elif stop.reason and -code in STOP_SIGNALS:  # after its last word: it was leaving
+    elif (
+        stop.reason and -code in STOP_SIGNALS
+    ):  # the process sent its last message and was about to end
         run.code, run.stopped = Interrupted.exit_code, stop.reason
         return
     elif code == -signal.SIGKILL:
@@ -183,7 +185,7 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _urge(runs: Iterable[Ended], seconds: float) -> None:
-    """Wake runs that were asked to stop, and kill the ones that show no sign of life.
+    """Wake runs that were asked to stop, and kill the ones that do not react.
 
     A process that works, or waits for a disk, gets all the time that it needs to write a
     checkpoint.
@@ -198,13 +200,13 @@ def _urge(runs: Iterable[Ended], seconds: float) -> None:
             run.process.kill()
         else:
             with contextlib.suppress(OSError):
-                os.kill(run.process.pid, signal.SIGCONT)  # it may have been suspended
+                os.kill(run.process.pid, signal.SIGCONT)  # the run may have been suspended
 
 
 def _tell(runs: Iterable[Ended], report: Callable[[Ended], None]) -> None:
     for run in runs:
         if run.code is None:
-            with contextlib.suppress(OSError):  # it has just ended
+            with contextlib.suppress(OSError):  # the run has just ended
                 report(run)
 
 

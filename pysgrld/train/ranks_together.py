@@ -1,4 +1,4 @@
-"""Iterations of a chain, each of them begun by all of its communicator or by none."""
+"""Iterations of a chain, each begun by all ranks of its communicator or by none."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Let the chains of all ranks begin like the chain of the first rank, which decides the method.
+    """Start the chains of all ranks like the chain of the first rank, which decides the method.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Waiting:
 
 
 def make_alike(comm: Communicator, requested_threads: int | None, listener: Listener) -> Sharing:
-    """Compare versions of the ranks, choose the instruction set that all have, and count the ranks.
+    """Compare versions of the ranks, choose their common instruction set, and count the ranks.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {threads_per_rank} each "
         f"({count.source}); {comm.library}"
     )
-    for host in dict.fromkeys(hosts):  # by which the system's log names one that was killed
+    for host in dict.fromkeys(hosts):  # the name by which the system's log lists a killed process
         pids = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
         listener.note(f"processes of the ranks on {host}: {', '.join(pids)}")
     for host in dict.fromkeys(hosts):
@@ -358,7 +358,7 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     stream = Epochs.of(options, corpus, brief.train, comm.rank, comm.size)
     chain = model.chain(options, stream, facts, run_on)
     try:
-        comm.meet()  # all have a chain
+        comm.meet()  # all ranks have a chain
         by_short_chains, is_limited = comm.share()
         if by_short_chains:
             seconds_left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)

@@ -23,7 +23,7 @@ from pysgrld.run.machine import threads
 
 
 class Parent(NamedTuple):
-    """A run with topics that another one continues with, as ``config.json`` records it.
+    """A former run that another one continues with, as ``config.json`` records it.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Parent(NamedTuple):
     forget: int | None = None
 
     def results(self) -> Results:
-        """Open it.
+        """Open the run for reading.
 
         Raises
         ------
@@ -253,7 +253,7 @@ def growing(
     forget: int | None = None,
     root: Path = ROOT,
 ) -> Request:
-    """Make the request of a new run that continues with the topics of another one.
+    """Return the request of a new run that continues with the topics of a former one.
 
     Its options are those of the other run and the options typed now; its corpus is the other run's,
     or its words alone, with the inputs.

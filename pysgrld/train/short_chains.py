@@ -59,7 +59,7 @@ class FirstTopics(NamedTuple):
 
 
 class Stopped(Exception):
-    """Raised to stop while the next minibatch is not there yet, or before the first iteration."""
+    """Raised to stop while the next minibatch is missing, or before the first iteration."""
 
 
 class _OutOfTimeError(Exception):
@@ -230,7 +230,7 @@ class ShortChain:
         store: ChainStore,
     ) -> None:
         starts = options.starts or 1
-        # fewer chains than by default are the first of these
+        # fewer chains than by default are the first ones of these
         seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
         alone = replace(options, seed=seed, starts=1)
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store

@@ -53,13 +53,13 @@ class Piece(NamedTuple):
     data: Array
 
     def values(self) -> list[bytes]:
-        """Return the bytes cut into values."""
+        """Split the bytes into values."""
         whole, ends = self.data.tobytes(), np.cumsum(self.lengths).tolist()
         return [whole[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 
 
 class SpelledColumn(NamedTuple):
-    """A column as it was spelled, read by row.
+    """A column of values in their spelling, read by row.
 
     Attributes
     ----------
@@ -401,11 +401,11 @@ def write_about(
             else:
                 yield start + np.flatnonzero(stays[start:stop])
 
-    for name in (DOCUMENTS, TEXTS):  # of a process that was killed before it had committed
+    for name in (DOCUMENTS, TEXTS):  # left by a process that was killed before it committed
         (corpus / name).unlink(missing_ok=True)
     documents = collector.documents if stays is None else int(stays.sum())
     vectors = {part: file.vector() for part, file in collector.origin.items()}
-    firsts: Stays | None = None  # documents that are whole, or a first piece
+    firsts: Stays | None = None  # whole documents, or first pieces
     if any(block.any() for block in map(vectors["piece"].gather, rows())):
         firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
     else:
@@ -563,7 +563,7 @@ def write_column(
     """
     column, rows, name = source.values, source.rows, source.name[:40]
     missing = 0
-    is_plain = source.kind == "string"  # ids, titles and texts that a person wants as they are
+    is_plain = source.kind == "string"  # ids, titles and texts keep their spelling
     rules = source.rules
 
     def values() -> Iterator[list[bytes]]:

@@ -31,7 +31,7 @@ class FieldError(Exception):
 
 
 def too_many_columns() -> CorpusError:
-    """Return the error of documents that have more than `MOST` columns: of no single one of them."""
+    """Return the error for documents with more than `MOST` columns together, though no one has more."""
     return CorpusError(
         f"the documents have more than {MOST} columns: instead of all, name the columns to keep"
     )
@@ -139,7 +139,7 @@ class WantedFields(NamedTuple):
         return self.automatic and name not in {*self.columns, *self.named, self.id, self.title}
 
     def among(self, names: list[str]) -> list[str]:
-        """Return the fields of the records that are kept, without the text."""
+        """Return the fields of the kept records, without the text."""
         names_to_keep = {self.id, self.title, *self.columns}
         if self.everything:
             names_to_keep |= {*names} - {*(self.text or ())}
@@ -283,7 +283,7 @@ class FieldReader:
         return fields
 
 
-#: What values are that are not plain.
+#: Kinds of values that are not plain.
 _NESTED = frozenset((list, dict))
 
 
@@ -294,7 +294,7 @@ def _not_plain(name: str, value: Any) -> FieldError:
     )
 
 
-# ---- details of documents, and what documents of a stream are called
+# ---- details of documents, and names of documents of a stream
 
 #: The row of a document that is a file of its own.
 WHOLE = -1

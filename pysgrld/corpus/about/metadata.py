@@ -97,7 +97,7 @@ class Metadata:
     def sources(
         self, documents: DetailsCollector, rows: Rows, ids: SpelledColumn | None
     ) -> list[ColumnSource]:
-        """Return its columns, each with the row of every document in them.
+        """Return the columns of the file, each with the row of every document in them.
 
         Parameters
         ----------

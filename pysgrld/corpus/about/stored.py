@@ -1,4 +1,4 @@
-"""Who the documents of a stored corpus are: ids, titles, origins, columns and texts."""
+"""Details of the documents of a stored corpus: ids, titles, origins, columns and texts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Origin(NamedTuple):
 
 
 class About:
-    """Who the documents of a stored corpus are. Of a corpus without these files: all is empty.
+    """Details of the documents of a stored corpus. Of a corpus without these files: all is empty.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class About:
         ]
 
     def files_named(self, names: Iterable[str]) -> set[str]:
-        """Return the given names that files of the documents have."""
+        """Return the names, among the given ones, of files that documents come from."""
         name_set = set(names)
         if DOCUMENTS not in self.parts:
             return set()
@@ -324,7 +324,7 @@ class About:
 
     @contextlib.contextmanager
     def _believed(self, name: str) -> Iterator[None]:
-        """Turn the errors of an archive that sgmc did not write into the error for a changed archive."""
+        """Convert the errors of an archive that sgmc did not write into one for a changed archive."""
         try:
             yield
         except (ValueError, EOFError, KeyError, TypeError, FileNotFoundError):

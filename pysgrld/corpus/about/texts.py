@@ -95,7 +95,7 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                path.unlink()  # of a halving that was not noted
+                path.unlink()  # left by a halving that was not noted
         if record and record["rows"]:
             self._rows = record["rows"]
             whole = base64.b64decode(record["waiting"])
@@ -125,7 +125,7 @@ class TextWriter:
                     self._frame()
 
     def _frame(self, *, last: bool = False) -> None:
-        """Compress the texts that wait as a frame, and halve all while they are too many."""
+        """Compress the waiting texts as a frame; while there are too many texts, drop half of all."""
         if self._waiting:
             ends = self.end + np.cumsum([len(text) for text in self._waiting])
             self.end += self._size
@@ -150,7 +150,7 @@ class TextWriter:
                 self.limit = limit
 
     def add_stored(self, texts: StoredTexts, before: int) -> None:
-        """Take all texts of a corpus after ``before`` documents, in frames as they are compressed there.
+        """Copy all texts of a corpus after ``before`` documents, in their compressed frames.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class TextWriter:
         }
 
     def noted(self) -> None:
-        """Remove the files that no note refers to any more."""
+        """Remove files that the latest note does not refer to."""
         for path in self.folder.glob("text-*"):
             if not path.name.startswith(f"text-{self.halved}-"):
                 path.unlink()

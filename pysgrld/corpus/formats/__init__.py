@@ -255,7 +255,7 @@ _REFUSED = (
     (rb"\xff\xfe|\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it to UTF-8"),
 )
 
-#: What any file may be: a document a line.
+#: The format of any other file: a document a line.
 TEXT = Format(
     "plain text",
     "text",
@@ -413,11 +413,11 @@ FORMATS = (
 
 #: Text that a person calls a table, by --no-header or --header-line.
 TABLE = FORMATS[-2]
-#: What names of files may end and begin with, whatever their format; the ends that prove no format.
+#: Beginnings and ends of file names in any format; these ends prove no format.
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in (*format.suffixes, *format.shared))
 SHARED = tuple(suffix for format in FORMATS for suffix in format.shared)
 PREFIXES = tuple(format.prefix for format in FORMATS if format.prefix)
-#: What names of the files of a folder end with that are each a document.
+#: Ends of the names of files in a folder that are one document each.
 IN_FOLDERS = {suffix: format for format in FORMATS if format.whole for suffix in format.suffixes}
 IN_FOLDERS[".txt"] = FILE_OF_TEXT
 #: Suffixes of files of a folder that contain records, if no file of it is a document.

@@ -24,7 +24,7 @@ _PIECE = 2**18
 _ENTITIES = {name[:-1]: text for name, text in html5.items() if name.endswith(";")}
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
 _BLANKS = re.compile(r"\s+")
-#: What a text of JATS has that is none: figures, tables, formulas, references.
+#: Elements of JATS that are not running text: figures, tables, formulas, references.
 _NO_PROSE = frozenset(
     (
         *(
@@ -227,7 +227,7 @@ def _prose(element: Element | None) -> str:
         return ""
     parts: list[str] = []
     walk: list[tuple[Element, bool]] = [(element, False)]
-    while walk:  # not by recursion, which a deep file would exhaust
+    while walk:  # without recursion, which a deep file would exhaust
         node, done = walk.pop()
         if done:
             parts.append("\n" if node.tag in _BLOCKS else "")

@@ -16,7 +16,7 @@ _BEGIN = (
 )
 _MESSAGE = re.compile(_BEGIN + r"[\u200e~]*([^:]{1,60}): (.*)")
 _NOTICE = re.compile(_BEGIN)
-#: What stands for a file that is not in the export.
+#: The placeholder of a file that is not in the export.
 _LEFT_OUT = re.compile(r"\u200e?<[\w ]+ omitted>|\u200e?\w+ omitted")
 
 

@@ -24,11 +24,11 @@ from pysgrld.types import Array, Documents, Int32s, Int64s
 
 #: The largest count, and number of a word.
 LARGEST = 2**31 - 1
-#: What can be done with reals that are not negative.
+#: Advice for non-negative real values.
 REAL_DATA = "; for real data write whole multiples of a unit and train with --link real"
-#: Entries of one document that are held before it is looked for words that come twice.
+#: Entries of one document that are kept before repeated words are merged.
 MANY = 2**24
-#: Entries that are sorted in memory: 32 MiB of them.
+#: Number of entries that are sorted in memory: 32 MiB.
 RUN = 2**21
 
 _RECORD = np.dtype([("row", "<i8"), ("word", "<i4"), ("count", "<i4")])
@@ -41,7 +41,7 @@ def find_words(
     documents: int | None = None,
     line: int | None = None,
 ) -> tuple[tuple[str, ...] | None, str]:
-    """Return the words of a file of counts: of ``--vocab``, else of the file next to it, else None.
+    """Return the words of a file of counts, from ``--vocab`` or the file next to it, or None.
 
     Parameters
     ----------
@@ -233,14 +233,16 @@ def canonical(
     if len(rows) == 0:
         return rows, words, counts
     again = rows[1:] == rows[:-1]
-    same = np.zeros(0, np.bool_)  # as the word before
+    same = np.zeros(0, np.bool_)  # the same word as before
     if np.any(again & (words[1:] <= words[:-1])):
         order = np.lexsort((words, rows))
         words, counts = words[order], counts[order]
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            position = twice[np.argmin(order[twice])]  # lexsort is stable: the later of the two
+            position = twice[
+                np.argmin(order[twice])
+            ]  # lexsort is stable: the later of two equal words
             message = f"word {words[position] + first} comes twice in document {rows[position]}"
             raise wrong(f"{message}; add the counts up", int(order[position]))
     starts = np.flatnonzero(np.concatenate([[True], ~again]))
@@ -319,7 +321,7 @@ class Grouping:
             rows = self.held.rows
             ready = int(np.searchsorted(rows, rows[-1]))
             if len(rows) - ready > min(self.words, MANY):
-                # the last document has more entries than there are words: some come twice
+                # the last document has more entries than there are words: some words repeat
                 rows, words, counts, line = self.held
                 new = canonical(
                     rows[ready:],
@@ -363,7 +365,7 @@ class Grouping:
         return CorpusError(message, self.label, None if line is None else line + position)
 
     def _take(self, n: int) -> Iterator[tuple[Documents, Int64s]]:
-        """Yield the first n entries that are held, whole documents, as a block, and forget them."""
+        """Return the first n waiting entries, whole documents, as a block, and remove them."""
         rows, words, counts, line = self.held
         positions = np.flatnonzero(counts[:n])
         if len(positions):
@@ -471,7 +473,7 @@ def _merged(runs: list[_Run], file: BinaryIO) -> Iterator[Entries]:
         runs = [run for run in runs if len(run.ready)]
         if not runs:
             return
-        # Beyond the least of these, a run may hold documents that are not in memory yet.
+        # Beyond the smallest of these, a run may have documents that are not in memory yet.
         limits = [int(run.ready["row"][-1]) for run in runs if run.left]
         limit = min(limits) if limits else int(max(run.ready["row"][-1] for run in runs))
         taken = []

@@ -43,7 +43,7 @@ from pysgrld.errors import CorpusError, plural
 from pysgrld.options.paths import is_file
 from pysgrld.types import Documents, Int64s
 
-# ---- UCI and Matrix Market: entries
+# ---- UCI and Matrix Market, formats of entries
 
 _NAMES = ("documents", "words", "entries")
 _BANNER = b"%%MatrixMarket"
@@ -145,7 +145,7 @@ def _banner(line: bytes, label: str) -> int:
 
 
 def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> Iterator[Entries]:
-    """Bring entries into the order of their documents, if the first of them are not in it.
+    """Sort entries by document, if the first entries are out of order.
 
     In a file that was written row by row the words fall from one row to the next; by columns, the
     documents do. Whatever is small enough to be held may come in any order.
@@ -168,7 +168,7 @@ def _by_document(parts: Iterator[Entries], source: Lines, context: Context) -> I
 
 
 def _same_order(parts: Iterator[Entries], label: str) -> Iterator[Entries]:
-    """Pass entries on, and refuse a document that comes after a later one."""
+    """Yield entries, and refuse a document that comes after a later one."""
     last = 0
     for part in parts:
         if len(part.rows):
@@ -326,7 +326,7 @@ def _explain_entry(line: bytes, last: int, header: _Header, form: int) -> str:
     return f"{quoted(line)} is not an entry: {entry}"
 
 
-# ---- LDA-C and SVMlight: pairs
+# ---- LDA-C and SVMlight, formats of pairs
 
 _SAID = re.compile(
     rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*?[ \t]*#[ \t]*column indices are (zero|one)-based", re.I
@@ -354,7 +354,7 @@ def read_svmlight(source: Lines, context: Context) -> CountedDocuments:
     elif _has_zero(source.head):
         first = 0
     elif source.path is None or not is_file(source.path):
-        first = 1  # it cannot be read twice; an id 0 further down ends it with what to do
+        first = 1  # a pipe cannot be read twice; an id 0 further down is an error with advice
     else:
         limit = context.options.max_input
         with Lines(source.path, source.max_line, max_input=limit) as ahead:

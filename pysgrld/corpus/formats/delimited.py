@@ -49,7 +49,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
     limit = context.options.max_line
     csv.field_size_limit(
         max(csv.field_size_limit(), limit + 1)
-    )  # `_RecordLines` is the stricter one
+    )  # `_RecordLines` decides, as the stricter reader
     lines = _RecordLines(source, context)
     quoted = context.options.quote != "none"
     delimiter, names = _names(lines, context, source, quoted=quoted)
@@ -127,13 +127,13 @@ class _RecordLines:
         self.size = 0
 
     def back(self, n_lines: int) -> None:
-        """Put the lines of the record back, all but the first `n_lines`, so that they come again."""
+        """Push back the lines of the record, except the first `n_lines`, to be read again."""
         again = self.record[n_lines:]
         self.ready.extendleft(reversed(again))
         self.number -= len(again)
 
     def back_to_first(self) -> None:
-        """Put the first line of the record back too, if `back` has put back all others."""
+        """Push back the first line of the record too, after `back` has pushed back the others."""
         self.ready.appendleft(self.record[0])
         self.number -= 1
 
@@ -145,7 +145,7 @@ class _RecordLines:
             block = next(self.blocks)
             if not block:
                 self.number += 1
-                raise BadDocument  # a line above the limit, which was left out
+                raise BadDocument  # a line above the limit, which was omitted
             lines = block.decode("utf-8", "surrogateescape").split("\n")
             self.ready.extend(line + "\n" for line in lines[:-1])
             if lines[-1]:
@@ -223,7 +223,7 @@ def _records(
 
 
 def _cells(lines: _RecordLines, delimiter: str) -> list[str] | None:
-    """Split the first line of the record at tabs, or None if it lacks fields of the header."""
+    """Split the first line of the record at tabs; None if fields of the header are missing."""
     cells = lines.record[0].rstrip("\r\n").split(delimiter)
     if len(cells) != lines.fields:
         return None
@@ -236,7 +236,7 @@ def _unquoted(cell: str) -> str:
 
 
 def _swallows(record: list[str], delimiter: str) -> bool:
-    """Return True if each line of a record has the fields of one, and numbers where the first has.
+    """Return True if each line of a quoted field looks like a record of its own.
 
     Two fields are not enough evidence: a text with line breaks may have a comma in each line.
     """

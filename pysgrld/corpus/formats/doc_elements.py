@@ -23,7 +23,7 @@ _ATTRIBUTE = re.compile(r'([\w:-]+)\s*=\s*"([^"]*)"')
 #: A field of a document of TREC: its tags are capitals.
 _FIELD = re.compile(r"<([A-Z][A-Z0-9_-]*)\b[^<>]*>(.*?)</\1\s*>", re.S)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
-#: The field that holds the text of documents which have none of that name.
+#: The field with the text, if no field is named text.
 _TEXT = "TEXT"
 
 

@@ -33,9 +33,9 @@ _WIDER = {
     "gbk": "gb18030",
 }
 
-#: What holds no text of the page.
+#: Elements without text of the page.
 _UNSEEN = ["script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object"]
-#: What begins and ends a line of the page.
+#: Elements that begin and end a line of the page.
 _BLOCKS = (
     "address,article,aside,blockquote,body,br,caption,center,dd,details,dir,div,dl,dt,fieldset,"
     "figcaption,figure,footer,form,h1,h2,h3,h4,h5,h6,header,hr,legend,li,main,menu,nav,ol,option,p,"
@@ -48,11 +48,11 @@ _OPENED = re.compile(rb"<(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
 _CLOSED = re.compile(rb"</(?!%s)[a-z]" % _CLOSED_BY_NEXT, re.I)
 _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 
-#: What a Word document is wrapped in that is protected by a password; old Word files are too.
+#: First bytes of a Word document with a password, and of old Word files.
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: More parts than a Word document has.
+#: Largest number of parts: no Word document has more.
 _MOST_PARTS = 10_000
-#: Bytes that a stream of a PDF may unpack to: reading its text takes about fifteen times as much.
+#: Largest size of an unpacked stream of a PDF: reading its text takes about fifteen times as much.
 _LARGEST_STREAM = 2**24
 #: Signs of division at the end of a line, with the characters before and after them.
 _DIVIDED = re.compile("(\\S)([-\u2010\u00ad]\n)(?=(\\S))")
@@ -163,7 +163,7 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         return parser.close().encode("utf-8", "surrogatepass"), None
     except (BadDocument, MemoryError):
         raise
-    except Exception as error:  # whatever its parsers make of damage
+    except Exception as error:  # a damaged file may raise any error of the parser
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
             "damaged file", f"no Word document, or damaged ({reason[:120]}); save it again"
@@ -258,7 +258,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
         import pypdf
     except ImportError:
         raise MissingInputError("reading PDF needs pypdf: pip install pypdf") from None
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it logs every oddity of a file
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # the library logs every oddity of a file
     pages: list[str] = []
     size = 0
     try:
@@ -277,7 +277,7 @@ def pdf(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
                 )
     except (BadDocument, MemoryError):
         raise
-    except Exception as error:  # whatever its parsers make of damage
+    except Exception as error:  # a damaged file may raise any error of the parser
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise BadDocument(
             "damaged file", f"no PDF, or damaged ({reason[:120]}); write it again"
@@ -300,7 +300,7 @@ def joined_lines(text: str) -> str:
 
 
 def _bound_streams(library: Any) -> None:
-    """Let pypdf unpack no stream to more than `_LARGEST_STREAM` bytes, on the calling thread."""
+    """Limit the bytes to which pypdf unpacks a stream to `_LARGEST_STREAM`, on the calling thread."""
     names = ("zlib", "lzw", "run_length")
     if hasattr(library, "overwrite_configuration"):
         limits = {f"{name}_maximum_output_length": _LARGEST_STREAM for name in names}
@@ -308,6 +308,6 @@ def _bound_streams(library: Any) -> None:
         return
     from pypdf import filters
 
-    for name in names:  # a release before 7 lacks some of them
+    for name in names:  # releases before 7 lack some of them
         if hasattr(filters, limit := f"{name.upper()}_MAX_OUTPUT_LENGTH"):
             setattr(filters, limit, _LARGEST_STREAM)

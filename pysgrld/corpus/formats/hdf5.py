@@ -72,7 +72,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
         matrix = _matrix(file, source.label)
     except CorpusError:
         raise
-    except Exception as error:  # whatever the library makes of damage
+    except Exception as error:  # a damaged file may raise any error of the library
         raise _damaged(error, source.label) from None
     if context.options.vocab is not None:
         vocabulary, origin = find_words(source, context, matrix.words, matrix.documents)

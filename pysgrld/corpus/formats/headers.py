@@ -1,4 +1,4 @@
-"""Where the table of a file begins, and whether its first row has the names of the columns."""
+"""Detection of the header of a table, and of tables without a header."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lines_above(head: bytes, separators: Sequence[str]) -> Above:
         except csv.Error:
             continue
         if len(ends) < SAMPLED and len(lines) == ends[-1] and len(rows) > 3:
-            rows.pop()  # which the end of the head may have cut
+            rows.pop()  # the last line, which the end of the head may have cut
         place = header_row(rows)
         width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
         if width > 1 and (best is None or width > best[0]):

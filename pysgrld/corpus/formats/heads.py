@@ -54,7 +54,7 @@ _HEADER = re.compile(
     rb"|xref|nntp-posting-host|organization|lines|content-type):",
     re.I | re.M,
 )
-#: Different names of headers that make a message.
+#: Least number of different header names that make a message.
 _NAMES = 2
 
 

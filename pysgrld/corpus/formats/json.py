@@ -109,7 +109,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         len(fields) == 1
         and type(text := value.get(fields[0])) is str
         and not value.get("truncated")
-    ):  # as most are
+    ):  # the usual case
         return _utf8(text, fields[0])
     texts = {
         field: text
@@ -132,7 +132,7 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
         and "full_text" in long
         and "text" in texts
     ):
-        texts["text"] = long["full_text"]  # "text" is the beginning of it
+        texts["text"] = long["full_text"]  # "text" has only its beginning
     return joined(_utf8(text, field) for field, text in texts.items())
 
 

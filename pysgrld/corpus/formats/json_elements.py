@@ -35,7 +35,7 @@ _LIST_IN_LINE = re.compile(
 
 
 def contents_of(head: bytes, fields: Sequence[str]) -> str:
-    """Return what a file is that begins with an object: `LINES`, `WITHIN` or `OBJECT`.
+    """Classify a file that begins with an object: `LINES`, `WITHIN` or `OBJECT`.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Elements:
 
     @classmethod
     def of_head(cls, head: bytes) -> Self:
-        """Return the reader of the first bytes of a file, which may end anywhere."""
+        """Return the reader for the first bytes of a file, which may be cut anywhere."""
         reader = cls.__new__(cls)
         reader.label, reader.encoding, reader.limit = "", UTF8, len(head) + 1
         reader.blocks, reader.names = iter(()), []
@@ -140,11 +140,11 @@ class Elements:
         if what == ARRAY and self.character() not in ("", ";"):
             problem = "something follows the array's end; give one array, or JSON lines"
             raise self.fault(problem, self.taken)
-        for _ in self.blocks:  # of which a digest is made
+        for _ in self.blocks:  # read the rest, so that the digest is of the whole file
             pass
 
     def enter(self, depth: int = 0) -> str | None:
-        """Go to the first list of objects within the object that begins here, and return its path."""
+        """Find the first list of objects within the object that begins here, and return its path."""
         self.at += 1
         while self.character() == '"':
             name, _ = self.element()
@@ -195,7 +195,7 @@ class Elements:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.ready, self.at)
-                if end < len(self.ready) or self.ended:  # else a number may continue
+                if end < len(self.ready) or self.ended:  # otherwise a number may go further
                     length, self.at = end - self.at, end
                     self.taken += 1
                     return value, length

@@ -20,7 +20,7 @@ from pysgrld.errors import CorpusError, plural
 
 #: Wikitext of a batch, and the block that expat parses at once, in bytes.
 BATCH = PIECE = 2**20
-#: The root element is looked for in pieces so small that entities declared in one cannot grow.
+#: The root element is searched in small pieces, so that entities declared in one cannot grow.
 PROLOG, PROLOG_PIECE = 2**16, 64
 #: Dumps nest six elements.
 DEPTH = 32
@@ -230,7 +230,7 @@ class _Dump:
             self.parser.CharacterDataHandler = None
             value = b"".join(self.parts)
             self.parts, self.inside = [], ""
-            if name == "text":  # that of a later revision takes the place of an earlier one
+            if name == "text":  # the text of a later revision replaces an earlier one
                 self.text = value
                 self.too_long = self.length > self.context.options.max_line
             elif name == "title":

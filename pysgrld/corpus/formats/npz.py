@@ -72,7 +72,7 @@ def read(source: Lines, context: Context) -> CountedDocuments:
 
 @contextmanager
 def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
-    """Open the archive; damage that is found in it meanwhile becomes an error that names the file."""
+    """Open the archive; damage found while it is open becomes an error that names the file."""
     if source.path is None or not is_file(source.path):
         raise CorpusError(
             "an .npz is read here and there, which a pipe cannot do; name the file", source.label
@@ -95,7 +95,7 @@ def _opened(source: Lines) -> Iterator[zipfile.ZipFile]:
 
 
 def _tried(open_it: Callable[[T], U], source: T) -> U:
-    """Open an archive, or a part of it: damage makes that fail in many ways."""
+    """Open an archive or a member, and convert the many errors of damage into one."""
     try:
         return open_it(source)
     except Exception as error:
@@ -183,7 +183,7 @@ def _entries(source: Lines, form: str, documents: int, words: int) -> Iterator[E
             rows, columns = (second, first) if form == "csc" else (first, second)
             yield _checked(rows, columns, data.take(len(rows)), documents, words)
             done += len(rows)
-            if source.on_read is not None:  # as if the file were read from end to end
+            if source.on_read is not None:  # reported as if the file were read from end to end
                 now = max(reported, size * done // data.length())
                 source.on_read(now - reported)
                 reported = now

@@ -1,4 +1,4 @@
-"""Parquet and Arrow: some columns of them are the text. Read by PyArrow, which is an extra."""
+"""Parquet and Arrow: rows are documents, some columns their text. Read by PyArrow, which is an extra."""
 
 from __future__ import annotations
 
@@ -391,7 +391,7 @@ def _texts(
                 yield records.texts()
         yield records.texts()
         done += len(batch)
-        if source.on_read is not None:  # as if the file were read from end to end
+        if source.on_read is not None:  # reported as if the file were read from end to end
             now = max(reported, read(done))
             source.on_read(now - reported)
             reported = now

@@ -140,7 +140,7 @@ class SingleCells(NamedTuple):
 
 @dataclass
 class Noticed:
-    """Remarks on files that are read, to be made once of all of them.
+    """Remarks on several files, made once for all of them.
 
     Attributes
     ----------
@@ -289,7 +289,7 @@ class Batch:
     ) -> None:
         self.label, self.context, self.noun = label, context, noun
         self._counter = context.counter
-        # what a row's number lacks of its record's number
+        # difference between the number of a row and of its record
         self._shift = None if header is None else context.counter.last - header
         self.together, self.most = together, most
         self._fields = FieldReader(context.wanted, typed)
@@ -337,7 +337,7 @@ class Batch:
         self._size += len(text)
 
     def refuse(self, bad: BadDocument, number: int) -> None:
-        """Report a bad record, and keep its place if places are kept.
+        """Report a bad record; its position counts if positions are recorded.
 
         Raises
         ------

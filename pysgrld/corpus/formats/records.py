@@ -76,7 +76,7 @@ def sheet(source: Lines, context: Context) -> Iterator[Texts]:
                 break
     except CorpusError:
         raise
-    except Exception as error:  # whatever its parsers make of damage
+    except Exception as error:  # a damaged file may raise any error of the parser
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CorpusError(
             f"no spreadsheet, or damaged ({reason[:120]}); save it again, without a password",
@@ -157,7 +157,7 @@ def _unpacked_workbook(data: bytes, most: int, label: str) -> bytes:
             raise CorpusError(f"a workbook that unpacks to {size} bytes; {advice}", label)
         with zipfile.ZipFile(stored, "w") as copy:
             for part in archive.infolist():
-                content = archive.read(part)  # its size and its checksum are compared
+                content = archive.read(part)  # size and checksum are compared on reading
                 copy.writestr(part.filename, content)
                 rows, columns = _extent(content) if part.filename.endswith(".xml") else (0, 0)
                 if rows * columns > most // PER_CELL:
@@ -258,7 +258,7 @@ def _ris_records(library: Any, source: Lines, context: Context) -> Iterator[tupl
         begun = [line for line in chunk.text.splitlines() if line.startswith("TY  -")]
         try:
             works = library.loads(chunk.text)
-        except Exception as error:  # its own, by kind of fault
+        except Exception as error:  # the library has an error class for each kind of fault
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusError(f"not RIS ({reason[:120]}); export it again", source.label) from None
         if len(works) != len(begun):
@@ -314,7 +314,7 @@ def _bibtex_records(
                     for field in entry.fields:
                         field.value = _value(field.value, strings)
                     entries.append((number, entry, entry.key))
-                    entry.key = str(number)  # each must have another one
+                    entry.key = str(number)  # entries need distinct keys
                 elif getattr(block, "error", None) is not None:
                     number += 1
                     raise ValueError("no entry of BibTeX")
@@ -466,7 +466,7 @@ def _texts(
             break
     works = (work for records in first for _, work in records if not isinstance(work, BadDocument))
     names = list(dict.fromkeys(chain.from_iterable(works)))
-    if not names:  # an error that all records have is the cause
+    if not names:  # an error of all records is the cause
         for number, bad in chain.from_iterable(first):
             if isinstance(bad, BadDocument):
                 context.bad(bad.reason, f"{noun} {number}: {bad}", source.label, None)

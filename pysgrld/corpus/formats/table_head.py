@@ -13,7 +13,7 @@ from pysgrld.corpus.formats.text_fields import NAMES, long_text, plain_names
 DELIMITERS = ("\t", ";", "|", ",")
 #: Records that are looked at; the longest name of a field.
 _RECORDS, _LONGEST = 50, 40
-#: Records by which one usual name is no chance, the header counted.
+#: Number of records from which one usual name is evidence, header included.
 _FEW = 2
 #: Lines that are looked at for the header.
 _ABOVE = 5
@@ -98,7 +98,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     except csv.Error:
         return False
     if len(records) > 2 and len(records) <= _RECORDS:
-        records.pop()  # which may be cut off
+        records.pop()  # the last line may be cut off
     if len(records) < 2:
         return False
     names = [name.strip() for name in records[0]]

@@ -161,7 +161,9 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             if not work:
                 open_since = line_number
             work.add(tag, match[2] or "")
-        elif work:  # indented as a rule, but not if a program has wrapped lines again
+        elif (
+            work
+        ):  # a continuation is usually indented, but not if a program has wrapped lines again
             work.go_on(line)
         else:
             raise CorpusError(

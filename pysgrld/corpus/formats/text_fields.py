@@ -28,9 +28,9 @@ _LAST_NAMES = ("description", "summary")
 _IDS, _TITLES = ("id", "key"), ("title", "ti")
 #: Name of the title in mail. In a table a subject may be anything: a person, a school subject.
 MAIL_TITLE = "subject"
-#: Names that are an id where each of the first records has one of its own.
+#: Names of an id, provided that each of the first records has a distinct value.
 _NUMBERS_OF_WORKS = ("ut", "pmid", "docno")
-#: Columns of a table of counts, at least, and the names of the last one if it holds them.
+#: Least number of columns in a table of counts, and the names of its last column.
 _COLUMNS, _COUNTS = 3, ("count", "counts", "n", "freq", "frequency", "tf", "occurrences")
 #: Records that are looked at.
 SAMPLED = 200
@@ -113,7 +113,7 @@ def chosen(
 
 
 def _usual_within(names: Sequence[str]) -> str | None:
-    """Return the only nested field whose last name is usual of a text: tweet.full_text."""
+    """Return the only nested field with a usual name of a text: tweet.full_text."""
     last = {name: _plain(name.rpartition(".")[2]) for name in names if "." in name}
     for known in NAMES:
         if len(same := [name for name, plain in last.items() if plain == known]) == 1:
@@ -142,7 +142,7 @@ def _flattened(record: Mapping[str, Any], above: str = "", depth: int = 3) -> di
 
 
 def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the other names, among these, of each wanted field that is missing: PY or Year of year."""
+    """Return the alternative names here of each missing wanted field: PY or Year for year."""
     return {
         name: same
         for name in (wanted.id, wanted.title, *wanted.columns)
@@ -151,7 +151,7 @@ def called_otherwise(wanted: WantedFields, names: Sequence[str]) -> dict[str, li
 
 
 def _name_here(name: str, names: Sequence[str]) -> str:
-    """Return the name of a field here, which may have other letters, or be that of another format."""
+    """Return the name that a field has here, in other letters or in another format."""
     return next((n for n in _names_here(name, names) if n in names), name)
 
 
@@ -197,7 +197,7 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
-    """Return the name that is the first of the known ones in spite of capitals, blanks and points."""
+    """Return the first known name among these, whatever their capitals, blanks and points."""
     if len(matches := [name for name in names if name == accepted[0]]) == 1:
         return matches[0]
     plain = plain_names(names)
@@ -212,7 +212,7 @@ def plain_names(names: Iterable[str]) -> list[str]:
 
 def _plain(name: str) -> str:
     plain = re.sub(r"[\W_]", "", name.casefold())
-    return plain if len(plain) > 2 else name.casefold().strip()  # "a,b" is no AB
+    return plain if len(plain) > 2 else name.casefold().strip()  # "a,b" does not name the field AB
 
 
 def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str | None:
@@ -222,7 +222,7 @@ def long_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str
     for name in dict.fromkeys(names):
         values = [v for row in rows if isinstance(v := row.get(name), str) and v.strip()]
         if all(len(v) < CHARACTERS and _CLOCK.search(v) for v in values):
-            continue  # dates, or none
+            continue  # dates, or missing
         if values and _mean([len(_WORD.findall(value)) for value in values]) >= WORDS:
             lengths[name] = _mean([*map(len, values)])
     longest = sorted(lengths, key=lambda name: lengths[name], reverse=True)
@@ -252,7 +252,7 @@ def of_json(head: bytes) -> tuple[list[str], list[dict[str, Any]]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # cut off, or to be refused when it is read
+            continue  # a line that was cut, or that will be refused when it is read
         if isinstance(record, dict):
             records.append(record)
     return list(dict.fromkeys(name for record in records for name in record)), records

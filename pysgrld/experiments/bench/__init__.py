@@ -1,1 +1,1 @@
-"""How fast this machine is: kernels in nanoseconds, reading in megabytes, training in tokens."""
+"""Speed of this machine: kernels in nanoseconds, reading in megabytes, training in tokens."""

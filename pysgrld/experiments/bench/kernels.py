@@ -138,7 +138,7 @@ def _deep(
 
 
 def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
-    """Time reading of new documents."""
+    """Time the inference of new documents."""
     phi, batch = _minibatch(k, length, documents)
     work = core.Workspace()
 
@@ -226,7 +226,7 @@ def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: in
 
 
 def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time rows caught up and stepped: four lists in turn, so that each has waited for three steps."""
+    """Time lazy rows, caught up and stepped: four lists in turn, so that each has missed three steps."""
     parts = [_counts(k, v, touched, seed) for seed in range(4)]
     mass = 4 * float(parts[0].counts.sum() / UNIT)
     settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})

@@ -1,4 +1,4 @@
-"""The cost of an iteration on the nodes at hand by ranks of MPI, and how many of them it keeps busy.
+"""Cost of an iteration by the number of MPI ranks on the nodes at hand, and the useful number.
 
 All ranks measure together, by the wall clock; the first one reports. Reports are medians of some
 repeats, but the model uses the fastest iteration, which other load on the machine disturbs least.
@@ -131,7 +131,7 @@ def measure_ranks(
         setting = _setting(
             corpus, topics or 100, (minibatch or MINIBATCH) * times[-1], Path(scratch)
         )
-        comm.meet()  # all have it
+        comm.meet()  # every rank has it
         first = minibatch or (setting.options(None).minibatch if corpus else MINIBATCH)
         for done, size in enumerate((first * many for many in times), 1 + len(sizes)):
             tell(done, total)
@@ -239,7 +239,7 @@ def _iterations(
     try:
         for _ in range(2 + repeats):
             batch = chain.next_batch()
-            assert batch is not None  # epochs do not end
+            assert batch is not None  # epochs never end
             comm.meet()
             before, began = comm.figures(), time.perf_counter()
             comm.meet(batch)

@@ -128,6 +128,6 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
         key = (row["group"], row["name"], row["unit"])
         if key in before:
             ratio = before[key] / row["value"]
-            rate = row["unit"].endswith("/s")  # of these more is better, of times less
+            rate = row["unit"].endswith("/s")  # rates: more is better; times: less is better
             factors[key[:2]] = 1.0 / ratio if rate else ratio
     return factors

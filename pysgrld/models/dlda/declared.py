@@ -32,7 +32,7 @@ _GROUP = "Deep LDA (--model dlda)"
 
 
 def _pair(names: str, shown: str, meaning: str, default: tuple[float, float]) -> Option:
-    """Return the option of a prior's two numbers."""
+    """Return an option that takes the two numbers of a prior."""
     return Option(
         reals(0.0, 2, f"{names}, two numbers"),
         shown,
@@ -114,7 +114,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
     spacing = 2
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse widths given twice, priors of other layers, and shapes' priors but with gibbs."""
+        """Refuse widths given twice, priors of missing layers, and priors of shapes without gibbs."""
         check_seeds(settings)
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
@@ -157,7 +157,7 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             )
 
     def memory(self, options: DeepLDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
-        """Count topics, minibatches, documents in hand, and documents that are kept between visits."""
+        """Count the bytes of topics, minibatches, current documents, and persistent documents."""
         from pysgrld.core import padded
         from pysgrld.models.memory import of_topics
 

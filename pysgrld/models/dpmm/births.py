@@ -80,7 +80,7 @@ class Births:
         if birth:
             rest = counts - self._counted(subset, z[moved_documents], components)
             if not rest[-1].all():
-                return z  # no death would lead back
+                return z  # a birth that no death could undo
             elsewhere, log_back = self._spread(subset, rest, z[moved_documents])
         else:
             rest = np.delete(counts, z[d], axis=1)
@@ -89,8 +89,8 @@ class Births:
         if not birth:
             log_odds = self._gathered(without, d)
         log_forth = -logaddexp(0.0, np.where(moves, -log_odds, log_odds))
-        log_forth[d] = 0.0  # it moves whatever its odds
-        rows = np.unique(subset.indices)  # of other words nothing changes
+        log_forth[d] = 0.0  # the chosen document always moves
+        rows = np.unique(subset.indices)  # the counts of other words stay
         after_birth = np.concatenate((rest, born), axis=1)
         gain = self._log_law(after_birth, rows) - self._log_law(without, rows)
         gain += log_back - float(log_forth.sum())

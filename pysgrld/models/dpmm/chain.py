@@ -55,7 +55,7 @@ class MixtureChain(Mixture, Chain):
 
     @property
     def noise_inflation(self) -> float:
-        """Variance of the sampled components over the posterior's, by minibatch noise alone."""
+        """Variance of the sampled components relative to the posterior's, by minibatch noise alone."""
         if self.sampler.whole_corpus:
             return 1.0
         return noise_inflation(self.schedule(0), self.stream.documents, self.stream.size)
@@ -103,7 +103,7 @@ class MixtureChain(Mixture, Chain):
 
 
 def numbers_of_components(sizes: Array) -> dict[str, int]:
-    """Count the components that have a document, and ten, of how many documents each has, (J,)."""
+    """Count components with a document, and with ten, given the documents of each component, (J,)."""
     return {"components": int((sizes >= 1).sum()), "components_of_ten": int((sizes >= 10).sum())}
 
 

@@ -145,7 +145,7 @@ class MixtureModel(Model["MixtureOptions"]):
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
     ) -> None:
-        """Resolve the prior and the steps; switch off what mixtures have no use for."""
+        """Resolve the prior and the steps; switch off options that mixtures do not use."""
         eta = value["eta"] if "eta" in user_set else ETA
         value["eta"] = lowest_eta(eta)
         value |= {
@@ -174,7 +174,7 @@ class MixtureModel(Model["MixtureOptions"]):
         k = padded(max(EXPECTED, options.dp_start))
         share = options.minibatch / facts.documents
         return {
-            f"{k} components": 8 * 8 * facts.words * k,  # in double, and copies of them
+            f"{k} components": 8 * 8 * facts.words * k,  # in double precision, with copies
             "a minibatch": int(8 * share * (4 * facts.tokens + 10 * facts.documents)),
             "components of documents": 4 * facts.documents,
             "held-out documents": 8 * (CELLS + k * len(held_out.held_out)) if held_out else 0,

@@ -162,7 +162,7 @@ class MixtureFitted(Fitted):
         return numbers_of_components(self.mixture.sizes)
 
     def beside(self) -> dict[str, Doubles]:
-        """Return the weights, which are exported with the components."""
+        """Return the arrays that are exported with the components: their weights."""
         return {"weights": self.current["w"][:-1].astype(np.float64)}
 
     def quantities(self, draw: Draw, held_out: HeldOut | None) -> dict[str, float]:

@@ -127,7 +127,7 @@ class Mixture:
         u = core.uniforms(doc_ids, np.zeros(d, np.int64), seed, chain, core.Purpose.init, 0)
         self.z: Int32s = np.floor(u * settings.start).astype(np.int32)
         k = int(self.z.max()) + 1
-        # before the first step: draws from the prior
+        # draws from the prior, before the first step
         self._log_sticks = np.empty((2, 0))
         self._log_g = np.empty((words, 0))
         self._grow(0, k)
@@ -185,7 +185,7 @@ class Mixture:
             If a component or a stick is no number any more.
         """
         settings, positions = self.settings, np.searchsorted(self.doc_ids, ids)
-        if settings.concentration != "sticks":  # sticks are not in its law: they come next
+        if settings.concentration != "sticks":  # sticks are not in its law, so they are drawn next
             self._draw_concentration()
         if not self._ordered:
             # occupied components are numbered from 0, and one is born or dies; all else is drawn next
@@ -323,7 +323,7 @@ class Mixture:
         return moved
 
     def _shares(self, g: Doubles) -> Doubles:
-        """Return v and 1 - v of the pair behind each stick, (2, J)."""
+        """Return v and 1 - v of the pair of gammas of each stick, (2, J)."""
         shares: Doubles = g / g.sum(axis=0)
         return shares
 
@@ -409,7 +409,7 @@ class Mixture:
         k, base = self.components, np.full((1, 1), self.settings.base)
         self._log_sticks = np.concatenate((self._log_sticks, sticks), axis=1)
         lacking = k + n - self._log_g.shape[1]
-        if lacking > 0:  # else they are reused
+        if lacking > 0:  # otherwise they are reused
             fresh = self._gamma(np.zeros((self.words, lacking)), base, stream + 1)
             self._log_g = np.concatenate((self._log_g, fresh), axis=1)
 
@@ -470,7 +470,7 @@ class Mixture:
             if name not in arrays:
                 raise CheckpointError(f"the checkpoint lacks array {name!r}")
             stored, shape = arrays[name], array.shape
-            if name.endswith(".log_g"):  # as many components as there were
+            if name.endswith(".log_g"):  # the number of components of the stored state
                 shape = (shape[0], stored.shape[-1] if stored.ndim else 0)
             if (stored.dtype, stored.shape) != (array.dtype, shape):
                 raise CheckpointError(

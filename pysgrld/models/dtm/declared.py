@@ -87,7 +87,7 @@ class DynamicModel(Model["DynamicOptions"]):
         check_exact(settings, algo)
 
     def time(self, settings: Mapping[str, Any]) -> tuple[str, str | int] | None:
-        """Return the column, and what a slice is."""
+        """Return the column of time and the length of a slice."""
         return settings["time"], asked_for(settings.get("slices"))
 
     def resolve(
@@ -219,7 +219,7 @@ class DynamicModel(Model["DynamicOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes that one exact chain needs for topics: them, phi, and counts."""
+    """Return the bytes that one exact chain needs for topics: walks, phi, and counts."""
     from pysgrld.core import padded
 
     return 16 * facts.rows * padded(topics)

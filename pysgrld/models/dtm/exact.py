@@ -24,7 +24,7 @@ class ExactDynamic(ExactTokens):
     def parts(
         options: DynamicOptions, chain: BlockChain
     ) -> tuple[tuple[Block, ...], GibbsDocuments]:
-        """Return the words that walk, and documents by Gibbs sampling given them."""
+        """Return the block of walks, and documents by Gibbs sampling given them."""
         words = chain.topics.shape[0] // chain.topics.copies
         return blocks(options, words, chain.tokens), GibbsDocuments(
             topics=options.topics,
@@ -42,7 +42,7 @@ class ExactDynamic(ExactTokens):
                 chain.advance()
 
     def watched_words(self) -> Doubles:
-        """Return the probabilities of the words as they are: they are drawn."""
+        """Return the current probabilities of the watched words, which are draws themselves."""
         watched = self._watched
         phi = self.states[self.topics.name].rows(watched.rows)
         probabilities: Doubles = phi[np.arange(len(phi)), watched.topics].astype(np.float64)

@@ -124,7 +124,7 @@ class CollapsedDocuments(TokenTopics):
 
     @property
     def _topics_of_tokens(self) -> Int32s:
-        assert self.z is not None  # the whole corpus is kept
+        assert self.z is not None  # the whole corpus is stored
         return self.z
 
     def _prior(self, words: Int32s, prior: float) -> _Prior:

@@ -221,7 +221,9 @@ class LDAModel(Model["LDAOptions"]):
                 block=parts[0], alpha=alpha, sweeps=sweeps, threads=threads
             )
         elif options.algo == "ovb":
-            assert alpha is not None  # nothing is sampled that it could be learned from
+            assert (
+                alpha is not None
+            )  # an approximation has no draws from which alpha could be learned
             documents = MeanFieldDocuments(topics=k, alpha=alpha, sweeps=sweeps, threads=threads)
         else:
             documents = GibbsDocuments(
@@ -278,7 +280,7 @@ class LDAModel(Model["LDAOptions"]):
 
 
 def _topics_bytes(topics: int, facts: Facts) -> int:
-    """Return the bytes that one exact chain needs for topics: them, and counts of words."""
+    """Return the bytes that one exact chain needs for topics and counts of words."""
     from pysgrld.core import padded
 
     return 20 * facts.words * padded(topics)

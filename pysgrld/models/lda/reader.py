@@ -37,7 +37,7 @@ def lda_readers(topics: int, alpha: float | None, *, mean_field: bool = False) -
     """
     if not mean_field:
         return gibbs_readers(topics, alpha)
-    assert alpha is not None  # nothing was sampled that it could be learned from
+    assert alpha is not None  # an approximation has no draws from which alpha could be learned
     return Readers((topics,), core.MAX_COLLECTED, partial(MeanFieldReader, topics, alpha))
 
 
@@ -94,7 +94,7 @@ class MeanFieldReader(Reader):
         return theta
 
     def draw(self, key: Key, parts: Draw, layer: int = 0) -> DocumentDraw:
-        """Refuse: documents are fitted.
+        """Refuse to draw: documents are fitted.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class MeanFieldReader(Reader):
         raise UsageError("documents fitted by mean field (ovb) have no draws")
 
     def token_topics(self, key: Key, parts: Draw, layer: int = 0) -> Int32s:
-        """Refuse: documents are fitted.
+        """Refuse to draw: documents are fitted.
 
         Raises
         ------

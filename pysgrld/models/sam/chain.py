@@ -34,7 +34,7 @@ class SphericalChain(BlockChain):
         return super().draw(words) | {IDF: self.documents.idf.astype(np.float32)}
 
     def _read(self, key: Key, words: Int32s) -> Draw:
-        """Return nothing: documents are asked at the points that topics move to."""
+        """Return nothing: documents are sampled at the points to which topics move."""
         del key, words
         return {}
 
@@ -76,7 +76,9 @@ def chain(
     if not isinstance(stream, Epochs):
         raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
     source = stream.source
-    if isinstance(source, Documents) and not len(source):  # a model that was saved
+    if isinstance(source, Documents) and not len(
+        source
+    ):  # a saved model comes without its documents
         idf, centre = np.zeros(corpus.words), np.zeros(corpus.words)
     else:
         idf = np.ones(corpus.words)

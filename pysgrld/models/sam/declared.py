@@ -33,7 +33,7 @@ STEPS = {"gmc-bgibbs": (0.1, 1.0, 0.0), "gmc-apprmh": (0.3, 1.0, 0.0)}
 STEP = (0.6, 30.0, 0.7)
 
 _GROUP = "Directions (--model sam)"
-#: Of variational Bayes in presets: until documents have converged.
+#: Steps of variational Bayes in presets: until documents have converged.
 _FITTED = {"sweeps": 100, "kept-sweeps": 1}
 _WHOLE = "held-out documents are scored whole"
 _STORED = "documents are weighed by how many have a word, so the corpus is stored first"

@@ -104,7 +104,7 @@ class SphericalDocuments(DocumentSampler):
         self, key: Key, draw: Draw, batch: Minibatch, comm: Communicator = ALONE
     ) -> dict[str, Potential]:
         """Return the potential of the minibatch's documents; it samples them on demand."""
-        del key, draw, comm  # it is asked at points that the topics move to
+        del key, draw, comm  # the energy is evaluated at the points to which topics move
         return {"phi": SphericalPotential(self, batch)}
 
     def figures(self) -> dict[str, float]:
@@ -192,7 +192,7 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # of a sample of a document; the prior's gradient has the factor sigma A_V(||mbar||) / ||mbar||
+        # weight of one sample of a document; the prior's gradient has the factor sigma A_V(||mbar||) / ||mbar||
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2
@@ -215,7 +215,9 @@ class SphericalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        trace = squares / (1.0 / half + 1.0 / (n - half))  # of a document
+        trace = squares / (
+            1.0 / half + 1.0 / (n - half)
+        )  # trace of the covariance of one document's gradient
         variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
         return EnergyGradient(energy - weight * (toward + further), first, variance)
 

@@ -178,7 +178,7 @@ class SphericalFitted(BlockFitted):
 
     @property
     def _length(self) -> float:
-        """Size of a step of proportions: that of training, if it had the same parametrisation."""
+        """Return the step size of proportions: that of training, if it had the same parametrisation."""
         options = self.record.options
         if options.theta_parametrisation == "root":
             with placed(self.record.place):

@@ -43,7 +43,7 @@ LOG_PERPLEXITY = Score(
 DRAWS = 200
 #: Proportions drawn for each document by importance sampling, and samples between such estimates.
 PROPOSALS, SPARSE = 50, 20
-#: Streams of the random numbers of both.
+#: Streams of the random numbers of proportions from the prior and of importance samples.
 _PRIOR, _PROPOSAL = 201, 202
 
 

@@ -178,7 +178,7 @@ def expand(shapes: Doubles, gram: Doubles, along: Doubles, law: Law) -> Expansio
     whole, rest = gamma_functions(s), k * law.alpha - s
     spread = cosines.square * s * (s + 1.0)
     sides = (1.0 + 2.0 * (1.0 - a2) * shapes + 2.0 * a2 * cosines.mixed) / spread  # of ln spread
-    # rho = a at^T b h; of ln h:
+    # derivative by ln h, with rho = a at^T b h
     pull = 0.5 * (1.0 / (s + 1.0) - 1.0 / s - sides)
     straight = law.shrink * along / (s * np.sqrt(cosines.square))
     first = law.kappa * (straight + rho * pull)
@@ -209,7 +209,9 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
     least = np.full(right.shape[1], np.inf)
     for i in range(k):
         least = np.minimum(least, matrix[i, i])
-        matrix[i, i, matrix[i, i] <= 0.0] = np.inf  # that solution is none
+        matrix[i, i, matrix[i, i] <= 0.0] = (
+            np.inf
+        )  # not positive definite: the solution is unusable
         share = matrix[i + 1 :, i] / matrix[i, i]
         matrix[i + 1 :, i + 1 :] -= share[:, None] * matrix[i, i + 1 :]
         right[i + 1 :] -= share * right[i]

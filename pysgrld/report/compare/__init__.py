@@ -1,4 +1,4 @@
-"""Any two runs compared: which topics they share, and which were split, merged, are partial, gone or new.
+"""Comparison of any two runs: topics that are shared, split, merged, partial, gone or new.
 
 Names of topics can be carried from one of them to the other.
 """
@@ -112,7 +112,7 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common: there is "
             "nothing to compare"
         )
-    how = Likening(DISTRIBUTIONS, False)  # or as directions, if a model has these
+    how = Likening(DISTRIBUTIONS, False)  # or as directions, if a model has directions
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:
             how = Likening(run.fitted.likeness, True)
@@ -182,7 +182,7 @@ def former_run(name: str) -> str:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return the rows of topics that took each other's place, if one run went on from the other."""
+    """Return the rows of topics that took each other's place, if one run continued the other."""
     pairs = []
     for before, after in ((left, right), (right, left)):
         former = after.results.former
@@ -241,7 +241,7 @@ class _ComparedRun:
     def together(
         self, rows: Sequence[int], top: int
     ) -> tuple[float | None, dict[str, float], float | None]:
-        """Put some topics together over the run's own words, by their weights.
+        """Merge some topics over the run's own words, by their weights.
 
         Parameters
         ----------
@@ -393,7 +393,7 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
 
 
 class Carried(NamedTuple):
-    """Names that a person gave to topics of the left run: which went on to the right, and which did not.
+    """Names of topics of the left run: the ones carried to the right run, and the others.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ class Side(NamedTuple):
 
 
 class OwnWord(NamedTuple):
-    """A top word of one side alone, and whether the other side's vocabulary has it at all."""
+    """A top word of one run alone, and whether the other run's vocabulary has it."""
 
     word: str
     known: bool

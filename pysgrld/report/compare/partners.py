@@ -12,9 +12,9 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Least overlap of two partners, unless their documents correlate by `CORRELATED`.
 PARTNERS = 0.3
-#: A topic without a partner is gone, or new, if its proportions correlate less than this with those of
-#: every topic of the other model in the same documents. Of 160 topics of four pairs of runs on one
-#: corpus, one without a partner has less; topics whose documents were taken away have 0.25.
+#: A topic without a partner is gone, or new, if its proportions correlate less than this with every topic
+#: of the other model in the same documents. In four pairs of runs on one corpus 1 of 160 topics was
+#: wrongly gone; topics whose documents were removed correlate by 0.25.
 ABSENT = 0.3
 #: Least overlap that a part of a split or a merged topic adds.
 ADDS = 0.05
@@ -58,7 +58,7 @@ class Topics(NamedTuple):
 
 
 class Likening(NamedTuple):
-    """How topics are likened, and whether they are directions, which have length 1, or sum to 1."""
+    """Similarity measure of topics, and whether they are directions (length 1) or sum to 1."""
 
     likeness: Likeness
     signed: bool
@@ -192,7 +192,7 @@ def _divided(
 def _alone(
     ones: Topics, candidates: Topics, similarity: Doubles, excluded: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
-    """Return topics in no group yet, each with the most similar one of the others, and their overlap."""
+    """Return the topics in no group yet, each with its most similar topic and their overlap."""
     rows = [n for n in range(len(ones.phi)) if n not in excluded]
     nearest = similarity[rows].argmax(axis=1)
     overlaps = how.likeness.overlap(ones.phi[rows], candidates.phi[nearest])

@@ -23,7 +23,7 @@ Tell = Callable[[str, int, int], None]
 
 
 class ExportRequest(NamedTuple):
-    """The wishes of a person for an export.
+    """Choices of the user for an export.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ def export(
             done: Exported = writer.write(results, request, tell)
             FileList(request.folder).remove(missing_names)
             return done
-        except MissingInputError:  # a run that is training has thinned its samples meanwhile
+        except MissingInputError:  # a run in training may have thinned its samples meanwhile
             if [chain.kept() for chain in results.chains] == kept_samples:
                 raise
 

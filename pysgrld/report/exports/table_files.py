@@ -178,7 +178,7 @@ def _write_documents(
         parts.append(TableColumn(name, column.kind))
 
     held_out = results.training_documents(corpus).without
-    rows = Others(corpus.documents, np.zeros(0, np.int64))  # all, and no list of them
+    rows = Others(corpus.documents, np.zeros(0, np.int64))  # no list of ids: all documents
     totals = np.zeros((max(1, len(steps)), 1, k))
     path = request.folder / f"documents.{request.format}"
     with whole_table(path, request.format, first + parts + last) as table:
@@ -395,6 +395,6 @@ def whole_table(
             yield table
         except BaseException:
             with contextlib.suppress(Exception):
-                table.end()  # its writer has to let go of the file, which is given up
+                table.end()  # its writer must release the abandoned file
             raise
         table.end()

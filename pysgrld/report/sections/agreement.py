@@ -1,4 +1,4 @@
-"""Chains: what they, or the halves of one, agree on, and whether a topic can be relied on."""
+"""Chains: topics on which they, or the halves of one, agree, and whether a topic is reliable."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class Agreement(Section):
             }
         said = judgements(diagnosis)
         if diagnosis.chains == 1 and diagnosis.topics:
-            said = said[1:]  # how like its halves are does not tell whether topics come back
+            said = said[
+                1:
+            ]  # likeness of the two halves does not predict that a topic is found again
         chains = {
             "count": diagnosis.chains,
             "pooled": run.pooled,
@@ -127,7 +129,7 @@ class Agreement(Section):
 
 
 class Trust(NamedTuple):
-    """Whether a topic may be relied on.
+    """Whether a topic is reliable.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Bytes of a page that documents may take where their number is not given.
+#: Largest size in bytes of the documents on a page, unless their number is given.
 ROOM = 2_000_000
 #: Documents, and titles, in a file next to a page that is a folder.
 IN_FILE, TITLES = 256, 20_480
@@ -68,7 +68,7 @@ class ShownDocuments(Section):
                 break
             block = turn[begin : min(begin + _TOGETHER, most)]
             for place, record in zip(block, self._written(block), strict=True):
-                if run.asked.documents is None:  # as long as they have room, in base64
+                if run.asked.documents is None:  # while there is room, in base64
                     packed = packer.compress(compact(record)) + packer.flush(zlib.Z_SYNC_FLUSH)
                     size += len(packed)
                 if size * 4 // 3 <= ROOM:
@@ -100,7 +100,7 @@ class ShownDocuments(Section):
         return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts, "folder": folder}
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Yield the records of some documents, by their places among those looked at."""
+        """Yield the records of some documents, by their places among the drawn ones."""
         loadings = self._topics
         assert loadings is not None
         theta = loadings.theta[list(places)].astype(np.float64)
@@ -108,7 +108,7 @@ class ShownDocuments(Section):
         yield from self._records_of(self.run.rows[list(places)], theta, listed)
 
     def _listed(self, place: int) -> list[list[Any]]:
-        """Return topics of a document that was looked at: numbers, means, and bounds."""
+        """Return topics of a drawn document: numbers, means, and bounds."""
         loadings = self._topics
         assert loadings is not None
         parts = (part[place] for part in (loadings.top, loadings.mean, loadings.low, loadings.high))
@@ -204,7 +204,7 @@ class ShownDocuments(Section):
         return {} if main["docs"] is None else {"docs": main["docs"] | {"records": self._records}}
 
     def definitions(self) -> list[Definition]:
-        """Define shares of documents, who has a topic, and the colours of words."""
+        """Define shares of documents, when a document has a topic, and the colours of words."""
         if self._topics is None:
             return []
         share = "Its expected share, under the topics that are shown."
@@ -235,7 +235,7 @@ def _cut_name(name: str) -> str:
 
 
 def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:
-    """Return all places among n in the order in which they are shown while there is room.
+    """Return all places among n in the order in which documents are chosen while there is room.
 
     The best document of each topic, then the second best, ...; then the others, such that any number
     of them is evenly spaced.
@@ -377,7 +377,7 @@ def tinted(
 
 
 def _best_stretch(known_tokens: list[Token], gain: Doubles) -> tuple[int, int]:
-    """Return begin and end of the stretch of at most 300 letters that gains most."""
+    """Return begin and end of the stretch of at most 300 letters with the greatest sum of weights."""
     best, stretch, first, total = -1.0, (0, 0), 0, 0.0
     for last, token in enumerate(known_tokens):
         total += gain[last]
@@ -390,7 +390,7 @@ def _best_stretch(known_tokens: list[Token], gain: Doubles) -> tuple[int, int]:
 
 
 def _cut(text: str, first: int, last: int) -> tuple[int, int]:
-    """Return begin and end of what is shown: 20,000 letters around a stretch, less pieces of words."""
+    """Return begin and end of the shown text: 20,000 letters around a stretch, in whole words."""
     begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
     end = min(len(text), begin + LONGEST)
     if begin and (gap := _GAP.search(text, begin - 1, begin + _NEAR)):
@@ -403,7 +403,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 def _apart(
     known_tokens: list[Token], topics: list[int], sure: list[float]
 ) -> Iterator[tuple[Token, int, float]]:
-    """Yield tokens that do not overlap: of pairs of ideographs that share one, the surer has it."""
+    """Yield tokens that do not overlap: of overlapping pairs of ideographs the more certain one."""
     waiting: tuple[Token, int, float] | None = None
     for token, topic, p in zip(
         known_tokens, topics[: len(known_tokens)], sure[: len(known_tokens)], strict=True

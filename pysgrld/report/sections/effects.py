@@ -8,7 +8,7 @@ from pysgrld.report.reported_run import Definition, Section
 
 
 class EffectsOfColumns(Section):
-    """How shares of topics go with columns: comparisons, and predicted shares along each column."""
+    """Effects of columns on shares of topics: comparisons, and predicted shares along each column."""
 
     always = False
 

@@ -1,4 +1,4 @@
-"""Groups: topics by columns that the corpus kept, and along it or along one of them."""
+"""Groups: topics by columns of the corpus, and along the corpus or one column."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class GroupShares(Section):
             usual = {
                 name: [round(float(x), 6) for x in each.mean[:, -1]] for name, each in everywhere
             }
-            if self.run.weights is not None:  # the share of all words is one figure on every page
+            if self.run.weights is not None:  # the share by words is the same figure on every page
                 usual["words"] = [round(float(x), 6) for x in self.run.weights]
         if found is not None and (named is not None or self._has_order()):
             along = {
@@ -94,7 +94,7 @@ class GroupShares(Section):
         return found is not None and neighbours_are_alike(found.theta)
 
     def _best_column(self) -> int | None:
-        """Return the place of the column that tells most of the topics; categories before dates.
+        """Return the place of the column with most information on the topics; categories before dates.
 
         Most is the mutual information of topic and value, less what as many random groups would have.
         """
@@ -238,7 +238,7 @@ def _numbered(values: Sequence[Any]) -> Int64s:
 def clustered(
     about: Known, groups: Sequence[Groups], cluster: str | None, rows: Int64s
 ) -> list[Groups]:
-    """Return groups with the cluster of each document, or the column that has to be one.
+    """Return groups with the cluster of each document, or the column that must be their cluster.
 
     That is one of words within whose values a column is constant, as a book has one author, where these
     have two documents or more on average; of several the one of fewest values.
@@ -278,7 +278,7 @@ def clustered(
 
 
 def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
-    """Group documents by some columns; by all that have few values where none is named.
+    """Group documents by some columns; by default by all columns with few values.
 
     Parameters
     ----------

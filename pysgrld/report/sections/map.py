@@ -1,4 +1,4 @@
-"""The Map: distances of topics, their places on a plane, the tree that joins them, and who meets whom."""
+"""The Map: distances of topics, their places on a plane, their tree, and their co-occurrence."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TopicMap(Section):
         return {"hue": self._hues[place], "xy": xy}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return of each topic the nearest and those that most meet it in documents; of few all pairs."""
+        """Return the nearest and the most co-occurring topics of each topic; of few topics all pairs."""
         distance, correlation = self._distance, self._correlation
         ids = np.array(list(self._place), np.int64)
         shape = (len(distance), NEAR)
@@ -86,7 +86,7 @@ class TopicMap(Section):
         return found
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return distances and correlations of all pairs, where topics are few."""
+        """Return distances and correlations of all pairs, if topics are few."""
         if len(self._distance) > PAIRS:
             return {}
         pairs = {"distance": self._distance, "correlation": self._correlation}

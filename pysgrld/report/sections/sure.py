@@ -1,4 +1,4 @@
-"""How sure?: the training, how well the model predicts, and what may be relied on."""
+"""How sure?: the state of training, the quality of predictions, and the reliability of results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class HowSure(Section):
 
     def main(self) -> dict[str, Any]:
         """Return a sentence on the run, four figures, verdicts, and the score against seconds."""
-        self._metrics: list[dict[str, Any]] = []  # the lines that have seconds of training
+        self._metrics: list[dict[str, Any]] = []  # lines with seconds of training
         with contextlib.suppress(MissingInputError):
             self._metrics = [
                 line
@@ -157,7 +157,7 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # of densities over thousands of words a share says nothing
+            # densities over thousands of words have no meaningful share
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"

@@ -295,7 +295,7 @@ class VonMisesFisher:
         # the cosine of each point with its component's mean direction: Wood (1994), algorithm VM*
         b = (d - 1) / (2.0 * kappa + np.sqrt(4.0 * kappa**2 + (d - 1.0) ** 2))
         x0 = (1.0 - b) / (1.0 + b)
-        # 1 - x0^2 without its cancellation
+        # 1 - x0^2, computed without cancellation
         c = kappa * x0 + (d - 1) * np.log(4.0 * b / (1.0 + b) ** 2)
         cosine = np.zeros(samples)
         pending, attempt = np.arange(samples), 0

@@ -1,4 +1,4 @@
-"""Small posteriors that are known: for people who have no text at all, and to prove samplers on.
+"""Known posteriors on the simplex, for users without text, and for proofs of samplers.
 
 - `sample`: category probabilities from minibatched counts, by the samplers of topics themselves.
 - `langevin`: the same posterior by Langevin dynamics in four coordinate systems, with or without a

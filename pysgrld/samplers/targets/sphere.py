@@ -1,4 +1,4 @@
-"""Samplers on spheres, for people who have no text at all: directions, axes of orientation, phases.
+"""Samplers on spheres, for users without text: directions, axes of orientation, phases.
 
 - `sample`: any energy with a gradient, of one or several unit vectors, by geodesic Monte Carlo; exact
   (`gmc`), or by gradients that are noisy or of minibatches (`sggmc`, `gsgnht`: Liu, Zhu and Song 2016).
