@@ -87,9 +87,8 @@ class BlockChain(Chain):
     ) -> None:
         super().__init__(options, stream, tokens, waiting)
         self.comm, self.blocks, self.documents, self.priors = comm, blocks, documents, priors or {}
-        self._followed = (
-            options.exact_sweeps
-        )  # sweeps of a refinement, which has no minibatch noise
+        # sweeps of a refinement, which has no minibatch noise
+        self._followed = options.exact_sweeps
         self._whole_tokens = options.counts == "sampled"
         self.topics, self.upper = blocks[0], blocks[1:]
         peers = comm if comm.size > 1 else None

@@ -85,6 +85,18 @@ def distances(topics: Floats, waiting: Callable[[], None] = _nothing) -> Doubles
     """Return the squared distances of square roots of probabilities, (n, n), exact in their last bit.
 
     They are computed block by block: no step is long, and no more than two blocks of roots are in memory.
+
+    Parameters
+    ----------
+    topics : array of float32, (n, V)
+        Topics as rows that sum to 1.
+    waiting : callable, optional
+        Called now and then; may raise, to stop.
+
+    Returns
+    -------
+    array of float64, (n, n)
+        Twice the squared Hellinger distances.
     """
     n, words = topics.shape
     rows = max(1, _BLOCK // max(1, words))
@@ -116,6 +128,20 @@ def ward(topics: Floats, k: int, waiting: Callable[[], None] = _nothing) -> Int6
     """Return the cluster, 0 to k - 1, of each of n topics, (n,), in the order of their first members.
 
     Distances between clusters are updated by the rule of Lance and Williams (1967).
+
+    Parameters
+    ----------
+    topics : array of float32, (n, V)
+        Topics as rows that sum to 1.
+    k : int
+        Number of clusters, at most n.
+    waiting : callable, optional
+        Called now and then; may raise, to stop.
+
+    Returns
+    -------
+    array of int64, (n,)
+        Clusters by Ward's rule.
     """
     n, cost = len(topics), distances(topics, waiting)
     np.fill_diagonal(cost, np.inf)

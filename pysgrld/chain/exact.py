@@ -422,6 +422,16 @@ class ExactPlan(NamedTuple):
 def plan_in(arrays: Mapping[str, Array]) -> ExactPlan | None:
     """Return the plan of the exact stage that a checkpoint is in, or None if it has not begun.
 
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Arrays of the checkpoint, by name.
+
+    Returns
+    -------
+    ExactPlan or None
+        Iteration of its start, sweeps planned and done.
+
     Raises
     ------
     CheckpointError
@@ -439,28 +449,88 @@ def averaged(arrays: Mapping[str, Array]) -> Mapping[str, Array]:
     """Return the arrays of the averages over exact draws in a checkpoint, or of training if it has none.
 
     The names are equal in both cases.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Arrays of the checkpoint, by name.
+
+    Returns
+    -------
+    mapping of str to array
+        The averages, by the names that training gives them.
     """
     plan = plan_in(arrays)
     return Within(arrays, _PREFIX) if plan and plan.drawn else arrays
 
 
 def population_draws(arrays: Mapping[str, Array], seed: int, chain: int) -> PopulationDraws | None:
-    """Return the transform of the kept draws of a checkpoint into draws for other texts like these."""
+    """Return the transform of the kept draws of a checkpoint into draws for other texts like these.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Arrays of the checkpoint, by name.
+    seed : int
+        Seed of the run.
+    chain : int
+        Number of the chain in random keys, from 0.
+
+    Returns
+    -------
+    PopulationDraws or None
+        None without replicates.
+    """
     return PopulationDraws.of(Within(arrays, _PREFIX), seed, chain)
 
 
 def last_draw(arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the last exact draw in a checkpoint, in the form of a kept sample."""
+    """Return the last exact draw in a checkpoint, in the form of a kept sample.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Arrays of the checkpoint, by name.
+
+    Returns
+    -------
+    dict of str to array
+        Matrices with a row for each topic; empty without exact draws.
+    """
     return dict(Within(arrays, _LAST))
 
 
 def trace_in(arrays: Mapping[str, Array], name: str) -> Array | None:
-    """Return a watched quantity of the draws, (S, n), in their order, or None if it is missing."""
+    """Return a watched quantity of the draws, (S, n), in their order, or None if it is missing.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Arrays of the checkpoint, by name.
+    name : str
+        "words", "shares" or "documents".
+
+    Returns
+    -------
+    array, (S, n), or None
+        A row for each draw.
+    """
     return arrays.get(f"{_TRACE}{name}")
 
 
 def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
-    """Return the median effective sample size of each watched quantity, if it is known."""
+    """Return the median effective sample size of each watched quantity, if it is known.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Arrays of the checkpoint, by name.
+
+    Returns
+    -------
+    dict of str to float
+        Effective sample sizes by "words", "shares" and "documents".
+    """
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
     for name in sorted(names, reverse=True):  # words, shares, documents
@@ -471,7 +541,18 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
 
 
 def by_chain(draws: Array) -> Doubles:
-    """Arrange draws in their order, (S, ...), by chain: (4, S / 4, ...), without the last few."""
+    """Arrange draws in their order, (S, ...), by chain: (4, S / 4, ...), without the last few.
+
+    Parameters
+    ----------
+    draws : array, (S, ...)
+        Values of each draw; draw s belongs to chain s mod 4.
+
+    Returns
+    -------
+    array of float64, (4, S // 4, ...)
+        Values by chain.
+    """
     rounds = len(draws) // CHAINS
     shaped = draws[: rounds * CHAINS].reshape(rounds, CHAINS, *draws.shape[1:])
     return np.moveaxis(shaped, 1, 0).astype(np.float64)

@@ -67,7 +67,18 @@ def log1p(x: npt.ArrayLike) -> Doubles:
 
 
 def cospi(x: npt.ArrayLike) -> Doubles:
-    """Return cos(pi x) of every element."""
+    """Return cos(pi x) of every element.
+
+    Parameters
+    ----------
+    x : array_like
+        Numbers in units of pi radians.
+
+    Returns
+    -------
+    array of float64
+        Cosines, of the shape of `x`.
+    """
     return core.cospi(_doubles(x))
 
 

@@ -76,7 +76,18 @@ class Form(NamedTuple):
 
 @contextmanager
 def placed(place: str) -> Iterator[None]:
-    """Put the name of a checkpoint before the message of a `CheckpointError` that is raised within."""
+    """Put the name of a checkpoint before the message of a `CheckpointError` that is raised within.
+
+    Parameters
+    ----------
+    place : str
+        Name of the checkpoint in messages.
+
+    Yields
+    ------
+    None
+        Nothing, while the block runs.
+    """
     try:
         yield
     except CheckpointError as error:
@@ -87,6 +98,15 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
     """Fill `own` in place from the arrays of the same names; messages put `prefix` before a name.
 
     Each is read once, and gone before the next one is read: arrays may be as large as the state.
+
+    Parameters
+    ----------
+    own : mapping of str to array
+        Arrays of the state, which are overwritten.
+    arrays : mapping of str to array
+        Arrays of the checkpoint.
+    prefix : str, default ""
+        Beginning of the names in messages.
 
     Raises
     ------
@@ -102,6 +122,15 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:
     """Refuse topics of tokens that are none of `topics`; -1 is one not drawn yet.
+
+    Parameters
+    ----------
+    name : str
+        Name of the array in the checkpoint, for the message.
+    z : array of int32, (N,)
+        Topics of all tokens, or -1.
+    topics : int
+        Number of topics K.
 
     Raises
     ------
@@ -119,6 +148,13 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
 def check_prior(name: str, values: Floats | Doubles) -> None:
     """Refuse values that the kernels do not take as parameters of a Dirichlet law.
 
+    Parameters
+    ----------
+    name : str
+        Name of the array in the checkpoint, for the message.
+    values : array of float
+        Its values, of any shape.
+
     Raises
     ------
     CheckpointError
@@ -131,6 +167,13 @@ def check_prior(name: str, values: Floats | Doubles) -> None:
 def check_positive(name: str, values: Floats | Doubles) -> None:
     """Refuse an array with values that are not positive numbers.
 
+    Parameters
+    ----------
+    name : str
+        Name of the array in the checkpoint, for the message.
+    values : array of float
+        Its values, of any shape.
+
     Raises
     ------
     CheckpointError
@@ -142,6 +185,18 @@ def check_positive(name: str, values: Floats | Doubles) -> None:
 
 def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
     """Return numbers of at least 0 from the metadata of a checkpoint.
+
+    Parameters
+    ----------
+    meta : mapping of str to object
+        Metadata of the checkpoint.
+    *names : str
+        Keys of the numbers.
+
+    Returns
+    -------
+    list of int or float
+        The numbers, in the order of their names.
 
     Raises
     ------

@@ -155,6 +155,22 @@ def store_documents(
 
     A folder in a run with the same vocabulary has two files: the vocabulary is that of the run.
 
+    Parameters
+    ----------
+    path : Path
+        Folder of the new corpus.
+    documents : Documents
+        Word counts of all documents.
+    vocabulary : sequence of str
+        The V words, in the order of their ids.
+    provenance : dict
+        Record of the origin of the documents, plain values.
+
+    Returns
+    -------
+    Corpus
+        The stored corpus, open.
+
     Raises
     ------
     OutputError, WriteError
@@ -206,6 +222,16 @@ def drop_text(path: Path) -> int:
 
     Its fingerprint stays, so that runs on it continue. The header keeps the record of the removed file,
     by which it is also removed after a process was killed before it did so.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the corpus.
+
+    Returns
+    -------
+    int
+        Bytes freed.
 
     Raises
     ------

@@ -38,7 +38,18 @@ _STARTS = tuple(_SCRIPTS)
 
 
 def page(number: int) -> bytes:
-    """Describe the 256 characters from 256 * number on, each as a `Character` of cpp/text."""
+    """Describe the 256 characters from 256 * number on, each as a `Character` of cpp/text.
+
+    Parameters
+    ----------
+    number : int
+        Number of the page, from 0.
+
+    Returns
+    -------
+    bytes
+        256 records of one length.
+    """
     described = []
     for code in range(256 * number, 256 * (number + 1)):
         character = chr(code)
@@ -63,12 +74,34 @@ def _folded(character: str) -> str:
 
 
 def normal(text: str) -> str:
-    """Return the text in normal form C."""
+    """Return the text in normal form C.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        The composed text (Unicode, normalisation form C).
+    """
     return unicodedata.normalize("NFC", text)
 
 
 def role(character: str) -> Role:
-    """Return the class of a character of text in normal form C for the tokeniser."""
+    """Return the class of a character of text in normal form C for the tokeniser.
+
+    Parameters
+    ----------
+    character : str
+        A single character in normal form C.
+
+    Returns
+    -------
+    Role
+        Its class.
+    """
     if character == "_":
         return Role.LETTER
     return _role(_folded(character))
@@ -83,7 +116,18 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a text in normal form C, as they are counted without a token pattern."""
+    """Yield the tokens of a text in normal form C, as they are counted without a token pattern.
+
+    Parameters
+    ----------
+    text : str
+        Text in normal form C.
+
+    Yields
+    ------
+    Token
+        Each token with its place in the text.
+    """
     for match in word_pattern().finditer(text):
         begin = match.start()
         for script, characters in groupby(_with_scripts(match[0]), key=itemgetter(1)):
@@ -122,6 +166,16 @@ def overlap(first: str, second: str) -> bool:
 
     Of a run of ideographs the tokeniser makes its pairs of neighbours, so that such words stand in the
     same text wherever it has the three characters.
+
+    Parameters
+    ----------
+    first, second : str
+        Words of the vocabulary.
+
+    Returns
+    -------
+    bool
+        True for two pairs of ideographs that share one.
     """
     pair = first + second
     if len(first) != 2 or len(second) != 2 or not (first[1] == second[0] or second[1] == first[0]):

@@ -41,7 +41,20 @@ class Chunked(NamedTuple):
 
 
 def chunked(texts: Texts, words: int) -> Chunked:
-    """Split documents into pieces of about `words` words, after removing their markup."""
+    """Split documents into pieces of about `words` words, after removing their markup.
+
+    Parameters
+    ----------
+    texts : Texts
+        Documents as they were read.
+    words : int
+        Intended length of a piece, in words.
+
+    Returns
+    -------
+    Chunked
+        Pieces as documents, with their origins.
+    """
     documents = texts.clean(texts.documents) if texts.clean else texts.documents
     cut = [pieces(document, words) for document in documents]
     lengths = np.array([len(document_pieces) for document_pieces in cut], np.int64)
@@ -70,6 +83,18 @@ def pieces(text: bytes, words: int) -> list[bytes]:
     A text of W words becomes W / words pieces, to the nearest whole number. A boundary moves to a nearby
     end of a paragraph, else of a sentence, else of a line; only blanks between pieces are lost. Text
     that is not UTF-8, or has a NUL, stays whole: it is no good document.
+
+    Parameters
+    ----------
+    text : bytes
+        Text in UTF-8.
+    words : int
+        Intended length of a piece, in words.
+
+    Returns
+    -------
+    list of bytes
+        Pieces in order; together they are the text.
     """
     if len(text) < words:
         return [text]

@@ -49,6 +49,18 @@ SEVERAL = 3
 def corpus_name(inputs: Sequence[str]) -> str:
     """Return a short name for a corpus, for the folder of a run: that of its first input.
 
+    Parameters
+    ----------
+    inputs : sequence of str
+        Paths as typed; "-" is standard input.
+
+    Returns
+    -------
+    str
+        Letters, digits, points, hyphens and underscores alone.
+
+    Examples
+    --------
     >>> corpus_name(["docword.20news.train.txt.gz"])
     '20news.train'
     >>> corpus_name(["-"])
@@ -65,6 +77,18 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
 
     Files without a suffix keep their folder if they are in several, as newsgroups and maildirs are.
 
+    Parameters
+    ----------
+    inputs : sequence of str
+        Paths as typed.
+
+    Returns
+    -------
+    dict of str to str
+        Names by paths.
+
+    Examples
+    --------
     >>> input_names(["/2024/posts.csv", "/2025/posts.csv", "notes.txt"])
     {'/2024/posts.csv': '2024/posts.csv', '/2025/posts.csv': '2025/posts.csv', 'notes.txt': 'notes.txt'}
     """
@@ -91,6 +115,18 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
 def stem(path: str | Path) -> str:
     """Return a file's name without compression, format and ``docword.``: what the data is called.
 
+    Parameters
+    ----------
+    path : str or Path
+        Path of an input.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Examples
+    --------
     >>> stem("data/docword.20news.train.txt.gz")
     '20news.train'
     """
@@ -133,6 +169,16 @@ def vocabulary_beside(path: Path) -> Path | None:
     ``vocab.NAME.txt`` next to ``docword.NAME.txt`` or ``NAME.mtx``; else that file with the last
     dotted parts of NAME left out one by one; else the only ``vocab.*.txt`` there. Any of them may
     be compressed.
+
+    Parameters
+    ----------
+    path : Path
+        The file of counts.
+
+    Returns
+    -------
+    Path or None
+        The vocabulary, if there is one.
     """
     if (cells := single_cells(path)) is not None:
         return cells.genes
@@ -166,6 +212,16 @@ def texts_of_folder(folder: Path) -> Folder:
 
     Files without a suffix are documents if most of the others have none either. Hidden files, and what
     sgmc has written there, are passed over.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of an input.
+
+    Returns
+    -------
+    Folder
+        Files and their kind.
 
     Raises
     ------

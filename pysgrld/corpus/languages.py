@@ -134,6 +134,11 @@ def has_library() -> bool:
 def require_guesser(language: str) -> None:
     """Refuse a language that only the library detects, if it is not installed.
 
+    Parameters
+    ----------
+    language : str
+        Name of the language.
+
     Raises
     ------
     MissingInputError

@@ -118,9 +118,8 @@ class Lexicon:
         if isinstance(step.content, Heading):
             self._begin(step.content, step.label)
             return None
-        remaining: Int64s | None = (
-            None  # positions of the remaining documents, if some were omitted
-        )
+        # positions of the remaining documents, if some were omitted
+        remaining: Int64s | None = None
         if isinstance(step.content, Texts):
             block, remaining = self._text(step.content, step)
         elif self._places is not None:

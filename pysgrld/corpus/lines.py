@@ -257,19 +257,54 @@ def _even(blocks: Generator[bytes, None, None]) -> Generator[bytes, None, None]:
 
 
 def size_of(path: str) -> int | None:
-    """Return the size of a regular file in bytes, or None for any other kind of file."""
+    """Return the size of a regular file in bytes, or None for any other kind of file.
+
+    Parameters
+    ----------
+    path : str
+        Path as typed; "-" is standard input.
+
+    Returns
+    -------
+    int or None
+        Size in bytes.
+    """
     if path == "-":
         return None
     return Path(path).stat().st_size if look_up(path) is Kind.FILE else None
 
 
 def plain_name(path: str | Path) -> str:
-    """Return a file's name without its folder and without the suffix of its compression."""
+    """Return a file's name without its folder and without the suffix of its compression.
+
+    Parameters
+    ----------
+    path : str or Path
+        Path of an input.
+
+    Returns
+    -------
+    str
+        The name.
+    """
     return without_suffix(Path(path).name, COMPRESSED)
 
 
 def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
-    """Return a name without the first of the suffixes that it ends with, in either case of letters."""
+    """Return a name without the first of the suffixes that it ends with, in either case of letters.
+
+    Parameters
+    ----------
+    name : str
+        Name of a file.
+    suffixes : tuple of str
+        Suffixes, the first match counts.
+
+    Returns
+    -------
+    str
+        The name, unchanged without a match.
+    """
     for suffix in suffixes:
         if name.lower().endswith(suffix) and len(name) > len(suffix):
             return name[: -len(suffix)]

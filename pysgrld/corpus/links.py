@@ -103,7 +103,18 @@ def plain_texts(
 
 
 def without_links(text: str) -> str:
-    """Return a text of the same length, in which links and the like are blanks."""
+    """Return a text of the same length, in which links and the like are blanks.
+
+    Parameters
+    ----------
+    text : str
+        Text of a document.
+
+    Returns
+    -------
+    str
+        The text with a blank for each character of a link.
+    """
     data = text.encode("utf-8", "surrogatepass")
     pieces, last = [], 0
     for begin, end, _ in _spans(data):

@@ -62,6 +62,18 @@ def hold_out_size(requested: int | float | None, documents: int) -> int:
 
     `choose_documents` chooses them.
 
+    Parameters
+    ----------
+    requested : int, float or None
+        A number of documents, a share in (0, 1], or None for the default.
+    documents : int
+        Documents of the corpus.
+
+    Returns
+    -------
+    int
+        Number of documents, below `documents`.
+
     Raises
     ------
     UsageError
@@ -175,13 +187,41 @@ class Epochs(NamedTuple):
 
 
 def slice_of(whole: range, rank: int, ranks: int) -> range:
-    """Return one of several contiguous slices with sizes that differ by one at most; may be empty."""
+    """Return one of several contiguous slices with sizes that differ by one at most; may be empty.
+
+    Parameters
+    ----------
+    whole : range
+        Positions to divide.
+    rank : int
+        Number of the slice, from 0.
+    ranks : int
+        Number of slices.
+
+    Returns
+    -------
+    range
+        The slice.
+    """
     n = len(whole)
     return whole[rank * n // ranks : (rank + 1) * n // ranks]
 
 
 def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], int]:
-    """Return a function of (size, seed) that counts the distinct words of the first minibatch."""
+    """Return a function of (size, seed) that counts the distinct words of the first minibatch.
+
+    Parameters
+    ----------
+    source : Source
+        The corpus.
+    train : positions
+        Positions of the training documents.
+
+    Returns
+    -------
+    callable
+        Takes documents of a minibatch and the seed; returns a number of words. Results are cached.
+    """
     return functools.cache(
         lambda size, seed: len(Epochs(source, train, size, seed, 0).minibatch(0).words)
     )

@@ -169,6 +169,11 @@ def open_corpus(
 def check_inputs(inputs: Sequence[str]) -> None:
     """Refuse inputs that are missing before anything is read.
 
+    Parameters
+    ----------
+    inputs : sequence of str
+        Paths as typed.
+
     Raises
     ------
     UsageError
@@ -483,7 +488,7 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; sgmc corpus words lists the words left out)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
-        if lexicon.numbers:  # the order of first occurrence has no meaning
+        if lexicon.numbers:  # the order of first occurrence is arbitrary
             kept_ids = kept_ids[
                 np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
             ]
@@ -588,7 +593,20 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
 
 
 def grown(array: Int64s, size: int) -> Int64s:
-    """Return the array with room for `size` values; the capacity is doubled."""
+    """Return the array with room for `size` values; the capacity is doubled.
+
+    Parameters
+    ----------
+    array : array of int64
+        Values so far.
+    size : int
+        Number of values that must fit.
+
+    Returns
+    -------
+    array of int64
+        The same array if it is large enough, otherwise a copy.
+    """
     if len(array) >= size:
         return array
     grown = np.zeros(max(size, 2 * len(array)), np.int64)

@@ -161,7 +161,20 @@ def _pairs(
 
 
 def lines(phrases: Iterable[Phrase], given: str) -> str:
-    """Write phrases as lines that `--phrases` reads: each a line, occurrences and NPMI behind a tab."""
+    """Write phrases as lines that `--phrases` reads: each a line, occurrences and NPMI behind a tab.
+
+    Parameters
+    ----------
+    phrases : iterable of Phrase
+        The phrases, in their order.
+    given : str
+        Name of the corpus, for the first line.
+
+    Returns
+    -------
+    str
+        Text with a comment as its first line.
+    """
     rows = list(phrases)
     head = f"# {plural(len(rows), 'phrase')} of {given}: occurrences, NPMI; delete lines that are none\n"
     return head + "".join(f"{p.words}\t{p.occurrences}\t{p.npmi:.3f}\n" for p in rows)

@@ -25,7 +25,18 @@ BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana 
 
 
 def is_built_pattern(recorded: str | None) -> bool:
-    """Return True if a recorded pattern of tokens is the built-in one, of this version or another."""
+    """Return True if a recorded pattern of tokens is the built-in one, of this version or another.
+
+    Parameters
+    ----------
+    recorded : str or None
+        Pattern in the record of a corpus.
+
+    Returns
+    -------
+    bool
+        False without a recorded pattern.
+    """
     return recorded is not None and recorded.startswith(BUILT_IN)
 
 
@@ -249,9 +260,8 @@ class CorpusOptions:
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
         }
-        if (
-            "token-pattern" in recorded and KEEP_LINKS not in recorded
-        ):  # written by an older version
+        # written by an older version
+        if "token-pattern" in recorded and KEEP_LINKS not in recorded:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
             del recorded_values["token-pattern"]
@@ -359,6 +369,16 @@ class Listener(Protocol):
 
 def compiled_pattern(pattern: str | None) -> re.Pattern[str] | None:
     """Compile a token pattern; None stands for the default, which is built in.
+
+    Parameters
+    ----------
+    pattern : str or None
+        A regular expression with at most one group.
+
+    Returns
+    -------
+    Pattern or None
+        The compiled pattern; None for the built-in one.
 
     Raises
     ------

@@ -116,9 +116,8 @@ def _korean() -> Cut:
 
 
 def _thai() -> Cut:
-    os.environ.setdefault(
-        "PYTHAINLP_READ_ONLY", "1"
-    )  # otherwise it makes a folder in the home directory
+    # otherwise it makes a folder in the home directory
+    os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     tokenize: Any = import_module("pythainlp.tokenize").word_tokenize
     return lambda text: iter(tokenize(text, engine="newmm", keep_whitespace=False))
 
@@ -198,9 +197,8 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
                 forms.append(document)
                 continue
             words = (word.strip() for word in cut(visible(text)))
-            alone = (
-                name == "japanese"
-            )  # Japanese has nouns of one character, but not in Latin letters
+            # Japanese has nouns of one character, but not in Latin letters
+            alone = name == "japanese"
             parts_kept = (
                 w
                 for w in words

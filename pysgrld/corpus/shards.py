@@ -46,7 +46,18 @@ _PLAN = "plan.json"
 
 
 def shards_of(place: Path) -> Path:
-    """Return the folder that holds the shards of a corpus until they are merged."""
+    """Return the folder that holds the shards of a corpus until they are merged.
+
+    Parameters
+    ----------
+    place : Path
+        Folder of the merged corpus.
+
+    Returns
+    -------
+    Path
+        Folder of the shards, next to it.
+    """
     return place.with_name(f"{place.name}.shards")
 
 
@@ -264,7 +275,18 @@ def _plan(folder: Path) -> dict[str, Any]:
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as SLURM reads them: 1,4-6."""
+    """Return ascending numbers as SLURM reads them: 1,4-6.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Ascending numbers.
+
+    Returns
+    -------
+    str
+        Numbers and ranges, separated by commas.
+    """
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

@@ -57,7 +57,22 @@ def put_in_slices(
 
 
 def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]) -> Int32s:
-    """Return the slice of each value, (n,), as `put_in_slices` has them."""
+    """Return the slice of each value, (n,), as `put_in_slices` has them.
+
+    Parameters
+    ----------
+    slicing : Slicing
+        The slices and their bounds.
+    values : sequence of object
+        Value of the column for each document.
+    ids : callable
+        Returns the id of a document by its place, for messages.
+
+    Returns
+    -------
+    array of int32, (n,)
+        Slices, from 0.
+    """
     dates = isinstance(slicing.begins[0], str)
     numbers = numbers_of(values, dates=dates)
     if (bad := np.flatnonzero(np.isnan(numbers))).size:
@@ -75,7 +90,20 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
 
 
 def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
-    """Return values as numbers, dates as microseconds since 1970; NaN for any other value."""
+    """Return values as numbers, dates as microseconds since 1970; NaN for any other value.
+
+    Parameters
+    ----------
+    values : iterable of object
+        Values of a column.
+    dates : bool
+        True if the values are dates.
+
+    Returns
+    -------
+    array of float64, (n,)
+        Numbers, or microseconds since 1970.
+    """
 
     def number(value: Any) -> float:
         if value is None or isinstance(value, bool):

@@ -70,6 +70,16 @@ def add_vocabulary(record: dict[str, Any], beside: Path | None) -> None:
 def files_of(folder: Path) -> list[Path]:
     """List the files of a folder that are read: texts, the parts of a stored corpus, or single cells.
 
+    Parameters
+    ----------
+    folder : Path
+        Folder of an input.
+
+    Returns
+    -------
+    list of Path
+        Files in the order of reading.
+
     Raises
     ------
     MissingInputError
@@ -83,7 +93,18 @@ def files_of(folder: Path) -> list[Path]:
 
 
 def contents(provenance: Mapping[str, Any]) -> set[str]:
-    """Return the recorded SHA-256 of each input file of a corpus."""
+    """Return the recorded SHA-256 of each input file of a corpus.
+
+    Parameters
+    ----------
+    provenance : mapping of str to object
+        Provenance in the header of the corpus.
+
+    Returns
+    -------
+    set of str
+        Digests in hexadecimal.
+    """
     records = list(provenance.get("inputs") or ())
     records += [file for record in records for file in record.get("files") or ()]
     digests = (record.get("sha256") for record in records)

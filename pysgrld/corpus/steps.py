@@ -358,9 +358,8 @@ class _Input:
             name = self.input_name  # the name of the folder, which all documents share
             names = [f"{name}/{path}" for path in below]
             files = np.arange(number)
-            if (
-                fields is not None and self.several_inputs
-            ):  # files in two folders may have the same name
+            # files in two folders may have the same name
+            if fields is not None and self.several_inputs:
                 ids = [
                     name if key == path else key
                     for key, path, name in zip(fields.ids, below, names, strict=True)

@@ -193,9 +193,8 @@ class Corpus:
     def reading(self) -> dict[str, Any]:
         """Options by which documents became words, by name, defaults resolved; empty if unknown."""
         record: dict[str, Any] = self._provenance
-        while isinstance(
-            record.get("of"), dict
-        ):  # the parent of a sample, which may be a sample itself
+        # the parent of a sample, which may be a sample itself
+        while isinstance(record.get("of"), dict):
             record = record["of"]
         read_options: dict[str, Any] = record.get("reading") or {}
         if "token-pattern" not in read_options:  # counts
@@ -427,6 +426,18 @@ class Corpus:
 
 def cut(vectors: Mapping[str, Vector], entries: int = BLOCK) -> Iterator[Documents]:
     """Split stored documents into blocks, by limits of entries and of documents.
+
+    Parameters
+    ----------
+    vectors : mapping of str to Vector
+        Vectors "indptr", "indices" and "counts".
+    entries : int, optional
+        Entries of a block, about.
+
+    Yields
+    ------
+    Documents
+        Consecutive documents.
 
     Raises
     ------

@@ -72,17 +72,52 @@ _TOGETHER, _LONGEST = 1024, 2**30
 
 
 def is_stored(path: Path) -> bool:
-    """Return True if a folder is a stored corpus, damaged or not."""
+    """Return True if a folder is a stored corpus, damaged or not.
+
+    Parameters
+    ----------
+    path : Path
+        Any path.
+
+    Returns
+    -------
+    bool
+        True if the folder has the header of a stored corpus.
+    """
     return is_file(path / "meta.json") or is_file(path / "indptr.npy")
 
 
 def fingerprint_of(digests: Sequence[str]) -> str:
-    """Return the fingerprint of a corpus: of the SHA-256 of its arrays' values and its vocabulary."""
+    """Return the fingerprint of a corpus: of the SHA-256 of its arrays' values and its vocabulary.
+
+    Parameters
+    ----------
+    digests : sequence of str
+        SHA-256 in hexadecimal.
+
+    Returns
+    -------
+    str
+        SHA-256 of these, in hexadecimal.
+    """
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def damaged(path: Path, problem: str) -> CorpusError:
-    """Return the error for a damaged stored corpus, with the damage and the remedy."""
+    """Return the error for a damaged stored corpus, with the damage and the remedy.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the corpus.
+    problem : str
+        The damage.
+
+    Returns
+    -------
+    CorpusError
+        The error, which the caller raises.
+    """
     advice = "build it again with `sgmc corpus build`; for a run: restore it, or train a new run"
     return CorpusError(f"a damaged corpus ({problem}); {advice}", path)
 
@@ -105,6 +140,16 @@ def part_of(path: Path, name: str) -> Iterator[Path]:
 
 def read_header(path: Path) -> dict[str, Any]:
     """Read ``meta.json``, and check that it has all that a header has.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the corpus.
+
+    Returns
+    -------
+    dict of str to object
+        The header.
 
     Raises
     ------

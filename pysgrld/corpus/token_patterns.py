@@ -45,7 +45,18 @@ class TooSlowError(Exception):
 
 
 def is_text(document: bytes) -> bool:
-    """Return True if a document is tokenised: it is UTF-8, and has no NUL."""
+    """Return True if a document is tokenised: it is UTF-8, and has no NUL.
+
+    Parameters
+    ----------
+    document : bytes
+        Text of a document.
+
+    Returns
+    -------
+    bool
+        False for malformed UTF-8, and for NUL.
+    """
     try:
         return "\0" not in document.decode("utf-8")
     except UnicodeDecodeError:

@@ -179,7 +179,20 @@ class Vector:
 
 
 def between(ends: Vector, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the begin and end positions of some values, from a vector of end positions."""
+    """Return the begin and end positions of some values, from a vector of end positions.
+
+    Parameters
+    ----------
+    ends : Vector
+        End of each value, ascending; the first value begins at 0.
+    rows : array of int64, (n,)
+        Positions of the values.
+
+    Returns
+    -------
+    begins, ends : array of int64, (n,)
+        Bounds of each value.
+    """
     last = ends.gather(rows)
     if len(rows) > 1 and np.array_equal(rows[1:], rows[:-1] + 1):
         before = ends.gather(rows[:1] - 1) if rows[0] else np.zeros(1, np.int64)
@@ -292,6 +305,16 @@ def add_member(
 def members(path: Path) -> dict[str, tuple[int, int]]:
     """Return the position and the size of each member of an archive, in bytes.
 
+    Parameters
+    ----------
+    path : Path
+        An archive without compression.
+
+    Returns
+    -------
+    dict of str to (int, int)
+        Position and size by member name.
+
     Raises
     ------
     ValueError
@@ -305,9 +328,8 @@ def members(path: Path) -> dict[str, tuple[int, int]]:
             for info in zipfile.ZipFile(file).infolist():
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise ValueError("a member is compressed")
-                file.seek(
-                    info.header_offset + 26
-                )  # lengths in the header, before the data of the member
+                # lengths in the header, before the data of the member
+                file.seek(info.header_offset + 26)
                 name, extra = struct.unpack("<HH", file.read(4))
                 start = info.header_offset + 30 + name + extra
                 places[info.filename] = start, info.file_size
@@ -322,7 +344,18 @@ def stamp_of(status: os.stat_result) -> list[int]:
 
 
 def changed(path: Path) -> CorpusError:
-    """Return the error for a file of a stored corpus that was changed while it was used."""
+    """Return the error for a file of a stored corpus that was changed while it was used.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    CorpusError
+        The error, which the caller raises.
+    """
     return CorpusError(
         f"{path.name} was changed while it was used; leave a corpus alone as long as runs read it",
         path.parent,

@@ -172,6 +172,16 @@ class StopWords(NamedTuple):
 def stop_words(choice: str) -> StopWords:
     """Read the stop words of a choice: lists, by name or by file, joined by commas; or "none".
 
+    Parameters
+    ----------
+    choice : str
+        Value of ``--stop-words``.
+
+    Returns
+    -------
+    StopWords
+        The words of all lists, with the digest of each list.
+
     Raises
     ------
     MissingInputError
@@ -268,7 +278,20 @@ _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
 
 
 def is_number(word: str, numbers: str) -> bool:
-    """Return True if a rule removes a word because it is a number."""
+    """Return True if a rule removes a word because it is a number.
+
+    Parameters
+    ----------
+    word : str
+        A word of the vocabulary.
+    numbers : str
+        The rule, as ``--numbers`` takes it.
+
+    Returns
+    -------
+    bool
+        True if the word is removed.
+    """
     if numbers == "keep" or not _NUMBER.fullmatch(word):
         return False
     return numbers == "drop" or not _YEAR.fullmatch(word)

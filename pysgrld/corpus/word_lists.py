@@ -45,7 +45,18 @@ def genes_in(lines: Sequence[Line]) -> list[str]:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return distinct names: repeated names get the suffixes -1, -2, ..."""
+    """Return distinct names: repeated names get the suffixes -1, -2, ...
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names, which may repeat.
+
+    Returns
+    -------
+    list of str
+        A name for each one.
+    """
     names_in_use, again = set(names), Counter[str]()
     distinct_names: list[str] = []
     once: set[str] = set()

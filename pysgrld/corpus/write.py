@@ -251,9 +251,8 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
         If a system call of the block fails.
     """
     refuse_full_folder(store, ELSEWHERE)
-    store = (
-        store.resolve() if store.is_symlink() else store
-    )  # a link means the empty folder behind it
+    # a link means the empty folder behind it
+    store = store.resolve() if store.is_symlink() else store
     work = WorkFolder(store, identity)
     place, note = work.place, work.place / _NOTE
     lock: int | None = None
@@ -376,7 +375,20 @@ def renumber(block: Documents, remap: Int32s | None) -> Documents:
 
 
 def without_empty(block: Documents) -> tuple[Documents, Int64s | None]:
-    """Return the documents with words, and their positions if any document was left out."""
+    """Return the documents with words, and their positions if any document was left out.
+
+    Parameters
+    ----------
+    block : Documents
+        Some documents.
+
+    Returns
+    -------
+    documents : Documents
+        Documents with at least one word.
+    positions : array of int64 or None
+        Their positions in `block`; None if all stay.
+    """
     lengths = np.diff(block.indptr)
     if lengths.all():
         return block, None

@@ -330,7 +330,20 @@ def estimated(
 
 
 def numbered(values: Sequence[Any], rows: Int64s) -> Int64s:
-    """Number the clusters of some documents from 0; one without a value is a cluster of its own."""
+    """Number the clusters of some documents from 0; one without a value is a cluster of its own.
+
+    Parameters
+    ----------
+    values : sequence of object
+        Value of the cluster column for each document of the corpus.
+    rows : array of int64, (n,)
+        Positions of the documents.
+
+    Returns
+    -------
+    array of int64, (n,)
+        Cluster of each document.
+    """
     numbers: dict[Any, int] = {}
     chosen = (values[row] for row in rows.tolist())
     keys = (("", row) if v is None else (v,) for row, v in enumerate(chosen))

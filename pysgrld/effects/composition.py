@@ -311,6 +311,17 @@ class Fit:
 
 
 def weightings_of(draws: int) -> int:
-    """Return ``draws`` weightings of the units."""
+    """Return ``draws`` weightings of the units.
+
+    Parameters
+    ----------
+    draws : int
+        Number of draws of the topics.
+
+    Returns
+    -------
+    int
+        A multiple of `draws`, near `WEIGHTINGS`.
+    """
     draws = max(2, draws)
     return draws * max(1, WEIGHTINGS // draws)

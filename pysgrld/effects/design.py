@@ -270,6 +270,18 @@ class _FormulaErrors:
 def columns_of(formula: str, available: Sequence[str]) -> list[str]:
     """Return the columns that a formula names, in its order.
 
+    Parameters
+    ----------
+    formula : str
+        Formula over columns, as ``~ year + author``.
+    available : sequence of str
+        Names of the columns of the corpus.
+
+    Returns
+    -------
+    list of str
+        Names.
+
     Raises
     ------
     UsageError
@@ -351,6 +363,13 @@ def _column(name: str, values: Array) -> pandas.Series:
 
 def checked_rank(design: Doubles, names: Sequence[str]) -> None:
     """Refuse columns of a regression that are combinations of other columns.
+
+    Parameters
+    ----------
+    design : array of float64, (D, P)
+        Columns of the regression.
+    names : sequence of str
+        Names of the columns.
 
     Raises
     ------

@@ -74,7 +74,22 @@ def coherence(top: Int64s, source: Source, ids: Int64s, apart: Array | None = No
 
 
 def meetings(top: Int64s, source: Source, ids: Int64s) -> Int64s:
-    """Count documents that contain each pair of a topic's words, (K, N, N); the diagonal: each word."""
+    """Count documents that contain each pair of a topic's words, (K, N, N); the diagonal: each word.
+
+    Parameters
+    ----------
+    top : array of int64, (K, N)
+        Ids of the words of each topic.
+    source : Source
+        The corpus.
+    ids : array of int64
+        Positions of the documents.
+
+    Returns
+    -------
+    array of int64, (K, N, N)
+        Numbers of documents.
+    """
     words = np.unique(top)
     columns = np.searchsorted(words, top)
     total = np.zeros((*top.shape, top.shape[1]), np.int64)

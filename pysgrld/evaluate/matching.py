@@ -22,6 +22,16 @@ def affinity(a: Floats, b: Floats) -> Doubles:
 
     Sum over words of sqrt(p q): 1 for the same distribution, 0 for no word in common. A product of
     matrices, so that a thousand topics over a large vocabulary take seconds.
+
+    Parameters
+    ----------
+    a, b : array of float, (K, V)
+        Rows that sum to 1.
+
+    Returns
+    -------
+    array of float64, (K, K)
+        sum over words of sqrt(a b), 0 to 1.
     """
     product: Doubles = (np.sqrt(a) @ np.sqrt(b).T).astype(np.float64)
     return product
@@ -31,6 +41,16 @@ def overlap(a: Floats, b: Floats) -> Doubles:
     """Return the probability that each row of ``a`` has in common with the same row of ``b``, (K,).
 
     Sum over words of min(p, q), which is 1 minus the total variation distance: at least 0, at most 1.
+
+    Parameters
+    ----------
+    a, b : array of float, (K, V)
+        Rows that sum to 1.
+
+    Returns
+    -------
+    array of float64, (K,)
+        sum over words of min(a, b), 0 to 1.
     """
     return np.array([np.minimum(p, q).sum(dtype=np.float64) for p, q in zip(a, b, strict=True)])
 
@@ -56,7 +76,20 @@ DISTRIBUTIONS = Likeness(affinity, overlap)
 
 
 def correlations(first: Doubles, second: Doubles) -> Doubles:
-    """Return the correlations of the columns of two matrices, (K, L); 0 if a column is constant."""
+    """Return the correlations of the columns of two matrices, (K, L); 0 if a column is constant.
+
+    Parameters
+    ----------
+    first : array of float64, (n, K)
+        Values of K quantities in n documents.
+    second : array of float64, (n, L)
+        Values of L quantities in the same documents.
+
+    Returns
+    -------
+    array of float64, (K, L)
+        Pearson's correlations, -1 to 1.
+    """
 
     def standard(values: Doubles) -> Doubles:
         values = values - values.mean(axis=0)

@@ -65,6 +65,18 @@ def exact_bytes(facts: Facts, chain_bytes: int) -> int:
 
     One chain is copied, its topics and tokens alone, to be looked at while the chains continue. A
     replicate has resampled documents, topics of their tokens, topics, their mean, and counts twice.
+
+    Parameters
+    ----------
+    facts : Facts
+        Facts of the corpus.
+    chain_bytes : int
+        Bytes of the topics of one chain.
+
+    Returns
+    -------
+    int
+        Bytes of all chains.
     """
     from pysgrld.chain.exact import CHAINS
 

@@ -220,7 +220,20 @@ class ExactTokens(ExactChain):
 
 
 def shifted(step: int, number: int) -> int:
-    """Return the number of a sweep in random keys that no other chain of a run uses."""
+    """Return the number of a sweep in random keys that no other chain of a run uses.
+
+    Parameters
+    ----------
+    step : int
+        Number of the sweep.
+    number : int
+        Number of the chain or of the replicate.
+
+    Returns
+    -------
+    int
+        Iteration of the random key.
+    """
     return step + (number + 1 << _NUMBER)
 
 

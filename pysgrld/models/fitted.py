@@ -484,7 +484,20 @@ class Fitted(ABC):
 
 
 def evenly_spaced(ids: Positions, most: int) -> Int64s:
-    """Return at most ``most`` of some ids, evenly spaced."""
+    """Return at most ``most`` of some ids, evenly spaced.
+
+    Parameters
+    ----------
+    ids : positions
+        Ascending ids.
+    most : int
+        Largest number of ids to return.
+
+    Returns
+    -------
+    array of int64
+        All ids if they are at most `most`.
+    """
     if len(ids) <= most:
         return ids[:]
     return ids[np.arange(most) * len(ids) // most]

@@ -72,9 +72,8 @@ def _all() -> dict[str, Option]:
     for name, option in SHARED.items():  # help shows other defaults of models
         other_defaults = [f"{m.name}: {m.shows[name]}" for m in all_models() if name in m.shows]
         shared[name] = option._replace(shown="; ".join([option.shown, *other_defaults]))
-    options = {
-        "topics": shared["topics"]
-    } | options  # first in help: the only option that most users set
+    # first in help: the only option that most users set
+    options = {"topics": shared["topics"]} | options
     options |= {name: option for name, option in shared.items() if option.group == "Model"}
     for model in all_models():
         options |= model.options

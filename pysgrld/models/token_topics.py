@@ -30,18 +30,59 @@ from pysgrld.types import UNIT, Array, Documents, Doubles, Floats, Int32s, Int64
 
 
 def alpha_of(draw: Draw, alpha: float | None) -> float | Floats:
-    """Return the Dirichlet prior of documents: a number, or one for each topic, (Kp,), of the draw."""
+    """Return the Dirichlet prior of documents: a number, or one for each topic, (Kp,), of the draw.
+
+    Parameters
+    ----------
+    draw : Draw
+        Rows of all blocks, word-major.
+    alpha : float or None
+        The fixed prior, None if it is learned.
+
+    Returns
+    -------
+    float or array of float32, (Kp,)
+        Parameters of theta ~ Dirichlet(alpha).
+    """
     return draw[ALPHA_BLOCK] if alpha is None else alpha
 
 
 def alpha_evidence(tables: Int64s, q: Doubles, scale: float, level: float) -> Counts:
-    """Return the statistics on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,)."""
+    """Return the statistics on alpha: tables of a minibatch, (Kp,), and q of its documents, (n,).
+
+    Parameters
+    ----------
+    tables : array of int64, (Kp,)
+        Tables of all documents of the minibatch.
+    q : array of float64, (n,)
+        Beta variates of the documents (Escobar and West 1995).
+    scale : float
+        Training documents over documents of the minibatch, D/B.
+    level : float
+        Multiple of the step size that moves alpha.
+
+    Returns
+    -------
+    Counts
+        Sufficient statistics X and Q, scaled to the corpus.
+    """
     rate = float(q.sum()) * scale
     return Counts(np.zeros(1, np.int32), tables[None, :], scale, level, rate)
 
 
 def token_places(documents: Documents) -> Int64s:
-    """Return the position of each document's first token in an array of all tokens."""
+    """Return the position of each document's first token in an array of all tokens.
+
+    Parameters
+    ----------
+    documents : Documents
+        n documents.
+
+    Returns
+    -------
+    array of int64, (n + 1,)
+        Positions; the last one is the number of tokens.
+    """
     return np.concatenate(([0], np.cumsum(documents.lengths))).astype(np.int64)
 
 

@@ -21,7 +21,20 @@ MAX_LAYERS = 8
 
 
 def or_word(parse: Callable[[str], Any], *words: str) -> Callable[[str], Any]:
-    """Parse one of some words, or any other text that ``parse`` accepts."""
+    """Parse one of some words, or any other text that ``parse`` accepts.
+
+    Parameters
+    ----------
+    parse : callable
+        Parser of any other text.
+    *words : str
+        Words that stand for themselves.
+
+    Returns
+    -------
+    callable
+        A parser.
+    """
     return lambda text: text if text in words else parse(text)
 
 
@@ -182,7 +195,18 @@ def duration(value: str) -> float:
 
 
 def every(value: str) -> int | str:
-    """Parse a number of iterations or a duration; durations stay as typed."""
+    """Parse a number of iterations or a duration; durations stay as typed.
+
+    Parameters
+    ----------
+    value : str
+        The typed text.
+
+    Returns
+    -------
+    int or str
+        Iterations, or the duration as typed.
+    """
     if re.fullmatch(r"\d{1,9}", value) and int(value) > 0:
         return int(value)
     if value.isdigit():
@@ -324,7 +348,18 @@ def language(value: str) -> str:
 
 
 def encoding(value: str) -> str:
-    """Parse an encoding of text, by any of its names; return Python's name."""
+    """Parse an encoding of text, by any of its names; return Python's name.
+
+    Parameters
+    ----------
+    value : str
+        The typed text.
+
+    Returns
+    -------
+    str
+        Name of the codec.
+    """
     try:
         b"a".decode(value, "backslashreplace")
     except (LookupError, ValueError):
@@ -398,7 +433,18 @@ def columns(value: str) -> str:
 
 
 def size(value: str) -> int:
-    """Parse a size in bytes: 500M, 2G, 1.5GiB."""
+    """Parse a size in bytes: 500M, 2G, 1.5GiB.
+
+    Parameters
+    ----------
+    value : str
+        The typed text.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kKMGT]?)(i?B)?", value)
     if not match:
         raise UsageError(f"'{value}' is not a size: write 500M or 2G")

@@ -205,7 +205,18 @@ def list_folder(folder: str | Path, refusal: type[SgmcError] = MissingInputError
 
 
 def shown(path: str | Path) -> str:
-    """Return a path as a message shows it: the middle of a long one is left out."""
+    """Return a path as a message shows it: the middle of a long one is left out.
+
+    Parameters
+    ----------
+    path : str or Path
+        Path of a file or a folder.
+
+    Returns
+    -------
+    str
+        The path, shortened if it is long.
+    """
     text = str(path)
     return text if len(text) <= _FIRST + _LAST else f"{text[:_FIRST]}...{text[-_LAST:]}"
 

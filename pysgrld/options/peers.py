@@ -259,7 +259,18 @@ def parse_model(*names: str) -> Callable[[str], str]:
 
 
 def spelt(name: str) -> str:
-    """Return the form that all spellings of a name share: num-topics, num_topics, numTopics."""
+    """Return the form that all spellings of a name share: num-topics, num_topics, numTopics.
+
+    Parameters
+    ----------
+    name : str
+        Name as typed.
+
+    Returns
+    -------
+    str
+        Letters and digits alone, in small letters.
+    """
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 

@@ -73,7 +73,18 @@ def fold(text: str) -> str:
 
 
 def is_left_out(character: str) -> bool:
-    """Return True for invisible characters and enclosing marks, which are no part of words."""
+    """Return True for invisible characters and enclosing marks, which are no part of words.
+
+    Parameters
+    ----------
+    character : str
+        A single character.
+
+    Returns
+    -------
+    bool
+        True if text is read as if the character were missing.
+    """
     return ord(character) in _LEFT_OUT
 
 

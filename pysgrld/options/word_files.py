@@ -100,7 +100,18 @@ def read_phrases(path: str) -> tuple[str, ...]:
 
 
 def spell_phrases(phrases: Sequence[str]) -> str:
-    """Write a list of phrases in a line: how many there are, and a digest by which two lists differ."""
+    """Write a list of phrases in a line: how many there are, and a digest by which two lists differ.
+
+    Parameters
+    ----------
+    phrases : sequence of str
+        The phrases.
+
+    Returns
+    -------
+    str
+        Number and digest.
+    """
     digest = sha256("\n".join(map(str, phrases)).encode()).hexdigest()
     return f"{plural(len(phrases), 'phrase')} ({digest[:8]})"
 

@@ -46,6 +46,18 @@ def labels_of(run: Path, topics: int) -> dict[int, Label]:
 
     The names of the first chain may lie in the folder of chains.
 
+    Parameters
+    ----------
+    run : Path
+        Folder of the run.
+    topics : int
+        Number of topics.
+
+    Returns
+    -------
+    dict of int to Label
+        Names by topic, from 0.
+
     Raises
     ------
     CorpusError

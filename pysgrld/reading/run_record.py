@@ -51,7 +51,13 @@ _warned: set[str] = set()
 
 
 def warn_once(line: str) -> None:
-    """Log a warning, unless this process has logged it before."""
+    """Log a warning, unless this process has logged it before.
+
+    Parameters
+    ----------
+    line : str
+        The warning.
+    """
     if line not in _warned:
         _warned.add(line)
         logger.warning("%s", line)
@@ -263,6 +269,22 @@ def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
     """Return the parts of held-out documents with the slices of time that were stored with them.
+
+    Parameters
+    ----------
+    run : RunDirectory
+        The run.
+    parts : sequence of Documents
+        Parts of the held-out documents.
+    stored : Corpus
+        The stored part with the slices.
+    copies : int
+        Number of slices T.
+
+    Returns
+    -------
+    list of Documents
+        The parts with a slice for each document.
 
     Raises
     ------

@@ -206,6 +206,20 @@ def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) 
 def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
     """Return the topics that a word is used in, the one of the greatest share of its uses first.
 
+    Parameters
+    ----------
+    results : Results
+        The open run.
+    word : str
+        The word as typed; it is folded if the vocabulary lacks it.
+    layer : int
+        Layer of topics, from 0.
+
+    Returns
+    -------
+    list of WordInTopic
+        Topics with a share of the word's uses that is worth listing.
+
     Raises
     ------
     UsageError
@@ -312,7 +326,18 @@ def topics_in_groups(
 
 
 def plain(value: Any) -> Any:
-    """Return these answers as plain values, for JSON."""
+    """Return these answers as plain values, for JSON.
+
+    Parameters
+    ----------
+    value : NamedTuple, list or plain value
+        An answer, or a part of one.
+
+    Returns
+    -------
+    dict, list or plain value
+        Named tuples become dictionaries.
+    """
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: plain(part) for name, part in value._asdict().items()}
     return [plain(part) for part in value] if isinstance(value, list) else value

@@ -125,7 +125,18 @@ def read_documents(
 
 
 def drawn_steps(results: Results) -> list[int]:
-    """Return the kept samples that documents are drawn by; empty if they give no intervals."""
+    """Return the kept samples that documents are drawn by; empty if they give no intervals.
+
+    Parameters
+    ----------
+    results : Results
+        The open run.
+
+    Returns
+    -------
+    list of int
+        Iterations of the samples.
+    """
     if results.fitted.no_mean or not results.fitted.draws:
         return []
     steps = results.draw_steps(DRAWS)

@@ -174,7 +174,18 @@ def finite(value: float | None, digits: int | None = None) -> float | None:
 
 
 def compact(value: Any) -> bytes:
-    """Write plain values as JSON without blanks, in UTF-8; half a surrogate becomes a question mark."""
+    """Write plain values as JSON without blanks, in UTF-8; half a surrogate becomes a question mark.
+
+    Parameters
+    ----------
+    value : object
+        Plain values: dictionaries, lists, strings, finite numbers, booleans, None.
+
+    Returns
+    -------
+    bytes
+        JSON in UTF-8.
+    """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")
 

@@ -346,6 +346,16 @@ def sure_signs(z: Doubles) -> Int64s:
 
     At most 5 % of the signs other than 0 are expected to be wrong, by the rule of Benjamini & Hochberg
     (1995), which holds for signs too (Benjamini & Yekutieli 2005).
+
+    Parameters
+    ----------
+    z : array of float64
+        Normal deviates, of any shape.
+
+    Returns
+    -------
+    array of int64, shape of z
+        -1, 0 or 1.
     """
     p = np.array([math.erfc(abs(x) / math.sqrt(2)) for x in z.ravel()])
     sure = discoveries(p).reshape(z.shape)

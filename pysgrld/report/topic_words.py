@@ -415,7 +415,20 @@ def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) ->
 
 
 def names_of(results: Results, layer: int) -> dict[int, str]:
-    """Name the topics of a run, of a layer counted from 0, by its seeds or its first words."""
+    """Name the topics of a run, of a layer counted from 0, by its seeds or its first words.
+
+    Parameters
+    ----------
+    results : Results
+        The open run.
+    layer : int
+        Layer of topics, from 0.
+
+    Returns
+    -------
+    dict of int to str
+        Names by the ids of the topics.
+    """
     order = heaviest(results.fitted.shown(layer), results.weights(layer))
     names = automatic(results.top(MOST, layer), results.vocabulary, order)
     return names | results.seed_names(layer)
@@ -452,7 +465,20 @@ def labelled(
 
 
 def heaviest(shown: Int64s, weights: Doubles | None) -> list[int]:
-    """Return some topics, the greatest weight first; in their order if weights are unknown."""
+    """Return some topics, the greatest weight first; in their order if weights are unknown.
+
+    Parameters
+    ----------
+    shown : array of int64
+        Ids of topics.
+    weights : array of float64, (K,), or None
+        Shares of the corpus.
+
+    Returns
+    -------
+    list of int
+        The ids, ordered.
+    """
     if weights is not None:
         shown = shown[np.lexsort((shown, -weights[shown]))]
     order: list[int] = shown.tolist()

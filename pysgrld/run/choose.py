@@ -91,6 +91,16 @@ class Decision(NamedTuple):
 def latest_run(root: Path = ROOT) -> Path:
     """Return the latest run, or folder of chains: what a command means without a name.
 
+    Parameters
+    ----------
+    root : Path, default ./sgmc-runs
+        Folder of runs.
+
+    Returns
+    -------
+    Path
+        Folder of the run or of the chains.
+
     Raises
     ------
     MissingInputError
@@ -127,7 +137,15 @@ def _is_name(content: bytes) -> bool:
 
 
 def set_latest(path: Path, root: Path = ROOT) -> None:
-    """Record the latest run or folder of chains, if directly under `root`; never an error."""
+    """Record the latest run or folder of chains, if directly under `root`; never an error.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the run or of the chains.
+    root : Path, default ./sgmc-runs
+        Folder of runs.
+    """
     try:
         if path.parent.resolve() != root.resolve():
             return
@@ -438,12 +456,36 @@ _NAME = re.compile(r"chain-([1-9]\d{0,8})")
 
 
 def chain_path(folder: Path, number: int) -> Path:
-    """Return the folder of the chain of a number, counted from 1."""
+    """Return the folder of the chain of a number, counted from 1.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of all chains.
+    number : int
+        Number of the chain, from 1.
+
+    Returns
+    -------
+    Path
+        Folder of the chain, which need not exist.
+    """
     return folder / f"chain-{number}"
 
 
 def chain_number(path: Path) -> int:
-    """Return the number of the chain in a folder of `chains_of`."""
+    """Return the number of the chain in a folder of `chains_of`.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of one chain.
+
+    Returns
+    -------
+    int
+        Number of the chain, from 1.
+    """
     return int(path.name.removeprefix("chain-"))
 
 
@@ -467,6 +509,16 @@ def called(path: Path) -> str:
 
 def chains_of(folder: Path) -> list[Path]:
     """List the chains in a folder, by number; an empty list if it holds none or cannot be read.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of all chains.
+
+    Returns
+    -------
+    list of Path
+        Folders of the chains.
 
     Raises
     ------

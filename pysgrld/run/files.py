@@ -72,7 +72,18 @@ def parse_step(name: str) -> int | None:
 
 
 def temporary_name(name: str) -> str:
-    """Return a name, derived from `name`, that no other process has."""
+    """Return a name, derived from `name`, that no other process has.
+
+    Parameters
+    ----------
+    name : str
+        Name of the final file or folder.
+
+    Returns
+    -------
+    str
+        A name that the next start removes if this process is killed.
+    """
     return marked_name(f"{TEMPORARY}{name}")
 
 
@@ -103,9 +114,8 @@ def sync(fd: int, point: str | None = None) -> None:
     OSError
         If the system could not write: the part of the file that it still holds is unknown then.
     """
-    full = getattr(
-        fcntl, "F_FULLFSYNC", None
-    )  # on macOS fsync leaves the bytes in the drive's memory
+    # on macOS fsync leaves the bytes in the drive's memory
+    full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is not None:
         try:
             fcntl.fcntl(fd, full)
@@ -170,7 +180,15 @@ def write_new(path: Path, pieces: Iterable[Buffer], point: str) -> Written:
 
 
 def fsync_folder(path: Path, point: str) -> None:
-    """Make the names inside a folder durable."""
+    """Make the names inside a folder durable.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    point : str
+        Beginning of the name of the fail point.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         sync(fd, f"{point}.fsync_folder")
@@ -179,7 +197,15 @@ def fsync_folder(path: Path, point: str) -> None:
 
 
 def make_folder(path: Path, point: str) -> None:
-    """Make a folder and its missing parents, such that their names are durable."""
+    """Make a folder and its missing parents, such that their names are durable.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    point : str
+        Beginning of the names of the fail points.
+    """
     if not path.is_dir():
         make_folder(path.parent, point)
         fail_point(f"{point}.mkdir")
@@ -188,7 +214,15 @@ def make_folder(path: Path, point: str) -> None:
 
 
 def rename(old: Path, new: Path, point: str) -> None:
-    """Rename a file or a folder, and make its new name durable."""
+    """Rename a file or a folder, and make its new name durable.
+
+    Parameters
+    ----------
+    old, new : Path
+        Present and new path, on one file system.
+    point : str
+        Beginning of the names of the fail points.
+    """
     fail_point(f"{point}.rename")
     old.rename(new)
     fsync_folder(new.parent, point)

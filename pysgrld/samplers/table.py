@@ -309,7 +309,20 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def sampler_of(algo: str, block: Block) -> Sampler:
-    """Return the sampler of a block if ``algo`` moves the topics."""
+    """Return the sampler of a block if ``algo`` moves the topics.
+
+    Parameters
+    ----------
+    algo : str
+        Value of ``--algo``.
+    block : Block
+        The block to be moved.
+
+    Returns
+    -------
+    Sampler
+        The sampler of its geometry.
+    """
     topics = SAMPLERS[algo]
     if block.geometry == topics.geometry:
         return topics
@@ -319,7 +332,18 @@ def sampler_of(algo: str, block: Block) -> Sampler:
 
 
 def exact_for(geometry: str) -> Sampler:
-    """Return the sampler with draws from the exact posterior of such a block, given the whole corpus."""
+    """Return the sampler with draws from the exact posterior of such a block, given the whole corpus.
+
+    Parameters
+    ----------
+    geometry : str
+        Geometry of the block: "simplex", "sphere" or "walk".
+
+    Returns
+    -------
+    Sampler
+        A row of `SAMPLERS`.
+    """
     return next(s for s in SAMPLERS.values() if s.geometry == geometry and s.whole_corpus)
 
 

@@ -77,7 +77,20 @@ class Reading(NamedTuple):
 
 
 def watched_documents(documents: int, seed: int) -> Int64s:
-    """Choose the training documents whose score ends training: as many as would be held out."""
+    """Choose the training documents whose score ends training: as many as would be held out.
+
+    Parameters
+    ----------
+    documents : int
+        Documents of the corpus.
+    seed : int
+        Seed of the run.
+
+    Returns
+    -------
+    array of int64
+        Positions of the documents, ascending.
+    """
     size = max(1, hold_out_size(None, documents))
     return choose_documents(documents, size, Key(seed, 0, 0))
 

@@ -170,9 +170,8 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
         reason = f"its process ended with exit code {code}"
     elif run.silent >= GRACE:
         reason = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
-    elif (
-        stop.reason and -code in STOP_SIGNALS
-    ):  # the process sent its last message and was about to end
+    # the process sent its last message and was about to end
+    elif stop.reason and -code in STOP_SIGNALS:
         run.code, run.stopped = Interrupted.exit_code, stop.reason
         return
     elif code == -signal.SIGKILL:

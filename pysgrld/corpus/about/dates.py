@@ -48,6 +48,16 @@ def numeric_date(text: bytes) -> NumericDate | None:
     """Read a date such as 14.05.2001, 05/14/2001 or 2001/05/14, with or without a time of day.
 
     Points separate a day from a month: 05.06.2001 is in June.
+
+    Parameters
+    ----------
+    text : bytes
+        Value of a cell.
+
+    Returns
+    -------
+    NumericDate or None
+        Microseconds since 1970 for each order of day, month and year.
     """
     date, clock = _split(text)
     if match := _YEAR_FIRST.fullmatch(date):
@@ -65,7 +75,18 @@ def numeric_date(text: bytes) -> NumericDate | None:
 
 
 def named_date(text: bytes) -> int | None:
-    """Read a date with an English name of a month: May 2001, 14 May 2001, RFC 2822, Twitter's."""
+    """Read a date with an English name of a month: May 2001, 14 May 2001, RFC 2822, Twitter's.
+
+    Parameters
+    ----------
+    text : bytes
+        Value of a cell.
+
+    Returns
+    -------
+    int or None
+        Microseconds since 1970 in UTC, or None for any other text.
+    """
     date, clock = _split(text)
     date = _WEEKDAY.sub("", date, count=1)
     for pattern in _NAMED:
@@ -78,7 +99,20 @@ def named_date(text: bytes) -> int | None:
 
 
 def date_by_format(text: bytes, form: str) -> int | None:
-    """Read a date by a format of ``strptime``."""
+    """Read a date by a format of ``strptime``.
+
+    Parameters
+    ----------
+    text : bytes
+        Value of a cell.
+    form : str
+        Format as ``datetime.strptime`` takes it.
+
+    Returns
+    -------
+    int or None
+        Microseconds since 1970 in UTC, or None for any other text.
+    """
     try:
         return _since_epoch(datetime.strptime(text.decode(), form))
     except (ValueError, OverflowError):
@@ -90,6 +124,16 @@ def time_of(value: bytes | float) -> int | None:
 
     The size of a number decides: 20010514 is a day; seconds, milliseconds and microseconds since 1970
     begin in 1973; serial numbers of Excel are days from 1954 to 2119.
+
+    Parameters
+    ----------
+    value : bytes or float
+        Value of a cell, or a number.
+
+    Returns
+    -------
+    int or None
+        Microseconds since 1970 in UTC, or None for any other value.
     """
     text = value if isinstance(value, bytes) else repr(value).encode()
     try:

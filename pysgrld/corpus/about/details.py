@@ -147,7 +147,18 @@ class WantedFields(NamedTuple):
 
 
 def rules_of(options: CorpusOptions) -> ValueRules:
-    """Return the rules that the reading options set for values of columns."""
+    """Return the rules that the reading options set for values of columns.
+
+    Parameters
+    ----------
+    options : CorpusOptions
+        Options of reading.
+
+    Returns
+    -------
+    ValueRules
+        Missing values, formats of dates, and kinds of columns.
+    """
     return ValueRules(options.missing, options.date_format)
 
 

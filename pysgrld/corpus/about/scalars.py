@@ -55,7 +55,18 @@ def spelled(value: Any, typed: bool) -> tuple[int, bytes]:
 
 
 def integer(value: bytes) -> int | None:
-    """Return a whole number of at most 64 bits, or None for any other value."""
+    """Return a whole number of at most 64 bits, or None for any other value.
+
+    Parameters
+    ----------
+    value : bytes
+        Value as spelled.
+
+    Returns
+    -------
+    int or None
+        The number.
+    """
     if not _INTEGER.fullmatch(value):
         return None
     number = int(value)
@@ -63,7 +74,18 @@ def integer(value: bytes) -> int | None:
 
 
 def real(value: bytes) -> float | None:
-    """Return a finite number, or None for any other value."""
+    """Return a finite number, or None for any other value.
+
+    Parameters
+    ----------
+    value : bytes
+        Value as spelled.
+
+    Returns
+    -------
+    float or None
+        The number.
+    """
     number = float(value) if _REAL.fullmatch(value) else math.inf
     return number if math.isfinite(number) else None
 
@@ -72,6 +94,16 @@ def microseconds(value: bytes) -> int | None:
     """Return the microseconds from 1970 to an ISO 8601 date or time, in UTC if it names no zone.
 
     A month without a day, 2001-05, is its first day.
+
+    Parameters
+    ----------
+    value : bytes
+        Value as spelled.
+
+    Returns
+    -------
+    int or None
+        None for text that is no such date.
     """
     if _MONTH.fullmatch(value):
         value += b"-01"
@@ -87,7 +119,18 @@ def microseconds(value: bytes) -> int | None:
 
 
 def iso(value: int) -> str:
-    """Return microseconds since 1970 in ISO 8601: a date at midnight, else UTC without zone."""
+    """Return microseconds since 1970 in ISO 8601: a date at midnight, else UTC without zone.
+
+    Parameters
+    ----------
+    value : int
+        Microseconds since 1970 in UTC.
+
+    Returns
+    -------
+    str
+        Date, or date and time.
+    """
     moment = (EPOCH + value * MICROSECOND).replace(tzinfo=None)
     return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 

@@ -49,7 +49,18 @@ MEMBERS = {TEXT: "u1", FRAMES: "<i8", ENDS: "<i8", ROWS: "<i8"}
 
 
 def keys(numbers: Int64s) -> npt.NDArray[np.uint64]:
-    """Hash numbers of documents to 64 bits that look random (the finaliser of SplitMix64)."""
+    """Hash numbers of documents to 64 bits that look random (the finaliser of SplitMix64).
+
+    Parameters
+    ----------
+    numbers : array of int64
+        Positions of documents.
+
+    Returns
+    -------
+    array of uint64
+        A hash for each number: equal numbers have equal hashes.
+    """
     x = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -144,7 +144,18 @@ def refuse_line(reason: str, message: str, path: str, line: int | None) -> None:
 
 
 def quoted(field: bytes) -> str:
-    """Return a field of a file in quotation marks for a message, cut to 40 bytes."""
+    """Return a field of a file in quotation marks for a message, cut to 40 bytes.
+
+    Parameters
+    ----------
+    field : bytes
+        Field of a file.
+
+    Returns
+    -------
+    str
+        The field, escaped.
+    """
     text = field[:40].decode("utf-8", "backslashreplace").strip()
     return repr(text + "..." if len(field) > 40 else text)
 
@@ -240,9 +251,8 @@ def canonical(
         same = again & (words[1:] == words[:-1])
         if same.any() and not add_up:
             twice = np.flatnonzero(same) + 1
-            position = twice[
-                np.argmin(order[twice])
-            ]  # lexsort is stable: the later of two equal words
+            # lexsort is stable: the later of two equal words
+            position = twice[np.argmin(order[twice])]
             message = f"word {words[position] + first} comes twice in document {rows[position]}"
             raise wrong(f"{message}; add the counts up", int(order[position]))
     starts = np.flatnonzero(np.concatenate([[True], ~again]))
@@ -261,7 +271,18 @@ def canonical(
 
 
 def transposed(parts: Iterable[Entries]) -> Iterator[Entries]:
-    """Swap rows and columns, so that rows are documents; lines stay unchanged."""
+    """Swap rows and columns, so that rows are documents; lines stay unchanged.
+
+    Parameters
+    ----------
+    parts : iterable of Entries
+        Entries with words as rows.
+
+    Yields
+    ------
+    Entries
+        The same entries with documents as rows.
+    """
     for part in parts:
         words = (part.rows - 1).astype(np.int32)
         yield Entries(part.words.astype(np.int64) + 1, words, part.counts, part.line)

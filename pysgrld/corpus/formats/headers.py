@@ -64,6 +64,16 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
 
     A title above a table has fewer cells than its rows, or has text in one cell alone, or in less than
     half of the cells that most rows have text in.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        Cells of the first rows.
+
+    Returns
+    -------
+    int
+        Place of the row, from 0.
     """
     filled_rows = [(place, row) for place, row in enumerate(rows) if any(map(str.strip, row))]
     if len(filled_rows) < 3:
@@ -91,6 +101,18 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
     It has no usual name of a text, and a number in a column of numbers or a long text in a column of
     long texts.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Cells of the first row.
+    rows : sequence of sequence of str
+        Cells of the rows below.
+
+    Returns
+    -------
+    bool
+        True if the table has no header.
     """
     rows = [row for row in rows if len(row) == len(names)]
     if usual(list(names), NAMES) or len(rows) < 2:
@@ -107,7 +129,18 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 
 def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows below the header with questions and ids, as Qualtrics writes them."""
+    """Return the number of rows below the header with questions and ids, as Qualtrics writes them.
+
+    Parameters
+    ----------
+    rows : sequence of sequence of str
+        Cells of the rows below the header.
+
+    Returns
+    -------
+    int
+        0 for other tables.
+    """
     places = [
         i for i, row in enumerate(rows[:2], 1) if any(c.startswith('{"ImportId"') for c in row)
     ]

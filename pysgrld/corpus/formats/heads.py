@@ -59,12 +59,38 @@ _NAMES = 2
 
 
 def is_message(head: bytes, name: str) -> bool:
-    """Return True if lines "Name: value" are the header of a message: From, and another usual name."""
+    """Return True if lines "Name: value" are the header of a message: From, and another usual name.
+
+    Parameters
+    ----------
+    head : bytes
+        First bytes of a file.
+    name : str
+        Name of the file.
+
+    Returns
+    -------
+    bool
+        True for mail and news.
+    """
     match = MESSAGE.match(head)
     names = {n.lower() for n in _HEADER.findall(match[0])} if match else set()
     return b"from" in names and len(names) >= _NAMES
 
 
 def is_table(head: bytes, name: str) -> bool:
-    """Return True if the first lines are a header and records of a table."""
+    """Return True if the first lines are a header and records of a table.
+
+    Parameters
+    ----------
+    head : bytes
+        First bytes of a file.
+    name : str
+        Name of the file.
+
+    Returns
+    -------
+    bool
+        True for a table of text.
+    """
     return delimiter_of(head) is not None

@@ -137,7 +137,20 @@ def _text_of(value: Any, fields: tuple[str, ...] | None) -> bytes:
 
 
 def nested(value: Any, path: Sequence[str]) -> Any:
-    """Return the value at a path of names; in a list, the values of all its elements."""
+    """Return the value at a path of names; in a list, the values of all its elements.
+
+    Parameters
+    ----------
+    value : object
+        A value of JSON.
+    path : sequence of str
+        Names from the outermost to the innermost.
+
+    Returns
+    -------
+    object
+        The value, a list of values, or None if a name is missing.
+    """
     for depth, name in enumerate(path):
         if isinstance(value, list):
             elements = [nested(element, path[depth:]) for element in value]

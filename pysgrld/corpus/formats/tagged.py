@@ -161,9 +161,8 @@ def _works(source: Lines, context: Context, tags: _Tags) -> Iterator[Numbered]:
             if not work:
                 open_since = line_number
             work.add(tag, match[2] or "")
-        elif (
-            work
-        ):  # a continuation is usually indented, but not if a program has wrapped lines again
+        # a continuation is usually indented, but not if a program has wrapped lines again
+        elif work:
             work.go_on(line)
         else:
             raise CorpusError(

@@ -197,7 +197,20 @@ def _numbers(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
-    """Return the first known name among these, whatever their capitals, blanks and points."""
+    """Return the first known name among these, whatever their capitals, blanks and points.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the fields of a file.
+    accepted : sequence of str
+        Known names, the preferred one first.
+
+    Returns
+    -------
+    str or None
+        The name as the file has it.
+    """
     if len(matches := [name for name in names if name == accepted[0]]) == 1:
         return matches[0]
     plain = plain_names(names)
@@ -206,7 +219,18 @@ def usual(names: Sequence[str], accepted: Sequence[str]) -> str | None:
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
-    """Return names of fields by their letters and digits alone, in small letters."""
+    """Return names of fields by their letters and digits alone, in small letters.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names as a file has them.
+
+    Returns
+    -------
+    list of str
+        A plain name for each name.
+    """
     return [_plain(name) for name in names]
 
 
@@ -238,7 +262,18 @@ def _mean(numbers: Sequence[int]) -> float:
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
-    """Return the texts of a record's fields as one."""
+    """Return the texts of a record's fields as one.
+
+    Parameters
+    ----------
+    texts : iterable of bytes
+        Texts of the fields in UTF-8.
+
+    Returns
+    -------
+    bytes
+        The texts with a paragraph between them.
+    """
     return JOINT.join(text for text in texts if text)
 
 

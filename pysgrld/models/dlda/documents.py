@@ -56,6 +56,20 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
 
     Seeds apply to the topics over words. Published settings start as the papers do, at Gamma(1),
     not at the corpus's scale.
+
+    Parameters
+    ----------
+    options : DeepLDAOptions
+        Resolved options.
+    v : int
+        Vocabulary size V.
+    tokens : float
+        Training tokens.
+
+    Returns
+    -------
+    tuple of Block
+        Layer 1 first; shapes (V, K_1), (K_1, K_2), ...
     """
     layers, mass = options.layers, 0.0 if options.preset else float(tokens)
     topics = tuple(
@@ -87,7 +101,18 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
 
 
 def hyper_of(options: DeepLDAOptions) -> Hyper:
-    """Take the constants of the documents' variables out of resolved options."""
+    """Take the constants of the documents' variables out of resolved options.
+
+    Parameters
+    ----------
+    options : DeepLDAOptions
+        Resolved options.
+
+    Returns
+    -------
+    Hyper
+        Constants a0, b0 of p and e0, f0 of c (Cong et al. 2017, eq. 1).
+    """
     (a0, b0), (e0, f0) = options.p_prior, options.c_prior
     return Hyper(a0, b0, e0, f0, options.link)
 
@@ -197,7 +222,22 @@ class DeepDocuments(DocumentSampler):
 
 
 def documents(options: DeepLDAOptions, words: int, threads: int) -> DeepDocuments:
-    """Make the sampler of documents that resolved options ask for."""
+    """Make the sampler of documents that resolved options ask for.
+
+    Parameters
+    ----------
+    options : DeepLDAOptions
+        Resolved options.
+    words : int
+        Vocabulary size V.
+    threads : int
+        Threads of the kernel.
+
+    Returns
+    -------
+    DeepDocuments
+        A sampler that keeps nothing yet.
+    """
     del words
     published = bool(options.preset)
     return DeepDocuments(

@@ -103,12 +103,34 @@ class MixtureChain(Mixture, Chain):
 
 
 def numbers_of_components(sizes: Array) -> dict[str, int]:
-    """Count components with a document, and with ten, given the documents of each component, (J,)."""
+    """Count components with a document, and with ten, given the documents of each component, (J,).
+
+    Parameters
+    ----------
+    sizes : array, (J,)
+        Documents of each component.
+
+    Returns
+    -------
+    dict of str to int
+        "components" and "components_of_ten".
+    """
     return {"components": int((sizes >= 1).sum()), "components_of_ten": int((sizes >= 10).sum())}
 
 
 def settings_of(options: MixtureOptions) -> Settings:
-    """Return the mixture settings of resolved options."""
+    """Return the mixture settings of resolved options.
+
+    Parameters
+    ----------
+    options : MixtureOptions
+        Resolved options.
+
+    Returns
+    -------
+    Settings
+        Settings of `Mixture`.
+    """
     shape, rate = options.dp_prior
     return Settings(
         algo=options.algo,

@@ -200,7 +200,20 @@ class MixtureModel(Model["MixtureOptions"]):
 
 
 def unordered(algo: str, concentration: str | None) -> bool:
-    """Return True if components have no order: the default if all of them are drawn afresh."""
+    """Return True if components have no order: the default if all of them are drawn afresh.
+
+    Parameters
+    ----------
+    algo : str
+        Sampler.
+    concentration : str or None
+        Value of ``--dp-conc``, None for the default.
+
+    Returns
+    -------
+    bool
+        True for weights Dirichlet(m_1, ..., m_k, c).
+    """
     return algo not in STEPS and concentration != "sticks"
 
 

@@ -32,14 +32,42 @@ def logsumexp(logs: Doubles) -> Doubles:
 
 
 def log_gamma(values: Array) -> Doubles:
-    """Return the logarithm of the gamma function of values with many repetitions."""
+    """Return the logarithm of the gamma function of values with many repetitions.
+
+    Parameters
+    ----------
+    values : array
+        Positive numbers, of any shape.
+
+    Returns
+    -------
+    array of float64
+        Logarithms, of the shape of `values`.
+    """
     few, inverse = np.unique(values, return_inverse=True)
     logs: Doubles = np.array([math.lgamma(value) for value in few])[inverse].reshape(values.shape)
     return logs
 
 
 def count_words(documents: Documents, z: Int32s, words: int, components: int) -> Doubles:
-    """Count the words of each component's documents, (V, J) whole numbers, exact below 2^53."""
+    """Count the words of each component's documents, (V, J) whole numbers, exact below 2^53.
+
+    Parameters
+    ----------
+    documents : Documents
+        Some documents over V words.
+    z : array of int32, (n,)
+        Component of each document.
+    words : int
+        Vocabulary size V.
+    components : int
+        Number of components J.
+
+    Returns
+    -------
+    array of float64, (V, J)
+        Occurrences of words.
+    """
     owner = np.repeat(z, np.diff(documents.indptr))
     cells = documents.indices.astype(np.int64) * components + owner
     counts = np.bincount(cells, documents.counts, minlength=words * components)
@@ -47,14 +75,40 @@ def count_words(documents: Documents, z: Int32s, words: int, components: int) ->
 
 
 def pieces(n: int, components: int) -> Iterator[Int64s]:
-    """Yield the indices of n documents, as many at a time as `CELLS` has room for by components."""
+    """Yield the indices of n documents, as many at a time as `CELLS` has room for by components.
+
+    Parameters
+    ----------
+    n : int
+        Number of documents.
+    components : int
+        Number of components J.
+
+    Yields
+    ------
+    array of int64
+        Consecutive indices.
+    """
     room = max(1, CELLS // max(1, components))
     for begin in range(0, n, room):
         yield np.arange(begin, min(n, begin + room))
 
 
 def log_likelihoods(documents: Documents, log_phi: Doubles | Floats) -> Doubles:
-    """Return sum_w n_dw log phi_jw, (n, J); no document may be empty."""
+    """Return sum_w n_dw log phi_jw, (n, J); no document may be empty.
+
+    Parameters
+    ----------
+    documents : Documents
+        n documents with at least one word each.
+    log_phi : array of float, (V, J)
+        Logarithms of the components' probabilities.
+
+    Returns
+    -------
+    array of float64, (n, J)
+        Log likelihoods without the multinomial coefficient, in nats.
+    """
     n, components = len(documents), log_phi.shape[1]
     logs = np.empty((n, components))
     room = max(1, CELLS // max(1, components))

@@ -21,7 +21,22 @@ from pysgrld.types import Block, Documents, Int64s
 
 
 def blocks(options: DynamicOptions, words: int, tokens: float) -> tuple[Block, ...]:
-    """Return the topics over V words in T slices."""
+    """Return the topics over V words in T slices.
+
+    Parameters
+    ----------
+    options : DynamicOptions
+        Resolved options.
+    words : int
+        Vocabulary size V.
+    tokens : float
+        Training tokens.
+
+    Returns
+    -------
+    tuple of Block
+        One block of shape (V T, K), rows word-major.
+    """
     return (
         Block(
             name="phi",
@@ -45,7 +60,24 @@ _SWEEPS, _MINIBATCH, _WARM_UP, _ETA = 10, 400, 50, 0.05
 def steady_chain(
     options: DynamicOptions, stream: Epochs, corpus: CorpusFacts, run_on: RunOn
 ) -> BlockChain:
-    """Start a chain of LDA over the same documents, as if they had no time."""
+    """Start a chain of LDA over the same documents, as if they had no time.
+
+    Parameters
+    ----------
+    options : DynamicOptions
+        Resolved options.
+    stream : Epochs
+        Minibatches of documents in slices.
+    corpus : CorpusFacts
+        Facts of the training corpus.
+    run_on : RunOn
+        Threads, and the callback while waiting.
+
+    Returns
+    -------
+    BlockChain
+        A chain of LDA by ``scir``.
+    """
     documents = len(stream.train)
     steady = replace(
         options,

@@ -22,6 +22,20 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
 
     A learned alpha is Gamma(`ALPHA_SHAPE`) a priori, with the default of a fixed alpha as its mean.
     Published settings start as the papers do, at Gamma(1), not at the corpus's scale.
+
+    Parameters
+    ----------
+    options : LDAOptions
+        Resolved options.
+    v : int
+        Vocabulary size V.
+    tokens : float
+        Training tokens.
+
+    Returns
+    -------
+    tuple of Block
+        ``phi`` (V, K), then ``alpha`` (K,) and ``eta`` (1,) if they are learned.
     """
     k, eta = options.topics, lowest_eta(options.eta)
     mass = 0.0 if options.preset else float(tokens)

@@ -221,9 +221,8 @@ class LDAModel(Model["LDAOptions"]):
                 block=parts[0], alpha=alpha, sweeps=sweeps, threads=threads
             )
         elif options.algo == "ovb":
-            assert (
-                alpha is not None
-            )  # an approximation has no draws from which alpha could be learned
+            # an approximation has no draws from which alpha could be learned
+            assert alpha is not None
             documents = MeanFieldDocuments(topics=k, alpha=alpha, sweeps=sweeps, threads=threads)
         else:
             documents = GibbsDocuments(

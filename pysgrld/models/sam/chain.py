@@ -76,9 +76,8 @@ def chain(
     if not isinstance(stream, Epochs):
         raise UsageError("a spherical admixture model weighs words first: it needs a stored corpus")
     source = stream.source
-    if isinstance(source, Documents) and not len(
-        source
-    ):  # a saved model comes without its documents
+    # a saved model comes without its documents
+    if isinstance(source, Documents) and not len(source):
         idf, centre = np.zeros(corpus.words), np.zeros(corpus.words)
     else:
         idf = np.ones(corpus.words)
@@ -102,7 +101,22 @@ def chain(
 
 
 def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles:
-    """Return ln(D / df_w) of every word over the training documents, (V,); 0 of a word that none has."""
+    """Return ln(D / df_w) of every word over the training documents, (V,); 0 of a word that none has.
+
+    Parameters
+    ----------
+    source : Source
+        The corpus.
+    train : positions
+        Positions of the training documents.
+    words : int
+        Vocabulary size V.
+
+    Returns
+    -------
+    array of float64, (V,)
+        Weights of the words.
+    """
     frequency = np.zeros(words, np.int64)
     for begin in range(0, len(train), BLOCK):
         documents = source.take(train[begin : begin + BLOCK])
@@ -113,7 +127,22 @@ def inverse_frequencies(source: Source, train: Positions, words: int) -> Doubles
 
 
 def mean_direction(source: Source, train: Positions, idf: Doubles) -> Doubles:
-    """Return the normalised sum of the training documents' directions, (V,); 0 if none has a weight."""
+    """Return the normalised sum of the training documents' directions, (V,); 0 if none has a weight.
+
+    Parameters
+    ----------
+    source : Source
+        The corpus.
+    train : positions
+        Positions of the training documents.
+    idf : array of float64, (V,)
+        Weights of the words.
+
+    Returns
+    -------
+    array of float64, (V,)
+        A unit vector, m of Reisinger et al. (2010).
+    """
     total = np.zeros(len(idf))
     for begin in range(0, len(train), BLOCK):
         vectors = directions(source.take(train[begin : begin + BLOCK]), idf)

@@ -216,6 +216,13 @@ class SphericalModel(Model["SphericalOptions"]):
 def check_room(topics: int, words: int) -> None:
     """Refuse a vocabulary with indistinguishable directions, or without room for the topics.
 
+    Parameters
+    ----------
+    topics : int
+        Number of topics K.
+    words : int
+        Vocabulary size V.
+
     Raises
     ------
     CorpusError

@@ -42,7 +42,22 @@ FIRST_STEP = 0.2
 
 
 def blocks(options: SphericalOptions, v: int, centre: Doubles) -> tuple[Block, ...]:
-    """Return the one block of the model: topics as directions."""
+    """Return the one block of the model: topics as directions.
+
+    Parameters
+    ----------
+    options : SphericalOptions
+        Resolved options.
+    v : int
+        Vocabulary size V.
+    centre : array of float64, (V,)
+        Mean direction of the training documents.
+
+    Returns
+    -------
+    tuple of Block
+        ``phi`` (V, K), a topic a column of length 1.
+    """
     return (
         Block(
             name="phi",
@@ -192,7 +207,7 @@ class SphericalPotential:
         """
         mine, v, n = self.documents, len(x), len(self.samples)
         prior, scale = mine.prior, self.batch.scale
-        # weight of one sample of a document; the prior's gradient has the factor sigma A_V(||mbar||) / ||mbar||
+        # weight of a sample of a document; the factor of the prior is sigma A_V(||mbar||) / ||mbar||
         weight = mine.options.kappa * scale / self.samples.shape[1]
         pull = prior.sigma * core.bessel_ratio(v, resultant) / resultant
         energy, half = core.log_normaliser(v, resultant), n // 2
@@ -215,9 +230,8 @@ class SphericalPotential:
             work=mine.work,
             threads=mine.threads,
         )
-        trace = squares / (
-            1.0 / half + 1.0 / (n - half)
-        )  # trace of the covariance of one document's gradient
+        # trace of the covariance of one document's gradient
+        trace = squares / (1.0 / half + 1.0 / (n - half))
         variance = trace * n * (1.0 - 1.0 / scale) / max(1, v - 1)
         return EnergyGradient(energy - weight * (toward + further), first, variance)
 

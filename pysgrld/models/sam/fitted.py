@@ -41,13 +41,35 @@ FIRST, FURTHER = 25, 2
 
 
 def cosines(a: Floats, b: Floats) -> Doubles:
-    """Return the cosines of the rows of two matrices of unit vectors, (K, K)."""
+    """Return the cosines of the rows of two matrices of unit vectors, (K, K).
+
+    Parameters
+    ----------
+    a, b : array of float, (K, V)
+        Rows of length 1.
+
+    Returns
+    -------
+    array of float64, (K, K)
+        Cosines, -1 to 1.
+    """
     product: Doubles = (a @ b.T).astype(np.float64)
     return product
 
 
 def cosine(a: Floats, b: Floats) -> Doubles:
-    """Return the cosine of each row of ``a`` with the same row of ``b``, (K,)."""
+    """Return the cosine of each row of ``a`` with the same row of ``b``, (K,).
+
+    Parameters
+    ----------
+    a, b : array of float, (K, V)
+        Rows of length 1.
+
+    Returns
+    -------
+    array of float64, (K,)
+        Cosines, -1 to 1.
+    """
     cosines: Doubles = np.einsum("kv,kv->k", a, b, dtype=np.float64)
     return cosines
 

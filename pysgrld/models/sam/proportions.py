@@ -137,6 +137,18 @@ def start(products: Products, topics: int) -> Doubles:
     """Fit proportions by least squares, G^-1 b, floored at 0.1/K and normalised, (n, Kp).
 
     Liu, Zhu and Song (2016) start there. Solved by elimination, each document on its own.
+
+    Parameters
+    ----------
+    products : Products
+        Inner products of topics and documents: G (K, K) and b.
+    topics : int
+        Number of topics K.
+
+    Returns
+    -------
+    array of float64, (n, Kp)
+        Rows that sum to 1; columns beyond K are 0.
     """
     n, stride = products.along.shape
     gram = products.gram[:topics, :topics].copy()

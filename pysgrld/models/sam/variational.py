@@ -75,7 +75,18 @@ class GammaFunctions(NamedTuple):
 
 
 def gamma_functions(x: Doubles) -> GammaFunctions:
-    """Compute ln Gamma and its derivatives of positive numbers, by Stirling's series of x + 8."""
+    """Compute ln Gamma and its derivatives of positive numbers, by Stirling's series of x + 8.
+
+    Parameters
+    ----------
+    x : array of float64
+        Positive numbers, of any shape.
+
+    Returns
+    -------
+    GammaFunctions
+        Arrays of the shape of `x`.
+    """
     product, first = np.ones_like(x), np.zeros_like(x)
     second, third = np.zeros_like(x), np.zeros_like(x)
     for i in range(8):
@@ -209,9 +220,8 @@ def solve(matrix: Doubles, right: Doubles) -> tuple[Doubles, Doubles]:
     least = np.full(right.shape[1], np.inf)
     for i in range(k):
         least = np.minimum(least, matrix[i, i])
-        matrix[i, i, matrix[i, i] <= 0.0] = (
-            np.inf
-        )  # not positive definite: the solution is unusable
+        # not positive definite: the solution is unusable
+        matrix[i, i, matrix[i, i] <= 0.0] = np.inf
         share = matrix[i + 1 :, i] / matrix[i, i]
         matrix[i + 1 :, i + 1 :] -= share[:, None] * matrix[i, i + 1 :]
         right[i + 1 :] -= share * right[i]
@@ -264,7 +274,20 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
 
 
 def law_of(options: SphericalOptions, words: int) -> Law:
-    """Return the law of documents over a vocabulary of ``words`` words."""
+    """Return the law of documents over a vocabulary of ``words`` words.
+
+    Parameters
+    ----------
+    options : SphericalOptions
+        Resolved options.
+    words : int
+        Vocabulary size V.
+
+    Returns
+    -------
+    Law
+        Constants alpha, kappa and a = A_V(sigma) (Reisinger et al. 2010).
+    """
     return Law(options.kappa, options.alpha, core.bessel_ratio(words, options.sigma))
 
 

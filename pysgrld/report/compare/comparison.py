@@ -291,7 +291,18 @@ class Comparison(NamedTuple):
 
 
 def page_of(comparison: Comparison) -> bytes:
-    """Return the HTML file of a comparison, in the style of a run's page; equal ones give equal bytes."""
+    """Return the HTML file of a comparison, in the style of a run's page; equal ones give equal bytes.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The result of `compare`.
+
+    Returns
+    -------
+    bytes
+        HTML in UTF-8.
+    """
     topics = [
         record | {"numbers": topic.numbers, "hue": round(_TURN * n % 360)}
         for n, (record, topic) in enumerate(

@@ -78,7 +78,22 @@ def shared_documents(
 
 
 def with_words_of(documents: Documents, owner: Results, reader: Results) -> Documents:
-    """Return documents over the vocabulary of another run, without the words that it lacks."""
+    """Return documents over the vocabulary of another run, without the words that it lacks.
+
+    Parameters
+    ----------
+    documents : Documents
+        Documents over the vocabulary of `owner`.
+    owner : Results
+        The run with these documents.
+    reader : Results
+        The run with the other vocabulary.
+
+    Returns
+    -------
+    Documents
+        The same documents; some may be empty.
+    """
     if owner is reader or owner.vocabulary == reader.vocabulary:
         return documents
     place = {word: n for n, word in enumerate(reader.vocabulary)}

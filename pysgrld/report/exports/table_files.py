@@ -380,6 +380,20 @@ def whole_table(
 ) -> Iterator[CsvTable | ParquetTable]:
     """Open a table that has its name when it is complete.
 
+    Parameters
+    ----------
+    path : Path
+        File of the table.
+    format : str
+        Key of `TABLES`: "csv" or "parquet".
+    columns : sequence of TableColumn
+        Columns in their order.
+
+    Yields
+    ------
+    CsvTable or ParquetTable
+        The table, open for rows.
+
     Raises
     ------
     MissingInputError

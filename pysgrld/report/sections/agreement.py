@@ -44,9 +44,8 @@ class Agreement(Section):
             }
         said = judgements(diagnosis)
         if diagnosis.chains == 1 and diagnosis.topics:
-            said = said[
-                1:
-            ]  # likeness of the two halves does not predict that a topic is found again
+            # likeness of the two halves does not predict that a topic is found again
+            said = said[1:]
         chains = {
             "count": diagnosis.chains,
             "pooled": run.pooled,
