@@ -484,7 +484,7 @@ class CorpusBuilder:
             is_most = left_out > MOSTLY * counts[1].sum()
             self.log(
                 f"{plural(numbers, 'number')} left out of the words"
-                + (", but for years" if rules.numbers == "years" else "")
+                + (", except years" if rules.numbers == "years" else "")
                 + " (--numbers keep keeps them; sgmc corpus words lists the words left out)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
@@ -568,8 +568,8 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
         lexicon.log(f"{', '.join(parts)} left out (--keep-links keeps them)")
     if garbled := lexicon.parts[GARBLED]:
         lexicon.log(
-            f"{plural(garbled, 'document')} with 'Ã©' for 'é' and the like: UTF-8 that was "
-            "taken for Latin-1 when it was written; write the file again, from its source",
+            f"{plural(garbled, 'document')} with 'Ã©' in place of 'é', or the like: UTF-8 that another "
+            "program decoded as Latin-1; export the file from its source again, as UTF-8",
             Severity.WARNING,
         )
     of_texts = {*CALLED, GARBLED}

@@ -97,7 +97,7 @@ def first_topics(
     iterations = plural(short_chain_iterations(options.warm_up), "iteration")
     on = f" on {ranks} ranks" if ranks > 1 else ""
     note(
-        f"{starts} short chains of {iterations}{on} first: it begins with clusters of their topics"
+        f"{starts} short chains of {iterations}{on} first; training begins with clusters of their topics"
     )
     limit = math.inf if stop is None else stop.share(PART_OF_LIMIT)
     was_chosen = store.chosen()

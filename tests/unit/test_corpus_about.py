@@ -171,7 +171,7 @@ def test_an_id_that_comes_twice_is_counted_and_said_and_kept(tmp_path):
     path = lines_of(tmp_path / "x.jsonl", [{"text": "aa", "id": i} for i in "abaa"])
     corpus = build(tmp_path, path, log=said)
     assert corpus.about.ids(every(corpus)) == list("abaa")
-    assert any("2 documents with an id that one before has" in line for line in said)
+    assert any("2 documents with the id of an earlier one" in line for line in said)
 
 
 #: Values of a field as JSON has them, the kind that is found, and the values that come back.

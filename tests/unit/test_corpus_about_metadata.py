@@ -49,7 +49,7 @@ def test_metadata_with_too_few_rows_or_unknown_ids_stop_or_are_said(rows, tmp_pa
                 build(tmp_path, rows, **given)
         corpus = build(tmp_path, rows, name=name, log=said, on_bad_document="skip", **given)
     assert corpus.about.values("n", every(corpus)) == [10, 30, None]
-    assert any("1 row with an id of one before" in line for line in said)
+    assert any("1 row with the id of an earlier row" in line for line in said)
     assert any("2 rows of no document" in line for line in said)
     assert any("1 document without a row" in line for line in said)
 

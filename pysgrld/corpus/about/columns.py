@@ -447,7 +447,7 @@ def write_about(
             listed.append(column | {"file": stem})
             if source.role == ID and (again := _again(source, collector.folder / "hashes", firsts)):
                 log(
-                    f"{plural(again, 'document')} with an id that one before has; all are kept",
+                    f"{plural(again, 'document')} with the id of an earlier one; all are kept",
                     Severity.WARNING,
                 )
         automatic.report(collector.left_out)

@@ -243,7 +243,7 @@ class Metadata:
         tables = [_Table(np.concatenate([_hashes(values) for values in pieces]))]
         if again := tables[0].repeated:
             self.log(
-                f"{self.path}: {plural(again, 'row')} with an id of one before, left out",
+                f"{self.path}: {plural(again, 'row')} with the id of an earlier row, left out",
                 Severity.WARNING,
             )
         stems = ([_stem(v.decode(errors="replace")).encode() for v in p] for p in pieces)

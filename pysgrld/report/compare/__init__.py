@@ -372,7 +372,7 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
         if not all(splits):
             return "A run holds no documents out: how well they predict is not compared."
         if splits[0] != splits[1]:
-            return "The runs hold different documents out: how well they predict is not compared."
+            return "The runs hold out different documents, so their predictions are not compared."
         first, second = score_own(left), score_own(right)
     except SgmcError as error:
         return f"How well they predict is not compared: {error}."
