@@ -269,7 +269,8 @@ def _show_quantities(d: Diagnosis, columns: int) -> None:
 
 def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
-    rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}  # in the other chains
+    # counterparts in the other chains
+    rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}
     width = max(len("others"), *map(len, rows.values()))
     has_rows = n > 1 and width <= WIDEST
     head = "topic  " + (f"{'others':<{width}}  " if has_rows else "")

@@ -191,7 +191,8 @@ class Screen(logging.Handler):
             return
         total = f" of {p.iterations:,}" if p.iterations else ""
         line = f"{p.unit} {p.iteration:,}{total}, epoch {p.epoch:.1f}, {state}"
-        if p.iterations and p.iteration and p.unit != "replicate":  # which took the sweeps' time
+        # the seconds of replicates include the seconds of the sweeps
+        if p.iterations and p.iteration and p.unit != "replicate":
             remaining = (p.iterations - p.iteration) * p.train_seconds / p.iteration
             line += f", {_clock(remaining)} left"
         fields: dict[str, Any] = p._asdict() | {p.kind: p.score}

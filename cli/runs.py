@@ -76,7 +76,7 @@ def command(folder: str | None, all: bool, json: bool) -> None:
     lines, gone = table(rows, room(), left=LEFT, spare=SPARE)
     echo("\n".join(lines))
     if gone:
-        echo(f"\nToo wide for here: {', '.join(gone)}; --json has all.")
+        echo(f"\nNot shown, for lack of width: {', '.join(gone)}; --json has all.")
     for problem in problems:
         echo(f"sgmc: warning: {problem}", err=True)
 

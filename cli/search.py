@@ -226,7 +226,9 @@ def _show(result: SearchResult, written: list[Path]) -> None:
     lines, gone = table(table_of(result), room(), left=("dropped after",), spare=SPARE)
     echo("\n".join(lines))
     if gone:
-        echo(fill(f"Too wide for here: {', '.join(gone)}; the page and --json have all."))
+        echo(
+            fill(f"Not shown, for lack of width: {', '.join(gone)}; the page and --json have all.")
+        )
     echo()
     for line in sentences(result):
         echo(fill(line))

@@ -95,7 +95,7 @@ class SeveralScreen(Screen):
         for command in commands:
             self._line("next", f"  {command} {name}".rstrip())
 
-    # ---- of one chain
+    # ---- events of one chain
 
     def _started_one(self, number: int, path: Path, line: str) -> None:
         from pysgrld.run import RunDirectory

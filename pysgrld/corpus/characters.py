@@ -54,7 +54,8 @@ def page(number: int) -> bytes:
     for code in range(256 * number, 256 * (number + 1)):
         character = chr(code)
         order, folded = unicodedata.combining(character), " "
-        if not unicodedata.is_normalized("NFC", character):  # and so never in text in normal form C
+        # normal form C never contains these characters
+        if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
             # re's \w, but for the underscore, which is ASCII and not in these tables

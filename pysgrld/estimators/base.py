@@ -31,7 +31,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-#: Most of anything that is counted in 32 bits.
+#: Largest number that 32 bits can count.
 MOST = 2**31 - 1
 #: Bounds of a positive parameter, for messages.
 BOUNDS = f"{SMALLEST:.2g} and 1e6"
@@ -356,7 +356,7 @@ def seed_of(random_state: Any) -> Any:
 
 
 def switch(name: str, value: Any) -> Rule:
-    """Return the rule of a parameter that is no option of training, and a whole number >= 0.
+    """Return the rule of a whole number >= 0, for a parameter that is no option of training.
 
     Parameters
     ----------

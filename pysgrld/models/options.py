@@ -28,7 +28,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def _kind() -> dict[str, Option]:
-    """Return the options that choose a model, a sampler and a preset: their values are the tables'."""
+    """Return the options that choose a model, a sampler and a preset by their names."""
     first, *other_models = all_models()
     # a sampler of a single model implies that model
     shared = {n for n in SAMPLERS if sum(n in model.algorithms for model in all_models()) > 1}

@@ -80,7 +80,7 @@ def on_map(corpus: Corpus, topics: int) -> Int64s:
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return the documents that the map of a page in a folder adds to others, some at a time."""
+    """Return blocks of the documents that only the map of a page in a folder has."""
     rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))

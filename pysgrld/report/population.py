@@ -364,7 +364,18 @@ def sure_signs(z: Doubles) -> Int64s:
 
 
 def discoveries(p: Doubles) -> Array:
-    """Return a mask of the p-values, (n,), that a false discovery rate of 5 % admits; NaN is not one."""
+    """Return a mask of the p-values, (n,), that a false discovery rate of 5 % admits; NaN is not one.
+
+    Parameters
+    ----------
+    p : array of float64, (n,)
+        p-values; NaN for a missing test.
+
+    Returns
+    -------
+    array of bool, (n,)
+        True for admitted tests.
+    """
     p = np.where(np.isfinite(p), p, 1.0)
     order = np.argsort(p)
     passed = np.flatnonzero(p[order] <= FALSE * np.arange(1, len(p) + 1) / max(1, len(p)))

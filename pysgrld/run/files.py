@@ -596,7 +596,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 file = _new_and_held(path, temporary)
-                held.callback(os.close, os.dup(file.fileno()))  # locked until it has its name
+                # the lock is held until the file has its name
+                held.callback(os.close, os.dup(file.fileno()))
             except OSError as error:
                 reason = error.strerror or error
                 raise OutputError(f"{path}: cannot be created: {reason}") from error

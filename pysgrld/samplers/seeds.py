@@ -13,7 +13,7 @@ import numpy as np
 from pysgrld.samplers.state import Counts, Peers
 from pysgrld.types import UNIT, Floats, Int32s, Seeds
 
-#: What a chain's start leaves of a seeded word in topics that it is no seed of.
+#: Factor on the first probabilities of a seed word in all topics but its own.
 ELSEWHERE = 0.01
 
 

@@ -245,12 +245,12 @@ def sentences(result: SearchResult) -> list[str]:
     if worst is not None and apart[worst] > NEAR:
         lines.append(
             f"Chains of one setting differ by up to {100 * apart[worst]:.1f} % ({worst}): "
-            "do not make much of differences that are smaller."
+            "ignore smaller differences between settings."
         )
     lines += _more_to_try(result)
     lines.append(
-        f"Chosen on {plural(result.documents, 'held-out document')}, so this is no test: for a figure "
-        "to report score documents that the search has not seen."
+        f"{plural(result.documents, 'held-out document')} chose the setting, so their score flatters it: "
+        "to report a score, take documents that the search has not seen."
     )
     return lines
 

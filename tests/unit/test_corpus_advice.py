@@ -108,5 +108,5 @@ def test_utf8_that_was_taken_for_latin_1_is_noticed(tmp_path):
     (tmp_path / "x.txt").write_text(f"{text}\n{text.encode().decode('cp1252', 'ignore')}\n")
     said = Lines()
     build(tmp_path, tmp_path / "x.txt", log=said)
-    assert any(line.startswith("1 document with 'Ã©' for 'é'") for line in said.warnings)
+    assert any(line.startswith("1 document with 'Ã©' in place of 'é'") for line in said.warnings)
     assert CorpusOptions(**ALL).encoding == "utf-8"

@@ -68,7 +68,7 @@ def test_two_answers_are_given_each_with_its_figures(middle):
         "that both chains found; with K = 100 48 %."
     )
     assert len(rest) == 1
-    assert "no test" in rest[0]
+    assert "flatters" in rest[0]
 
 
 def test_a_number_that_chains_do_not_share_is_not_for_reading():

@@ -302,7 +302,7 @@ def _header(
     *,
     quoted: bool,
 ) -> tuple[str, list[str]]:
-    """Return the delimiter that gives the fields of the text, or else the most fields; and the fields."""
+    """Return the delimiter with the text's fields, otherwise with the most fields, and the fields."""
     most: list[str] = []
     best, wrong = separators[0], ""  # `wrong`: error with a delimiter that the table may not use
     for delimiter in separators:

@@ -60,7 +60,8 @@ def _read(folder: Path, documents: int, repeats: int) -> list[float]:
     """Return the megabytes a second of reading documents of 150 tokens, as text or as UCI counts."""
     folder.mkdir()
     rng = np.random.default_rng(0)
-    words = (20_000 * rng.random((documents, 150)) ** 3).astype(np.int64)  # a few make most of it
+    # a few words make up most of a document
+    words = (20_000 * rng.random((documents, 150)) ** 3).astype(np.int64)
     if folder.name == "text":
         path = folder / "corpus.txt"
         lines = [" ".join(f"word{w}" for w in document) + "\n" for document in words.tolist()]

@@ -123,7 +123,8 @@ class SphericalModel(Model["SphericalOptions"]):
                     "inner-steps": 10,
                     "resample": "off",
                     "noise-estimate": "off",
-                    "step-size": (2.45e-3, 1.0, 0.0),  # sqrt(0.01 / D) of 1,666 documents
+                    # sqrt(0.01 / D) for the 1,666 documents of the paper
+                    "step-size": (2.45e-3, 1.0, 0.0),
                 }
                 for name in ("sggmc", "gsgnht")
             }
