@@ -12,7 +12,7 @@ ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
 
 
 def build(tmp_path, *inputs, name="s", log=None, **options):
-    said = (lambda *_: None) if log is None else log.append
+    said = (lambda *_: None) if log is None else lambda line, *_: log.append(line)
     given = CorpusOptions(**ALL | options)
     return open_corpus([str(i) for i in inputs], given, store=tmp_path / name, log=said)
 
