@@ -43,7 +43,7 @@ def read(tmp_path):
     def read(name: str, records: list[dict], **more):
         said = Lines()
         options, store = (
-            CorpusOptions(**ALL, **more),
+            CorpusOptions(**ALL | {"meta_field": "none"}, **more),
             tmp_path / f"s{len(list(tmp_path.iterdir()))}",
         )
         path = written(tmp_path / name, records)
