@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from .conftest import SGMC, Sgmc
 
 pytestmark = pytest.mark.cli
 
+EFFECTS_IN_R = Path(__file__).parents[2] / "packaging/r/inst/extdata/effects.csv"
 WORDS = [f"word{a}{b}" for a in "abcdefgh" for b in "vwxyz"]
 TRAIN = ("--exact-sweeps", "40", "--max-df", "1.0", "--min-df", "1", "--stop-words", "none")
 TRAIN += (
@@ -99,6 +101,8 @@ def test_columns_of_a_file_count_too_and_documents_without_a_value_do_not(run):
     assert [c["column"] for c in found["comparisons"]] == ["party", "year"]
     rows = list(csv.DictReader((run.folder / "told.csv").read_text().splitlines()))
     assert len(rows) == 6
+    with EFFECTS_IN_R.open() as file:  # the R package reads the same columns
+        assert next(csv.reader(file)) == list(rows[0])
     first = found["comparisons"][0]["topics"][0]
     assert int(rows[0]["topic"]) == first["topic"]
     assert float(rows[0]["difference"]) == pytest.approx(first["difference"]["mean"], rel=1e-6)
