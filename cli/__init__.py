@@ -30,6 +30,7 @@ COMMANDS = {
     "infer": "topic proportions of new documents",
     "diagnose": "which topics chains share, whether they have mixed",
     "compare": "topics of two runs side by side: shared, split, merged, gone",
+    "audit": "which topics of another program does a corpus have?",
     "export": "take topics and documents to other programs",
     "corpus": "build a corpus for training, or describe one",
     "reproduce": "rerun a paper's figure or table",

@@ -128,8 +128,8 @@ class Framed(Estimator):
 
     def plot_topics(
         self,
+        topics: int | Sequence[int] = TOPICS_DRAWN,
         n: int = 8,
-        topics: Sequence[int] | None = None,
         vocabulary: Any = None,
         layer: int = 1,
         *,
@@ -139,10 +139,10 @@ class Framed(Estimator):
 
         Parameters
         ----------
+        topics : int or sequence of int
+            Number of topics, the first rows of ``components_``; or their rows.
         n : int
             Words of each topic, at least 1.
-        topics : sequence of int, optional
-            Rows of ``components_``; by default the first twelve.
         vocabulary : object, optional
             Words of the columns, as for `topics_frame`.
         layer : int
@@ -166,7 +166,14 @@ class Framed(Estimator):
         """
         library("matplotlib", "plot_topics")
         words, phi = self._words(vocabulary), self._topics(layer)
-        chosen = range(min(len(phi), TOPICS_DRAWN)) if topics is None else list(topics)
+        if isinstance(topics, Sequence | np.ndarray | range):
+            chosen = list(topics)
+        elif is_whole(topics, 1):
+            chosen = list(range(min(len(phi), topics)))
+        else:
+            raise UsageError(
+                f"topics: wanted a number of topics or a list of rows, found {topics!r}"
+            )
         for k in chosen:
             if not is_whole(k, 0, len(phi) - 1):
                 raise UsageError(f"topics: wanted numbers from 0 to {len(phi) - 1}, found {k!r}")

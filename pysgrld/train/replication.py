@@ -25,7 +25,7 @@ from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
 from pysgrld.reading.results import Results
 from pysgrld.train.begin import begin
-from pysgrld.train.short_chains import clusters_of_topics
+from pysgrld.train.short_chains import FirstTopics, clusters_of_topics
 from pysgrld.types import Doubles, Int64s
 
 #: Documents that proportions are compared in, at most.
@@ -109,7 +109,7 @@ def replicate_topics(
         generator = np.random.default_rng([_SEED, results.seed, results.chain, number])
         taken = np.sort(ids[generator.integers(0, len(ids), len(ids))])
         settings = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
-        draw = _trained(
+        draw = trained(
             settings, Epochs.of(settings, corpus, taken), facts, results.threads, iterations
         )
         others = results.proportions(documents, compared, draw=draw)
@@ -125,15 +125,31 @@ def replicate_topics(
     return Replication(correlation, overlap)
 
 
-def _trained(
-    options: Resolved, stream: Epochs, facts: CorpusFacts, threads: int, iterations: int
+def trained(
+    options: Resolved,
+    stream: Epochs,
+    facts: CorpusFacts,
+    threads: int,
+    iterations: int = ITERATIONS,
+    first: FirstTopics | None = None,
 ) -> Draw:
-    """Train a chain from a start of its own, and return the mean of its draws."""
+    """Train a chain, and return the mean of its draws.
+
+    Parameters
+    ----------
+    options : Resolved
+    stream : Epochs
+    facts : CorpusFacts
+    threads, iterations : int
+    first : FirstTopics, optional
+        Topics that the chain begins with; by default from a start of its own.
+    """
     run_on = RunOn(threads)
     posterior = begin(options, stream, facts, run_on)
     chain = posterior.chain
     try:
-        first = clusters_of_topics(stream, options, facts, run_on)
+        if first is None:
+            first = clusters_of_topics(stream, options, facts, run_on)
         if first is not None:
             chain.begin_from(first.topics, first.tokens)
         while chain.step < iterations or not posterior.samples:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import click
 import fork_server
+import numpy as np
 import pytest
 
 from pysgrld.cli import COMMANDS
@@ -74,6 +75,9 @@ OF_TRAINING = (*SHORT, "--iterations", "2", "--warm-up", "1", "--sample-every", 
 EVAL = ("eval", "run")
 TRAIN = ("train", "texts.csv", *OF_TRAINING, "--out", "new")
 SEARCH = ("search", "texts.csv", "--epochs", "1", *SHORT, "--out", "new", "--tasks")
+SHORT_AUDIT = ("--chains", "2", "--iterations", "10", "--starts", "1", "-q")
+OF_MATRIX = ("--topics", "matrix.npy", "--topic-words", "words.txt")
+AUDIT = (*SHORT_AUDIT, "texts.csv")
 PATH = "PATH"
 #: The rest of the command line of a command; of an option, the whole line. PATH stands for the path. The
 #: corpus of training is missing if the place of its run is asked for, which is looked at before.
@@ -127,6 +131,10 @@ LINES = {
     "diagnose": ("diagnose", "run", "again"),
     "compare": ("compare", "run", "again"),
     "compare named": ("compare", "run", PATH),
+    "audit": ("audit", *OF_MATRIX, *AUDIT),
+    "audit corpus": ("audit", *OF_MATRIX, *SHORT_AUDIT, PATH),
+    "audit --topics": ("audit", "--topics", PATH, "--topic-words", "words.txt", *AUDIT),
+    "audit --topic-words": ("audit", "--topics", "matrix.npy", "--topic-words", PATH, *AUDIT),
     "export": ("export", "run", "--to", "npy"),
     "export run": ("export", PATH, "--to", "npy"),
     "corpus build": ("corpus", "build", "texts.csv", "-o", "new"),
@@ -203,6 +211,8 @@ def folder(tmp_path_factory):
     rows = [f"{i},{2000 + i % 5},{text}" for i, text in enumerate(words)]
     (place / "texts.csv").write_text("\n".join(["id,year,text", *rows, ""]))
     (place / "counts.txt").write_text("1 0:1 1:2\n1 1:1\n")
+    np.save(place / "matrix.npy", np.ones((2, 23)))
+    (place / "words.txt").write_text("".join(f"word{i}\n" for i in range(23)))
     sgmc = Sgmc(place)
     sgmc("train", "texts.csv", *OF_TRAINING, "--meta-field", "year", "--out", "run")
     sgmc("train", "texts.csv", *OF_TRAINING, "--seed", "1", "--out", "again")

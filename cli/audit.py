@@ -1,0 +1,140 @@
+"""``sgmc audit``."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pysgrld.errors import plural
+from pysgrld.options.parse import integer
+
+from .options import Described, as_json, given, options_of_training, plain, quiet, show_json
+from .terminal import echo, fill, room, table
+from .values import files
+
+if TYPE_CHECKING:
+    from pysgrld.train.audit import Audit, AuditedTopic
+
+#: Words of a topic in a row, and of a part of it.
+_WORDS, _PART = 6, 4
+#: Probability on words that the corpus lacks, from which a warning is due.
+_UNKNOWN = 0.2
+
+
+@click.command(
+    "audit",
+    cls=Described,
+    epilog="""\b
+Examples:
+  sgmc audit --topics state.gz letters.txt          MALLET's --output-state
+  sgmc audit --topics topics.npy docword.txt        words in vocab.txt, next to it
+  sgmc audit --topics topic-word-weights.txt news.csv --text-field body --chains 10""",
+)
+@click.argument("corpus", nargs=-1, required=True, shell_complete=files)
+@plain("--topics", "", "topics of another program", parse=str, metavar="FILE", required=True)
+@plain("--topic-words", "vocab.txt next to a matrix", "its words", parse=str, metavar="FILE")
+@plain("--chains", "6", "chains to train", parse=integer(2, 1000), metavar="N")
+@plain("--iterations", "300", "iterations of each chain", parse=integer(10), metavar="N")
+@plain("--starts", "auto", "short chains before each chain", parse=integer(1, 1000), metavar="N")
+@options_of_training("Corpus")
+@as_json
+@quiet
+def command(
+    corpus: tuple[str, ...],
+    topics: str,
+    topic_words: str | None,
+    chains: int | None,
+    iterations: int | None,
+    starts: int | None,
+    json: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
+    """Judge topics of another program: which of them does CORPUS have?
+
+    Chains of LDA are trained on resampled documents, one half beginning with the given topics, one
+    half from elsewhere. A topic is real if most of them have it. A mixture is the mean of two topics
+    that they have apart; a duplicate repeats another given topic. Nothing is written. FILE is a matrix
+    in .npy, MALLET's state, or a table with the columns topic, word and probability (or count).
+    """
+    import numpy as np
+
+    from pysgrld.reading.foreign_topics import read_foreign_topics
+    from pysgrld.train.audit import ITERATIONS, audit
+    from pysgrld.train.plan import planned
+    from pysgrld.train.request import Request, refuse_streams
+
+    from .progress import Screen
+
+    foreign = read_foreign_topics(Path(topics), None if topic_words is None else Path(topic_words))
+    options = given(values)
+    refuse_streams(corpus, options, "audit")
+    options |= {"topics": len(foreign.phi), "holdout": 0, "iterations": iterations or ITERATIONS}
+    if starts is not None:
+        options["starts"] = starts
+    request = Request(corpus, options)
+    request.check()
+    with Screen(quiet=quiet) as screen, planned(request, screen) as plan:
+        ids = np.arange(plan.corpus.documents)
+        with screen.steps() as tell:
+            result = audit(
+                foreign.phi,
+                foreign.words,
+                plan.corpus,
+                ids,
+                plan.options,
+                chains or 6,
+                request.threads,
+                iterations or ITERATIONS,
+                partial(tell, "training chains"),
+            )
+        documents = plan.corpus.documents
+    if result.covered < 1 - _UNKNOWN:
+        screen.warn(
+            f"{topics}: {100 * (1 - result.covered):.0f} % of the topics' probability is on words that "
+            "the corpus lacks; use its stop words and tokens (--stop-words, --token-pattern)"
+        )
+    if json:
+        show_json(
+            {
+                "topics": [topic._asdict() for topic in result.topics],
+                "chains": result.chains,
+                "covered": result.covered,
+            }
+        )
+        return
+    _show(result, topics, documents)
+
+
+def _show(result: Audit, name: str, documents: int) -> None:
+    """Print a row for each topic, and a line with the numbers of verdicts."""
+    verdicts = [topic.verdict for topic in result.topics]
+    counts = [f"{verdicts.count(v)} {v}" for v in ("real", "mixture", "duplicate", "not found")]
+    echo(f"{name}, {plural(documents, 'document')}: {', '.join(counts)}\n")
+    rows = [("topic", "verdict", "found", "stable", "words")]
+    for topic in result.topics:
+        found = f"{topic.found} of {result.chains}"
+        rows.append((str(topic.topic), topic.verdict, found, str(len(topic.stable)), _words(topic)))
+    wide = room() - 40
+    cut = [
+        (*row[:4], row[4] if len(row[4]) <= wide else f"{row[4][: wide - 3]}...") for row in rows
+    ]
+    lines, _ = table(cut, room(), left=("verdict", "words"))
+    echo("\n".join(lines) + "\n")
+    echo(
+        fill(
+            "Found: chains on resampled documents with at least half of the topic's probability in one "
+            "topic. Stable: of its ten first words, these that most chains have, too."
+        )
+    )
+
+
+def _words(topic: AuditedTopic) -> str:
+    if topic.duplicate_of is not None:
+        return f"repeats topic {topic.duplicate_of}: {' '.join(topic.words[:_PART])}"
+    if topic.parts:
+        return "splits into " + " + ".join(" ".join(part[:_PART]) for part in topic.parts)
+    return " ".join((topic.stable or topic.words)[:_WORDS])

@@ -1,0 +1,144 @@
+"""Topics that another program has written: a matrix with its words, a state of MALLET, or a table."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
+from pysgrld.options.paths import is_file
+from pysgrld.types import Floats
+
+#: First fields of MALLET's state, and names that a table's column of probabilities may have.
+_STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "beta", "count")
+#: Least mean number of words of a topic: fewer are a list of its first words, not a distribution.
+_WORDS = 30
+
+
+class ForeignTopics(NamedTuple):
+    """Topics over words: (K, V) with rows that sum to 1, and the words."""
+
+    phi: Floats
+    words: tuple[str, ...]
+
+
+def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTopics:
+    """Read topics of another program.
+
+    Parameters
+    ----------
+    path : Path
+        ``.npy``: a matrix (K, V) or (V, K). Else text, or text in gzip: MALLET's state; its
+        topic-word weights (topic, word, weight, separated by tabs); or a table with a header and the
+        columns topic, word, and p, probability, weight, prob, beta or count.
+    vocabulary : Path, optional
+        Words of the matrix, one a line; by default ``vocab.txt`` in its folder.
+
+    Raises
+    ------
+    MissingInputError
+        If a file is missing.
+    CorpusError
+        If a line or the matrix cannot be read as topics.
+    UsageError
+        If topics have only their first words.
+    """
+    if not is_file(path):
+        raise MissingInputError(f"{path}: no such file")
+    if path.suffix == ".npy":
+        return _read_matrix(path, vocabulary or path.parent / "vocab.txt")
+    counts = _read_table(path)
+    words = sorted({word for topic in counts.values() for word in topic})
+    place = {word: i for i, word in enumerate(words)}
+    if sum(map(len, counts.values())) < _WORDS * len(counts):
+        raise UsageError(
+            f"{path}: has only the first words of each topic; write all of them, in gensim "
+            "np.save('topics.npy', lda.get_topics()) and the words in vocab.txt, one a line"
+        )
+    phi = np.zeros((len(counts), len(words)), np.float32)
+    for row, topic in enumerate(sorted(counts)):
+        for word, value in counts[topic].items():
+            phi[row, place[word]] = value
+    return ForeignTopics(_scaled(phi, path), tuple(words))
+
+
+def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
+    if not is_file(vocabulary):
+        raise MissingInputError(
+            f"{vocabulary}: no such file; give the words with --topic-words FILE"
+        )
+    try:
+        words = tuple(vocabulary.read_text(encoding="utf-8").splitlines())
+    except UnicodeDecodeError:
+        raise CorpusError("is not UTF-8", vocabulary) from None
+    try:
+        matrix = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        raise CorpusError("is not a matrix in NumPy's format", path) from None
+    if matrix.ndim != 2 or len(words) not in matrix.shape or matrix.dtype.kind not in "fiu":
+        shape = " x ".join(map(str, matrix.shape))
+        raise CorpusError(
+            f"is a matrix of {shape}; {vocabulary} has {plural(len(words), 'word')}", path
+        )
+    phi = matrix if matrix.shape[1] == len(words) else matrix.T
+    return ForeignTopics(_scaled(np.array(phi, np.float32), path), words)
+
+
+def _scaled(phi: Floats, path: Path) -> Floats:
+    """Scale topics to a sum of 1."""
+    totals = phi.sum(axis=1, keepdims=True)
+    if not (np.isfinite(phi).all() and (phi >= 0).all() and (totals > 0).all()):
+        raise CorpusError(
+            "a topic has a negative value, a value that is no number, or is all 0", path
+        )
+    scaled: Floats = phi / totals
+    return scaled
+
+
+def _read_table(path: Path) -> dict[int, Counter[str]]:
+    """Return the weight of each word in each topic."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    topics: dict[int, Counter[str]] = defaultdict(Counter)
+    opened = gzip.open if packed else open
+    with opened(path, "rt", encoding="utf-8", errors="replace") as file:
+        first = file.readline()
+        if first.startswith(_STATE):
+            for number, line in enumerate(file, 2):
+                if not line.startswith("#"):
+                    fields = line.split()
+                    topic, word = _number(fields[-1:], path, number), fields[-2:-1]
+                    topics[int(topic)].update(word)
+            return topics
+        separator = "\t" if "\t" in first else ","
+        heads = [head.strip().strip('"').lower() for head in first.split(separator)]
+        columns = [0, 1, 2]
+        if heads[0].isdigit():
+            lines = [first]
+        else:
+            value = next((head for head in _VALUES if head in heads), None)
+            if value is None or not {"topic", "word"} <= {*heads}:
+                raise CorpusError(
+                    "wanted MALLET's state, or the columns topic, word and probability", path, 1
+                )
+            columns, lines = [heads.index(head) for head in ("topic", "word", value)], []
+        import csv
+
+        rows = csv.reader([*lines, *file], delimiter=separator)
+        for number, fields in enumerate(rows, 2 - len(lines)):
+            if len(fields) <= max(columns):
+                raise CorpusError(f"has {plural(len(fields), 'field')}", path, number)
+            topic, word, weight = (fields[column] for column in columns)
+            topics[int(_number([topic], path, number))][word] += _number([weight], path, number)
+    return topics
+
+
+def _number(fields: list[str], path: Path, line: int) -> float:
+    try:
+        return float(fields[0])
+    except (ValueError, IndexError):
+        raise CorpusError(f"wanted a number, found {str(fields)[:40]}", path, line) from None

@@ -1,0 +1,227 @@
+"""Audit of topics that another program found: which of them do fresh chains on this corpus have?
+
+Each replicate takes as many documents as the corpus has, with replacement, and trains a chain. Half of
+the chains begin with the given topics, which keeps topics that the corpus supports, and half from
+starts of their own, which find topics without being told. A topic is real if most chains have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from pysgrld.corpus import Corpus
+from pysgrld.corpus.minibatches import Epochs
+from pysgrld.evaluate.matching import SAME, affinity, overlap
+from pysgrld.models.protocol import CorpusFacts
+from pysgrld.models.word_order import top_words
+from pysgrld.options.option import Resolved
+from pysgrld.train.replication import ITERATIONS, trained
+from pysgrld.train.short_chains import FirstTopics
+from pysgrld.types import Array, Floats, Int64s
+
+#: Overlap from which on a chain has a topic.
+FOUND = 0.5
+#: What a second topic of a chain adds to the overlap of a given topic that is two of the chain's.
+_SECOND = 0.1
+#: Share of the chains from which on a verdict holds.
+_MOST = 0.5
+#: Topics of a chain that may be parts of a given topic.
+_PARTS = 4
+#: First words of a topic, and the words of its counterpart among which a stable word is.
+TOP, _AMONG = 10, 20
+#: Separates the random numbers of an audit from others.
+_SEED = 2027
+
+Verdict = Literal["real", "mixture", "duplicate", "not found"]
+
+
+class AuditedTopic(NamedTuple):
+    """Verdict on one given topic.
+
+    Attributes
+    ----------
+    topic : int
+        Its number, from 0.
+    verdict : {"real", "mixture", "duplicate", "not found"}
+        "mixture": chains have two topics whose mean it is. "duplicate": of a topic with more weight.
+    found : int
+        Chains that have the topic.
+    found_elsewhere : int
+        These among the chains that did not begin with the given topics.
+    overlap : float
+        Mean overlap with its counterpart in the chains.
+    words, stable : tuple of str
+        Its first ten words; of these, the words that most chains have, too.
+    parts : tuple of tuple of str
+        First words of the two topics that it mixes.
+    duplicate_of : int or None
+    """
+
+    topic: int
+    verdict: Verdict
+    found: int
+    found_elsewhere: int
+    overlap: float
+    words: tuple[str, ...]
+    stable: tuple[str, ...]
+    parts: tuple[tuple[str, ...], ...]
+    duplicate_of: int | None
+
+
+class Audit(NamedTuple):
+    """Verdicts on topics.
+
+    Attributes
+    ----------
+    topics : list of AuditedTopic
+    chains : int
+        Number of chains; every second one began with the given topics.
+    covered : float
+        Mean probability of the given topics on words of the corpus.
+    """
+
+    topics: list[AuditedTopic]
+    chains: int
+    covered: float
+
+
+def audit(
+    phi: Floats,
+    words: Sequence[str],
+    corpus: Corpus,
+    ids: Int64s,
+    options: Resolved,
+    chains: int,
+    threads: int,
+    iterations: int = ITERATIONS,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Audit:
+    """Judge topics by chains on resampled documents.
+
+    Parameters
+    ----------
+    phi : (K, V) float32
+        Topics over ``words``; rows sum to 1.
+    words : sequence of str
+    corpus : Corpus
+    ids : (n,) int64
+        Its documents.
+    options : Resolved
+        Of LDA with K topics.
+    chains : int
+        At least 2.
+    threads : int
+    iterations : int
+        Of each chain.
+    tell : callable (done, total), optional
+        Called after each chain.
+    """
+    given, covered = _over(corpus.vocabulary, phi, words)
+    common = np.flatnonzero(np.isin(np.array(corpus.vocabulary, object), list({*words})))
+    facts = CorpusFacts(corpus.words, corpus.tokens)
+    tokens = np.full(len(given), corpus.tokens / len(given))
+    first = FirstTopics(np.ascontiguousarray(given.T), tokens)
+    drawn = []
+    tell(0, chains)
+    for number in range(chains):
+        generator = np.random.default_rng([_SEED, options.seed, number])
+        taken = np.sort(ids[generator.integers(0, len(ids), len(ids))])
+        settings = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
+        stream = Epochs.of(settings, corpus, taken)
+        start = None if number % 2 else first
+        draw = trained(settings, stream, facts, threads, iterations, start)
+        topics = np.ascontiguousarray(draw["phi"][common, : len(given)].T)
+        drawn.append(topics / np.maximum(topics.sum(axis=1, keepdims=True), 1e-30))
+        tell(number + 1, chains)
+    names = [corpus.vocabulary[w] for w in common]
+    return Audit(_judged(given[:, common], drawn, names), chains, covered)
+
+
+def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
+    """Return topics over the words of the corpus, and their mean probability on these."""
+    place = {word: i for i, word in enumerate(vocabulary)}
+    columns = np.array([place.get(word, -1) for word in words])
+    given = np.zeros((len(phi), len(vocabulary)), np.float32)
+    given[:, columns[columns >= 0]] = phi[:, columns >= 0]
+    totals = given.sum(axis=1, keepdims=True)
+    return given / np.maximum(totals, 1e-30), float(totals.mean())
+
+
+def _judged(
+    given: Floats, drawn: Sequence[Floats], vocabulary: Sequence[str]
+) -> list[AuditedTopic]:
+    """Return the verdict on each topic, from the topics of the chains."""
+    between = np.array([overlap(given, np.broadcast_to(row, given.shape)) for row in given])
+    np.fill_diagonal(between, 0.0)
+    firsts = top_words(given.T, TOP)
+    judged = []
+    evidence = [[_in_chain(row, topics) for topics in drawn] for row in given]
+    means = [float(np.mean([seen.one for seen in row])) for row in evidence]
+    for k, seen in enumerate(evidence):
+        mixed = [chain.two >= max(FOUND, chain.one + _SECOND) for chain in seen]
+        has = [c.one >= FOUND and not m for c, m in zip(seen, mixed, strict=True)]
+        found = sum(has)
+        better = [j for j in np.flatnonzero(between[k] >= SAME) if (means[j], -j) > (means[k], -k)]
+        original = int(max(better, key=lambda j: between[k, j])) if better else None
+        verdict: Verdict = "not found"
+        if original is not None:
+            verdict = "duplicate"
+        elif sum(mixed) > _MOST * len(drawn):
+            verdict = "mixture"
+        elif found > _MOST * len(drawn):
+            verdict = "real"
+        parts: tuple[tuple[str, ...], ...] = ()
+        if verdict == "mixture":
+            chain = mixed.index(True)
+            rows = drawn[chain][list(seen[chain].pair)]
+            parts = tuple(_named(row, vocabulary) for row in top_words(rows.T, TOP))
+        among = [
+            set(top_words(topics[[c.best]].T, _AMONG)[0].tolist())
+            for topics, c in zip(drawn, seen, strict=True)
+        ]
+        first = firsts[k].tolist()
+        stable = [w for w in first if sum(w in words for words in among) > _MOST * len(drawn)]
+        judged.append(
+            AuditedTopic(
+                k,
+                verdict,
+                found,
+                sum(has[1::2]),
+                means[k],
+                _named(np.array(first), vocabulary),
+                _named(np.array(stable, np.int64), vocabulary),
+                parts,
+                original,
+            )
+        )
+    return judged
+
+
+class _InChain(NamedTuple):
+    """Overlap of a given topic with the best topic of a chain, and with the best mean of two."""
+
+    best: int
+    one: float
+    two: float
+    pair: tuple[int, int]
+
+
+def _in_chain(topic: Floats, topics: Floats) -> _InChain:
+    near = np.argsort(-affinity(topic[None], topics)[0], kind="stable")[:_PARTS]
+    alone = overlap(np.broadcast_to(topic, topics[near].shape), topics[near])
+    best = int(near[alone.argmax()])
+    others = [int(j) for j in near if j != best]
+    if not others:
+        return _InChain(best, float(alone.max()), 0.0, (best, best))
+    mixed: Array = 0.5 * (topics[best] + topics[others])
+    together = overlap(np.broadcast_to(topic, mixed.shape), mixed)
+    second = int(together.argmax())
+    return _InChain(best, float(alone.max()), float(together[second]), (best, others[second]))
+
+
+def _named(row: Int64s, vocabulary: Sequence[str]) -> tuple[str, ...]:
+    return tuple(vocabulary[w] for w in row.tolist())

@@ -1,0 +1,86 @@
+"""Audit of topics of other programs: how they are read, and how they are judged."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from pysgrld.errors import CorpusError, MissingInputError, UsageError
+from pysgrld.reading.foreign_topics import read_foreign_topics
+from pysgrld.train.audit import _judged
+
+WORDS = [f"word{i}" for i in range(60)]
+
+
+def topics(rng, number):
+    return rng.dirichlet(np.full(60, 0.1), number).astype(np.float32)
+
+
+def test_real_topics_mixtures_duplicates_and_junk_are_told_apart():
+    """Red with: one overlap for all; a mean of two topics taken for one of them."""
+    rng = np.random.default_rng(3)
+    real = topics(rng, 6)
+    given = np.concatenate((real[:4], [(real[4] + real[5]) / 2], real[:1], topics(rng, 1)))
+    drawn = [real[rng.permutation(6)] for _ in range(4)]
+    judged = _judged(given, drawn, WORDS)
+    assert [t.verdict for t in judged] == [*("real",) * 4, "mixture", "duplicate", "not found"]
+    assert judged[5].duplicate_of == 0
+    firsts = {WORDS[real[k].argmax()] for k in (4, 5)}
+    assert {part[0] for part in judged[4].parts} == firsts
+    assert (judged[0].found, judged[0].found_elsewhere, len(judged[0].stable)) == (4, 2, 10)
+
+
+def test_a_topic_of_a_minority_of_chains_is_not_found():
+    rng = np.random.default_rng(4)
+    real, other = topics(rng, 3), topics(rng, 3)
+    judged = _judged(real, [real, other, other, other], WORDS)
+    assert [(t.verdict, t.found) for t in judged] == [("not found", 1)] * 3
+
+
+def test_a_matrix_is_read_either_way_round(tmp_path):
+    phi = topics(np.random.default_rng(0), 3)
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    for matrix in (phi, phi.T, 50 * phi):
+        np.save(tmp_path / "topics.npy", matrix)
+        foreign = read_foreign_topics(tmp_path / "topics.npy")
+        np.testing.assert_allclose(foreign.phi, phi, rtol=1e-5)
+        assert foreign.words == tuple(WORDS)
+
+
+def test_mallets_state_weights_and_a_table_give_the_same_topics(tmp_path):
+    rng = np.random.default_rng(1)
+    counts = rng.integers(1, 4, (2, 60))
+    state = ["#doc source pos typeindex type topic", "#alpha : 1 1", "#beta : 0.1"]
+    rows = []
+    for k in range(2):
+        for w, word in enumerate(WORDS):
+            state += [f"0 x 0 {w} {word} {k}"] * int(counts[k, w])
+            rows.append((k, word, counts[k, w]))
+    with gzip.open(tmp_path / "state.gz", "wt") as file:
+        file.write("\n".join(state) + "\n")
+    tab = "\n".join(f"{k}\t{word}\t{n}" for k, word, n in rows)
+    (tmp_path / "weights.txt").write_text(tab + "\n")
+    table = "\n".join(["topic,rank,word,p", *(f"{k},1,{word},{n}" for k, word, n in rows)])
+    (tmp_path / "table.csv").write_text(table + "\n")
+    phi = counts / counts.sum(axis=1, keepdims=True)
+    for name in ("state.gz", "weights.txt", "table.csv"):
+        foreign = read_foreign_topics(tmp_path / name)
+        order = [foreign.words.index(word) for word in WORDS]
+        np.testing.assert_allclose(foreign.phi[:, order], phi, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "error", "said"),
+    [
+        ("gone.csv", None, MissingInputError, "no such file"),
+        ("a.csv", "topic,word,p\n0,a,0.5\n1,b,0.5\n", UsageError, "only the first words"),
+        ("a.csv", "a text\nwithout topics\n", CorpusError, "wanted MALLET's state"),
+        ("a.csv", "topic,word,p\n0,a,x\n", CorpusError, "wanted a number"),
+        ("a.npy", "no matrix", MissingInputError, "--topic-words"),
+    ],
+)
+def test_a_file_without_topics_is_refused(tmp_path, name, text, error, said):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(error, match=said):
+        read_foreign_topics(tmp_path / name)
