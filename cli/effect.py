@@ -80,7 +80,13 @@ Examples:
 @metadata
 @layer
 @plain("-o/--out", "none", "also write a table: FILE.csv or .parquet", parse=str, metavar="FILE")
-@plain("--plot", "none", "also draw predicted shares, as PNG", parse=str, metavar="FILE")
+@plain(
+    "--plot",
+    "none",
+    "also draw shares and differences: .png, .pdf or .svg",
+    parse=str,
+    metavar="FILE",
+)
 @flag("--force", "replace files that are there")
 @population
 @as_json
@@ -117,7 +123,7 @@ def command(
         )
     from pysgrld.effects.answers import EffectRequest
     from pysgrld.reading.find_runs import open_run
-    from pysgrld.reading.plotting import require_matplotlib
+    from pysgrld.reading.plotting import check_format
     from pysgrld.report.exports.table_files import TABLES
     from pysgrld.report.topic_words import heaviest, names_of
     from pysgrld.run.layout import check_outputs
@@ -129,7 +135,7 @@ def command(
     if out is not None and suffix not in TABLES:
         raise UsageError(f"--out {out}: wanted a name that ends in .csv or .parquet")
     if plot is not None:
-        require_matplotlib("--plot needs", ", or leave it out")
+        check_format("--plot", plot)
     written = [Path(name) for name in (out, plot) if name is not None]
     check_outputs(written, force=force, inputs=[metadata] if metadata else [])
     if contrast and reference is not None:
@@ -165,8 +171,12 @@ def command(
         if plot is not None:
             from pysgrld.effects.picture import draw
 
-            draw(Path(plot), effects, order, names)
-            screen.note(f"{plot}: predicted shares of {plural(min(6, len(order)), 'topic')}")
+            _, number = draw(Path(plot), effects, order, names)
+            largest = "the largest of " if number < len(order) else ""
+            screen.note(
+                f"{plot}: differences of {plural(len(order), 'topic')}, shares of {largest}"
+                f"{number}; --topics chooses others"
+            )
         spread = results.spread()
         if values["json"]:
             show_json(
@@ -314,7 +324,7 @@ def _show_comparison(
         rows.append(
             (
                 str(topic.topic),
-                _short(names[topic.topic], NAME),
+                names[topic.topic],
                 f"{100 * topic.first.mean:.1f}",
                 f"{100 * topic.second.mean:.1f}",
                 _points(topic.difference),
@@ -325,9 +335,7 @@ def _show_comparison(
     if not listed:
         echo("  no topic is surely more or less\n")
         return
-    left = ("name", "difference (90 %)", "surely")
-    lines, _ = table(rows, room(), left=left, spare=("name",))
-    echo("\n".join(lines) + "\n")
+    echo("\n".join(_laid_out(rows, spare=("name",))) + "\n")
 
 
 def _show_factor(
@@ -379,7 +387,7 @@ def _show_factor(
 
 def _laid_out(rows: Sequence[Sequence[str]], spare: Sequence[str] = ()) -> list[str]:
     """Lay out a table of topics, with as much of the names as fits; no lines if it does not fit."""
-    left = ("name", "largest difference", "between")
+    left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
         cut = [(row[0], _short(row[1], columns), *row[2:]) for row in rows]
         lines, gone = table(cut, room(), left=left, spare=("name",))

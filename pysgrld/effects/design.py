@@ -187,6 +187,10 @@ class Design:
             points = np.unique(np.round(points))  # years are whole
         return [float(point) for point in points]
 
+    def is_date(self, column: str) -> bool:
+        """Return True if the numbers of a column are years of dates."""
+        return column in self._dates
+
     def is_number(self, column: str) -> bool:
         """Return True if a column has numbers."""
         return bool(self._data[column].dtype.kind == "f")
@@ -248,6 +252,16 @@ def years_of(day: np.datetime64) -> float:
     first = day.astype("datetime64[Y]")
     begin, end = (year.astype("datetime64[D]") for year in (first, first + np.timedelta64(1, "Y")))
     return 1970 + int(first.astype(int)) + float((day - begin) / (end - begin))
+
+
+def date_of(years: float) -> np.datetime64:
+    """Return the day of a number of years, the inverse of `years_of`."""
+    year = np.datetime64(int(np.floor(years)) - 1970, "Y")
+    begin, end = (y.astype("datetime64[D]") for y in (year, year + np.timedelta64(1, "Y")))
+    day: np.datetime64 = begin + np.timedelta64(
+        round((years - np.floor(years)) * float((end - begin) / np.timedelta64(1, "D"))), "D"
+    )
+    return day
 
 
 class _FormulaErrors:

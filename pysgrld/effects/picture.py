@@ -8,47 +8,106 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.effects.answers import Effects, PredictedShares
-from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
+from pysgrld.effects.answers import Effects, PredictedShares, TopicsContrasted
+from pysgrld.effects.design import date_of
+from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_picture
 
 #: Maximum number of topics and of categories in a panel, and of letters in their names.
 TOPICS, _LEVELS, _LETTERS = 6, 30, 24
+#: Letters of a topic's name next to its difference.
+_NAME = 32
+#: Inches of a topic's row in the panel of differences.
+_ROW = 0.2
 #: Distance between neighbouring points of a category, in units of the distance between categories.
 _BESIDE = 0.1
 
 
-def draw(path: Path, effects: Effects, topics: Sequence[int], names: Mapping[int, str]) -> Path:
-    """Draw a panel for each column, with the topics that are asked for, and write a PNG file.
+def draw(
+    path: Path, effects: Effects, topics: Sequence[int], names: Mapping[int, str]
+) -> tuple[Path, int]:
+    """Draw predicted shares and differences for each column, and write a PNG, PDF or SVG file.
 
     Parameters
     ----------
     path : Path
     effects : Effects
     topics : sequence of int
-        Their numbers; at most `TOPICS` of them are drawn.
+        Their numbers. Differences of all of them are drawn, shares of the first `TOPICS`.
     names : mapping of int to str
         Names of the topics.
+
+    Returns
+    -------
+    Path, int
+        The file, and the number of topics whose shares are drawn.
     """
     columns = list(dict.fromkeys(comparison.column for comparison in effects.compared))
-    figure = new_figure(max(6.4, 4.6 * len(columns)), 4.4)
-    panels = figure.subplots(1, len(columns), squeeze=False, sharey=True)[0]
+    height = max(2.4, 0.8 + _ROW * len(topics))
+    figure = new_figure(max(6.4, 4.6 * len(columns)), 4.4 + height)
+    above, below = figure.subfigures(2, 1, height_ratios=(4.4, height))
+    panels = above.subplots(1, len(columns), squeeze=False, sharey=True)[0]
     place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
     chosen = [(topic, place[topic]) for topic in topics[:TOPICS]]
     for axes, column in zip(panels, columns, strict=True):
         curve = effects.curve(column)[:_LEVELS]
+        dates = effects.design.is_date(column)
         show_grid(axes)
         for i, (topic, index) in enumerate(chosen):
-            _draw(axes, curve, index, i, len(chosen), f"{topic} {names[topic]}")
+            _draw(axes, curve, index, i, len(chosen), f"{topic} {names[topic]}", dates=dates)
         axes.set_title(column)
         axes.set_ylim(bottom=0)
     panels[0].set_ylabel("predicted share, %")
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    return write_png(path, figure)
+    above.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    for axes, column in zip(
+        below.subplots(1, len(columns), squeeze=False)[0], columns, strict=True
+    ):
+        compared = [each for each in effects.compared if each.column == column]
+        _draw_differences(axes, compared, topics, names)
+    return write_picture(path, figure), len(chosen)
+
+
+def _draw_differences(
+    axes: Any, compared: Sequence[TopicsContrasted], topics: Sequence[int], names: Mapping[int, str]
+) -> None:
+    """Draw each topic's largest difference as a point with its 90 % interval, and a line at zero."""
+    rows = [
+        (topic, comparison)
+        for comparison in compared
+        for topic in comparison.topics
+        if topic.topic in topics
+    ]
+    rows.sort(key=lambda row: -abs(row[0].difference.mean))
+    by_topic = {topic.topic: (topic, pair) for topic, pair in reversed(rows)}
+    largest = sorted(by_topic.values(), key=lambda row: abs(row[0].difference.mean))
+    show_grid(axes)
+    axes.axvline(0.0, color="#555555", lw=1.0)
+    labels = []
+    for y, (topic, pair) in enumerate(largest):
+        mean, low, high = (None if x is None else 100 * x for x in topic.difference)
+        colour = COLOURS[2] if topic.surely else COLOURS[6]
+        if low is not None:
+            axes.plot([low, high], [y, y], color=colour, lw=1.4)
+        axes.plot([mean], [y], "o", ms=4, color=colour)
+        values = (
+            f": {pair.second[:_LETTERS]} - {pair.first[:_LETTERS]}" if len(compared) > 1 else ""
+        )
+        labels.append(f"{topic.topic} {names[topic.topic][:_NAME]}{values}")
+    axes.set_yticks(np.arange(len(labels)), labels, fontsize=7)
+    pair = compared[0]
+    title = "largest difference" if len(compared) > 1 else f"{pair.second} less {pair.first}"
+    axes.set_xlabel(f"{pair.column}: {title}, points", fontsize=8)
 
 
 def _draw(
-    axes: Any, curve: Sequence[PredictedShares], index: int, number: int, n_topics: int, label: str
+    axes: Any,
+    curve: Sequence[PredictedShares],
+    index: int,
+    number: int,
+    n_topics: int,
+    label: str,
+    *,
+    dates: bool,
 ) -> None:
     """Draw a topic: a line in its 90 % band, or points with bars next to the other topics' points."""
     mean, low, high = (
@@ -58,8 +117,10 @@ def _draw(
     colour = COLOURS[number % len(COLOURS)]
     numbers = [point.number for point in curve if point.number is not None]
     if numbers:
-        axes.fill_between(numbers, low, high, color=colour, alpha=0.18, lw=0)
-        axes.plot(numbers, mean, color=colour, label=label)
+        x: Any = np.array([date_of(year) for year in numbers]) if dates else numbers
+        axes.fill_between(x, low, high, color=colour, alpha=0.18, lw=0)
+        axes.plot(x, mean, color=colour, label=label)
+        axes.tick_params(axis="x", rotation=30 if dates else 0)
         return
     x = np.arange(len(curve)) + _BESIDE * (number - (n_topics - 1) / 2)
     bars = np.maximum(0.0, [mean - low, high - mean])

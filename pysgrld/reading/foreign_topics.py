@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
+from pysgrld.errors import CorpusError, MissingInputError, SgmcError, UsageError, plural
 from pysgrld.options.paths import is_file
 from pysgrld.types import Floats
 
@@ -49,9 +50,15 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     """
     if not is_file(path):
         raise MissingInputError(f"{path}: no such file")
-    if path.suffix == ".npy":
-        return _read_matrix(path, vocabulary or path.parent / "vocab.txt")
-    counts = _read_table(path)
+    try:
+        if path.suffix == ".npy":
+            return _read_matrix(path, vocabulary or path.parent / "vocab.txt")
+        counts = _read_table(path)
+    except (OSError, EOFError, csv.Error) as error:
+        if isinstance(error, SgmcError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise MissingInputError(f"{path}: cannot be read: {reason}") from None
     words = sorted({word for topic in counts.values() for word in topic})
     place = {word: i for i, word in enumerate(words)}
     if sum(map(len, counts.values())) < _WORDS * len(counts):
@@ -77,7 +84,7 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
         raise CorpusError("is not UTF-8", vocabulary) from None
     try:
         matrix = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError):
+    except (ValueError, EOFError):
         raise CorpusError("is not a matrix in NumPy's format", path) from None
     if matrix.ndim != 2 or len(words) not in matrix.shape or matrix.dtype.kind not in "fiu":
         shape = " x ".join(map(str, matrix.shape))
@@ -126,8 +133,6 @@ def _read_table(path: Path) -> dict[int, Counter[str]]:
                     "wanted MALLET's state, or the columns topic, word and probability", path, 1
                 )
             columns, lines = [heads.index(head) for head in ("topic", "word", value)], []
-        import csv
-
         rows = csv.reader([*lines, *file], delimiter=separator)
         for number, fields in enumerate(rows, 2 - len(lines)):
             if len(fields) <= max(columns):

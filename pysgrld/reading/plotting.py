@@ -1,4 +1,4 @@
-"""Shared parts of all pictures: the check for matplotlib, colours, axes and PNG files."""
+"""Shared parts of all pictures: the check for matplotlib, colours, axes and files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ from pysgrld.run.files import whole_file
 
 #: After Okabe and Ito: colour-blind readers can distinguish these colours.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
+
+#: Formats of pictures for papers, by the suffix of their names; of each, metadata without a date.
+FORMATS: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
+#: Dots per inch of a PNG file for a paper.
+_DPI = 300
 
 
 def require_matplotlib(
@@ -86,4 +95,41 @@ def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
     """
     with whole_file(path) as file:
         figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
+    return path
+
+
+def check_format(option: str, path: str) -> None:
+    """Raise an error if the name of a picture has no suffix of `FORMATS`, or matplotlib is missing.
+
+    Raises
+    ------
+    UsageError
+    """
+    require_matplotlib(f"{option} needs", ", or leave it out")
+    if Path(path).suffix.lower().removeprefix(".") not in FORMATS:
+        raise UsageError(f"{option} {path}: name a file that ends in .png, .pdf or .svg")
+
+
+def write_picture(path: Path, figure: Any) -> Path:
+    """Write a figure in the format of the suffix, PNG with 300 dots per inch.
+
+    The same figure gives the same bytes.
+
+    Parameters
+    ----------
+    path : Path
+        With a suffix of `FORMATS`.
+    figure : object
+        A figure of matplotlib.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    from matplotlib import rc_context
+
+    kind = path.suffix.lower().removeprefix(".")
+    with whole_file(path) as file, rc_context({"svg.hashsalt": "sgmc"}):
+        figure.savefig(file, format=kind, dpi=_DPI, metadata=FORMATS[kind])
     return path

@@ -7,7 +7,7 @@ import pytest
 from pysgrld.effects import composition
 from pysgrld.effects.answers import EffectRequest, columns_asked, estimated, numbered
 from pysgrld.effects.composition import Fit, Regression, Sorting, weightings_of
-from pysgrld.effects.design import Design, columns_of, years_of
+from pysgrld.effects.design import Design, columns_of, date_of, years_of
 from pysgrld.errors import UsageError
 from pysgrld.types import Documents
 
@@ -144,6 +144,12 @@ def test_dates_are_years_and_shown_as_months():
     labels = [point.value for point in Design("~ year", {"year": range(1990, 2021)}).curve("year")]
     assert labels == sorted(set(labels))
     assert all(label.isdigit() for label in labels)
+
+
+def test_a_number_of_years_is_its_day_again():
+    """Red with: a year of 365 days."""
+    for day in ("1999-01-01", "2000-02-29", "1899-12-31", "2024-12-31"):
+        assert str(date_of(years_of(np.datetime64(day, "D")))) == day
 
 
 # ---- shares of words
