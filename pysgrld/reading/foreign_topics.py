@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,11 +106,11 @@ def _scaled(phi: Floats, path: Path) -> Floats:
     return scaled
 
 
-def _read_table(path: Path) -> dict[int, Counter[str]]:
+def _read_table(path: Path) -> dict[int, dict[str, float]]:
     """Return the weight of each word in each topic."""
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    topics: dict[int, Counter[str]] = defaultdict(Counter)
+    topics: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     opened = gzip.open if packed else open
     with opened(path, "rt", encoding="utf-8", errors="replace") as file:
         first = file.readline()
@@ -118,8 +118,9 @@ def _read_table(path: Path) -> dict[int, Counter[str]]:
             for number, line in enumerate(file, 2):
                 if not line.startswith("#"):
                     fields = line.split()
-                    topic, word = _number(fields[-1:], path, number), fields[-2:-1]
-                    topics[int(topic)].update(word)
+                    k = int(_number(fields[-1:], path, number))
+                    for word in fields[-2:-1]:
+                        topics[k][word] += 1.0
             return topics
         separator = "\t" if "\t" in first else ","
         heads = [head.strip().strip('"').lower() for head in first.split(separator)]
@@ -137,8 +138,8 @@ def _read_table(path: Path) -> dict[int, Counter[str]]:
         for number, fields in enumerate(rows, 2 - len(lines)):
             if len(fields) <= max(columns):
                 raise CorpusError(f"has {plural(len(fields), 'field')}", path, number)
-            topic, word, weight = (fields[column] for column in columns)
-            topics[int(_number([topic], path, number))][word] += _number([weight], path, number)
+            topic, weight = (_number([fields[columns[i]]], path, number) for i in (0, 2))
+            topics[int(topic)][fields[columns[1]]] += weight
     return topics
 
 
