@@ -44,7 +44,7 @@ def test_births_and_deaths_lead_to_and_fro_alike(monkeypatch):
     number = {(z[:, None] == z).tobytes(): i for i, z in enumerate(partitions)}
     chain = Births(documents(tiny_dp.X), 3, tiny_dp.BASE, c)
     moved = np.zeros((15, 15))
-    for i in rng.choice(15, 4_000, p=p):
+    for i in rng.choice(15, 9_000, p=p):
         choices = rng.random(3) / [1, components[i], 1]
         z = chain.step(partitions[i], choices, rng.random(4))
         moved[i, number[(z[:, None] == z).tobytes()]] += 1
