@@ -220,7 +220,15 @@ class Log(Protocol):
 
 
 def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
-    """Drop a message."""
+    """Drop a message.
+
+    Parameters
+    ----------
+    text : str
+        The message.
+    severity : Severity, optional
+        Its severity.
+    """
     del text, severity
 
 

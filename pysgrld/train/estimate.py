@@ -84,7 +84,18 @@ class TrainingNeeds(NamedTuple):
 
 
 def is_stored(name: str) -> bool:
-    """Return True if a path is a folder of ``sgmc corpus build``."""
+    """Return True if a path is a folder of ``sgmc corpus build``.
+
+    Parameters
+    ----------
+    name : str
+        Path as typed.
+
+    Returns
+    -------
+    bool
+        True if the folder has a header.
+    """
     return is_file(Path(name) / "meta.json")
 
 
