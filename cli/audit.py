@@ -62,6 +62,7 @@ def command(
     """
     import numpy as np
 
+    from pysgrld.models.choices import Choices
     from pysgrld.reading.foreign_topics import read_foreign_topics
     from pysgrld.train.audit import ITERATIONS, audit
     from pysgrld.train.plan import planned
@@ -71,11 +72,12 @@ def command(
 
     foreign = read_foreign_topics(Path(topics), None if topic_words is None else Path(topic_words))
     options = given(values)
-    refuse_streams(corpus, options, "audit")
     options |= {"topics": len(foreign.phi), "holdout": 0, "iterations": iterations or ITERATIONS}
     if starts is not None:
         options["starts"] = starts
-    request = Request(corpus, options)
+    choices = Choices(options)
+    refuse_streams(corpus, choices, "audit")
+    request = Request(corpus, choices)
     request.check()
     with Screen(quiet=quiet) as screen, planned(request, screen) as plan:
         ids = np.arange(plan.corpus.documents)
