@@ -101,6 +101,13 @@ def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
 def check_format(option: str, path: str) -> None:
     """Raise an error if the name of a picture has no suffix of `FORMATS`, or matplotlib is missing.
 
+    Parameters
+    ----------
+    option : str
+        Option that names the picture, for messages.
+    path : str
+        Path as typed.
+
     Raises
     ------
     UsageError
