@@ -64,8 +64,9 @@ def command(
 
     from pysgrld.models.choices import Choices
     from pysgrld.reading.foreign_topics import read_foreign_topics
-    from pysgrld.train.audit import ITERATIONS, audit
+    from pysgrld.train.audit import audit
     from pysgrld.train.plan import planned
+    from pysgrld.train.replication import ITERATIONS
     from pysgrld.train.request import Request, refuse_streams
 
     from .progress import Screen

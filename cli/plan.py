@@ -40,19 +40,21 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
     CORPUS is a folder of 'sgmc corpus build', which is not read as a whole. Hours are of cores like
     the one in docs/performance.md; nothing is trained or kept.
     """
+    from pysgrld.models.choices import Choices
     from pysgrld.train.estimate import EPOCHS, estimate
     from pysgrld.train.request import Request
 
     from .progress import Screen
 
-    request = Request((corpus,), given(values))
+    typed_options = given(values)
+    request = Request((corpus,), Choices(typed_options))
     request.check()
     with Screen(quiet=quiet) as screen:
         needs = estimate(request, screen)
     useful, gigabytes = needs.useful_threads, 1 << 30
     asked = max(1, round((1.0 + _SPARE) * needs.bytes / gigabytes + 0.5))
     hours = max(_SHORTEST, round(needs.hours(EPOCHS) + 0.5))
-    typed = [f"--{name} {value}" for name, value in request.given.items() if name != "threads"]
+    typed = [f"--{name} {value}" for name, value in typed_options.items() if name != "threads"]
     script = (
         f"sgmc slurm --time {hours}h --cpus {needs.threads} --mem {asked}G -o job.sh -- "
         f"train {shlex.quote(corpus)} {' '.join(typed)}"

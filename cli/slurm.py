@@ -303,6 +303,7 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
     """Yield warnings of a training that does not fit the cores, the memory or the nodes of its job."""
     if args[0] != "train":
         return
+    from pysgrld.models.choices import Choices
     from pysgrld.train.estimate import estimate, is_stored
     from pysgrld.train.request import Request
 
@@ -324,7 +325,7 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
                 "wait; run 'sgmc corpus build' before, and name its folder"
             )
         return
-    request = Request(corpus, {"threads": job.cpus, **typed})
+    request = Request(corpus, Choices({"threads": job.cpus, **typed}))
     with contextlib.suppress(SgmcError), Mute(quiet=True) as screen:
         needs = estimate(request, screen, ranks)
         if needs.threads > needs.useful_threads:

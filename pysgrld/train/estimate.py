@@ -14,6 +14,7 @@ from typing import NamedTuple
 from pysgrld.core import padded
 from pysgrld.corpus.reading import Listener
 from pysgrld.errors import CorpusError
+from pysgrld.models.choices import Choices
 from pysgrld.models.resolve import TRAINING
 from pysgrld.options.paths import is_file
 from pysgrld.train.plan import planned
@@ -100,7 +101,7 @@ def is_stored(name: str) -> bool:
 
 
 def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNeeds:
-    """TrainingNeeds the needs of a training on a stored corpus; nothing is written.
+    """Estimate the needs of a training on a stored corpus; nothing is written.
 
     Parameters
     ----------
@@ -123,8 +124,9 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             "build', or a part of it with 'sgmc corpus sample'",
             request.inputs[0],
         )
-    unlimited = {"max-memory": 1 << 60, **request.given}  # of the machine that will train
-    with planned(request._replace(given=unlimited), listener) as plan:
+    unlimited = Choices({"max-memory": 1 << 60})  # of the machine that will train
+    choices = unlimited.updated(request.choices)
+    with planned(request._replace(choices=choices), listener) as plan:
         options, facts = plan.options, plan.facts
         topics = max(options.widths, default=1)
         iterations = facts.documents / options.minibatch
@@ -144,5 +146,5 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             plan.memory,
             samples + checkpoints,
             seconds,
-            request.given.get("threads") or request.threads,
+            request.choices.start.threads or request.threads,
         )
