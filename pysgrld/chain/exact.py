@@ -48,7 +48,7 @@ ENOUGH_OVER_TIME = 1000
 COST = 2.5
 #: Training before a Gibbs refinement has converged when doubling it gains less than this share: the
 #: chains of the refinement start from its last state, so averages over its draws are not needed.
-SETTLED_BEFORE = 0.03
+SETTLED_BEFORE = 0.02
 #: And not before this many posterior samples of training: half as many as without a refinement.
 SAMPLES_BEFORE = 25
 
