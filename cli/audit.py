@@ -114,8 +114,7 @@ def command(
 
 def _show(result: Audit, name: str, documents: int) -> None:
     """Print a row for each topic, and a line with the numbers of verdicts."""
-    verdicts = [topic.verdict for topic in result.topics]
-    counts = [f"{verdicts.count(v)} {v}" for v in ("real", "mixture", "duplicate", "not found")]
+    counts = [f"{n} {verdict}" for verdict, n in result.verdicts.items()]
     echo(f"{name}, {plural(documents, 'document')}: {', '.join(counts)}\n")
     rows = [("topic", "verdict", "found", "stable", "words")]
     for topic in result.topics:

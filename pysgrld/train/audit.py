@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -36,7 +36,7 @@ TOP, _AMONG = 10, 20
 #: Separates the random numbers of an audit from others.
 _SEED = 2027
 
-Verdict = Literal["real", "mixture", "duplicate", "not found"]
+Verdict = Literal["real", "mixture", "duplicate", "background", "not found"]
 
 
 class AuditedTopic(NamedTuple):
@@ -46,8 +46,9 @@ class AuditedTopic(NamedTuple):
     ----------
     topic : int
         Its number, from 0.
-    verdict : {"real", "mixture", "duplicate", "not found"}
+    verdict : {"real", "mixture", "duplicate", "background", "not found"}
         "mixture": chains have two topics whose mean it is. "duplicate": of a topic with more weight.
+        "background": it is as near to the word frequencies of the whole corpus as to any topic.
     found : int
         Chains that have the topic.
     found_elsewhere : int
@@ -87,6 +88,12 @@ class Audit(NamedTuple):
     topics: list[AuditedTopic]
     chains: int
     covered: float
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """Number of topics with each verdict."""
+        verdicts = [topic.verdict for topic in self.topics]
+        return {verdict: verdicts.count(verdict) for verdict in get_args(Verdict)}
 
 
 def audit(
@@ -138,7 +145,9 @@ def audit(
         drawn.append(topics / np.maximum(topics.sum(axis=1, keepdims=True), 1e-30))
         tell(number + 1, chains)
     names = [corpus.vocabulary[w] for w in common]
-    return Audit(_judged(given[:, common], drawn, names), chains, covered)
+    counts = corpus.totals.word_counts[common]
+    usual = (counts / max(1, counts.sum())).astype(np.float32)
+    return Audit(_judged(given[:, common], drawn, usual, names), chains, covered)
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
@@ -152,9 +161,10 @@ def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple
 
 
 def _judged(
-    given: Floats, drawn: Sequence[Floats], vocabulary: Sequence[str]
+    given: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
 ) -> list[AuditedTopic]:
-    """Return the verdict on each topic, from the topics of the chains."""
+    """Return the verdict on each topic, from the topics of the chains and the usual word frequencies."""
+    likeness_to_usual = overlap(given, np.broadcast_to(usual, given.shape))
     between = np.array([overlap(given, np.broadcast_to(row, given.shape)) for row in given])
     np.fill_diagonal(between, 0.0)
     firsts = top_words(given.T, TOP)
@@ -168,12 +178,17 @@ def _judged(
         better = [j for j in np.flatnonzero(between[k] >= SAME) if (means[j], -j) > (means[k], -k)]
         original = int(max(better, key=lambda j: between[k, j])) if better else None
         verdict: Verdict = "not found"
-        if original is not None:
+        nearest = float(np.mean([max(chain.one, chain.two) for chain in seen]))
+        if likeness_to_usual[k] >= max(FOUND, nearest):
+            verdict = "background"
+        elif original is not None:
             verdict = "duplicate"
         elif sum(mixed) > _MOST * len(drawn):
             verdict = "mixture"
         elif found > _MOST * len(drawn):
             verdict = "real"
+        if verdict != "duplicate":
+            original = None
         parts: tuple[tuple[str, ...], ...] = ()
         if verdict == "mixture":
             chain = mixed.index(True)

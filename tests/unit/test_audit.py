@@ -10,6 +10,7 @@ from pysgrld.reading.foreign_topics import read_foreign_topics
 from pysgrld.train.audit import _judged
 
 WORDS = [f"word{i}" for i in range(60)]
+USUAL = np.full(60, 1 / 60, np.float32)
 
 
 def topics(rng, number):
@@ -22,7 +23,7 @@ def test_real_topics_mixtures_duplicates_and_junk_are_told_apart():
     real = topics(rng, 6)
     given = np.concatenate((real[:4], [(real[4] + real[5]) / 2], real[:1], topics(rng, 1)))
     drawn = [real[rng.permutation(6)] for _ in range(4)]
-    judged = _judged(given, drawn, WORDS)
+    judged = _judged(given, drawn, USUAL, WORDS)
     assert [t.verdict for t in judged] == [*("real",) * 4, "mixture", "duplicate", "not found"]
     assert judged[5].duplicate_of == 0
     firsts = {WORDS[real[k].argmax()] for k in (4, 5)}
@@ -30,10 +31,18 @@ def test_real_topics_mixtures_duplicates_and_junk_are_told_apart():
     assert (judged[0].found, judged[0].found_elsewhere, len(judged[0].stable)) == (4, 2, 10)
 
 
+def test_topics_of_random_words_are_the_background():
+    """Red with: flat topics called real as chains have flat topics, too."""
+    rng = np.random.default_rng(5)
+    flat = rng.dirichlet(np.full(60, 20.0), 3).astype(np.float32)
+    drawn = [rng.dirichlet(np.full(60, 20.0), 3).astype(np.float32) for _ in range(4)]
+    assert {t.verdict for t in _judged(flat, drawn, USUAL, WORDS)} == {"background"}
+
+
 def test_a_topic_of_a_minority_of_chains_is_not_found():
     rng = np.random.default_rng(4)
     real, other = topics(rng, 3), topics(rng, 3)
-    judged = _judged(real, [real, other, other, other], WORDS)
+    judged = _judged(real, [real, other, other, other], USUAL, WORDS)
     assert [(t.verdict, t.found) for t in judged] == [("not found", 1)] * 3
 
 
