@@ -29,9 +29,9 @@ _UNKNOWN = 0.2
     cls=Described,
     epilog="""\b
 Examples:
-  sgmc audit --topics state.gz letters.txt          MALLET's --output-state
-  sgmc audit --topics topics.npy docword.txt        words in vocab.txt, next to it
-  sgmc audit --topics topic-word-weights.txt news.csv --text-field body --chains 10""",
+  sgmc audit --topics state.gz letters.txt      MALLET's --output-state
+  sgmc audit --topics topics.npy docword.txt    words in vocab.txt, next to it
+  sgmc audit --topics weights.txt news.csv --text-field body --chains 10""",
 )
 @click.argument("corpus", nargs=-1, required=True, shell_complete=files)
 @plain("--topics", "", "topics of another program", parse=str, metavar="FILE", required=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions, open_corpus
 
@@ -12,9 +13,13 @@ ALL = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
 
 
 def build(tmp_path, *inputs, name="s", log=None, **options):
-    said = (lambda *_: None) if log is None else lambda line, *_: log.append(line)
+    lines = Lines()
     given = CorpusOptions(**ALL | options)
-    return open_corpus([str(i) for i in inputs], given, store=tmp_path / name, log=said)
+    corpus = open_corpus([str(i) for i in inputs], given, store=tmp_path / name, log=lines.append)
+    if log is not None:
+        log.extend(lines)
+        getattr(log, "warnings", []).extend(lines.warnings)
+    return corpus
 
 
 def every(corpus):

@@ -183,7 +183,12 @@ PEERS = (
     Peer("topics_over_time", "BERTopic", "sgmc topics --along"),
     Peer("topics_per_class", "BERTopic", "sgmc topics --by"),
     Peer("prevalence", "stm", "sgmc topics --by", "columns describe topics, and do not shape them"),
-    Peer("estimateEffect", "stm", "sgmc effect"),
+    Peer(
+        "estimateEffect",
+        "stm",
+        "sgmc effect",
+        "in R `run_effects` of [the R package](exports.md#r)",
+    ),
     Peer("hierarchical_topics", "BERTopic", "sgmc topics --tree", "of models with --layers"),
     Peer("visualize", "BERTopic", "sgmc report"),
     Peer("visualize_topics", "BERTopic", "sgmc report"),

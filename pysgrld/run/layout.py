@@ -164,8 +164,7 @@ def check_outputs(paths: Iterable[Path], *, force: bool, inputs: Iterable[str] =
         expect_free(whole)
 
 
-# ---- how often each word occurs in the training documents: for the unigram model, and for the order of
-# a topic's words
+# ---- how often each word occurs in the training documents
 
 WORD_COUNTS = "word-counts.npy"
 #: Bytes of a header of NumPy's, at most.

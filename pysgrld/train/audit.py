@@ -1,7 +1,7 @@
 """Audit of topics that another program found: which of them do fresh chains on this corpus have?
 
 Each replicate takes as many documents as the corpus has, with replacement, and trains a chain. Half of
-the chains begin with the given topics, which keeps topics that the corpus supports, and half from
+the chains begin with the foreign topics, which keeps topics that the corpus supports, and half from
 starts of their own, which find topics without being told. A topic is real if most chains have it.
 """
 
@@ -25,11 +25,11 @@ from pysgrld.types import Array, Floats, Int64s
 
 #: Overlap from which on a chain has a topic.
 FOUND = 0.5
-#: What a second topic of a chain adds to the overlap of a given topic that is two of the chain's.
+#: What a second topic of a chain adds to the overlap of a foreign topic that is two of the chain's.
 _SECOND = 0.1
 #: Share of the chains from which on a verdict holds.
 _MOST = 0.5
-#: Topics of a chain that may be parts of a given topic.
+#: Topics of a chain that may be parts of a foreign topic.
 _PARTS = 4
 #: First words of a topic, and the words of its counterpart among which a stable word is.
 TOP, _AMONG = 10, 20
@@ -40,7 +40,7 @@ Verdict = Literal["real", "mixture", "duplicate", "background", "not found"]
 
 
 class AuditedTopic(NamedTuple):
-    """Verdict on one given topic.
+    """Verdict on one foreign topic.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class AuditedTopic(NamedTuple):
     found : int
         Chains that have the topic.
     found_elsewhere : int
-        These among the chains that did not begin with the given topics.
+        These among the chains that did not begin with the foreign topics.
     overlap : float
         Mean overlap with its counterpart in the chains.
     words, stable : tuple of str
@@ -80,9 +80,9 @@ class Audit(NamedTuple):
     ----------
     topics : list of AuditedTopic
     chains : int
-        Number of chains; every second one began with the given topics.
+        Number of chains; every second one began with the foreign topics.
     covered : float
-        Mean probability of the given topics on words of the corpus.
+        Mean probability of the foreign topics on words of the corpus.
     """
 
     topics: list[AuditedTopic]
@@ -127,11 +127,11 @@ def audit(
     tell : callable (done, total), optional
         Called after each chain.
     """
-    given, covered = _over(corpus.vocabulary, phi, words)
+    foreign, covered = _over(corpus.vocabulary, phi, words)
     common = np.flatnonzero(np.isin(np.array(corpus.vocabulary, object), list({*words})))
     facts = CorpusFacts(corpus.words, corpus.tokens)
-    tokens = np.full(len(given), corpus.tokens / len(given))
-    first = FirstTopics(np.ascontiguousarray(given.T), tokens)
+    tokens = np.full(len(foreign), corpus.tokens / len(foreign))
+    first = FirstTopics(np.ascontiguousarray(foreign.T), tokens)
     drawn = []
     tell(0, chains)
     for number in range(chains):
@@ -141,35 +141,35 @@ def audit(
         stream = Epochs.of(settings, corpus, taken)
         start = None if number % 2 else first
         draw = trained(settings, stream, facts, threads, iterations, start)
-        topics = np.ascontiguousarray(draw["phi"][common, : len(given)].T)
+        topics = np.ascontiguousarray(draw["phi"][common, : len(foreign)].T)
         drawn.append(topics / np.maximum(topics.sum(axis=1, keepdims=True), 1e-30))
         tell(number + 1, chains)
     names = [corpus.vocabulary[w] for w in common]
     counts = corpus.totals.word_counts[common]
     usual = (counts / max(1, counts.sum())).astype(np.float32)
-    return Audit(_judged(given[:, common], drawn, usual, names), chains, covered)
+    return Audit(_judged(foreign[:, common], drawn, usual, names), chains, covered)
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
     """Return topics over the words of the corpus, and their mean probability on these."""
     place = {word: i for i, word in enumerate(vocabulary)}
     columns = np.array([place.get(word, -1) for word in words])
-    given = np.zeros((len(phi), len(vocabulary)), np.float32)
-    given[:, columns[columns >= 0]] = phi[:, columns >= 0]
-    totals = given.sum(axis=1, keepdims=True)
-    return given / np.maximum(totals, 1e-30), float(totals.mean())
+    foreign = np.zeros((len(phi), len(vocabulary)), np.float32)
+    foreign[:, columns[columns >= 0]] = phi[:, columns >= 0]
+    totals = foreign.sum(axis=1, keepdims=True)
+    return foreign / np.maximum(totals, 1e-30), float(totals.mean())
 
 
 def _judged(
-    given: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
+    foreign: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
 ) -> list[AuditedTopic]:
     """Return the verdict on each topic, from the topics of the chains and the usual word frequencies."""
-    likeness_to_usual = overlap(given, np.broadcast_to(usual, given.shape))
-    between = np.array([overlap(given, np.broadcast_to(row, given.shape)) for row in given])
+    likeness_to_usual = overlap(foreign, np.broadcast_to(usual, foreign.shape))
+    between = np.array([overlap(foreign, np.broadcast_to(row, foreign.shape)) for row in foreign])
     np.fill_diagonal(between, 0.0)
-    firsts = top_words(given.T, TOP)
+    firsts = top_words(foreign.T, TOP)
     judged = []
-    evidence = [[_in_chain(row, topics) for topics in drawn] for row in given]
+    evidence = [[_in_chain(row, topics) for topics in drawn] for row in foreign]
     means = [float(np.mean([seen.one for seen in row])) for row in evidence]
     for k, seen in enumerate(evidence):
         mixed = [chain.two >= max(FOUND, chain.one + _SECOND) for chain in seen]
@@ -217,7 +217,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of a given topic with the best topic of a chain, and with the best mean of two."""
+    """Overlap of a foreign topic with the best topic of a chain, and with the best mean of two."""
 
     best: int
     one: float

@@ -187,9 +187,9 @@ def test_columns_of_a_table_need_no_option(of_table):
     run = str(of_table / "run")
     done = CliRunner().invoke(main, ["effect", run, "~ party", "--json", "-q"])
     assert done.exit_code == 0, done.output
-    (comparison,) = json.loads(done.output)["comparisons"]
+    (comparison,) = json.loads(done.stdout)["comparisons"]
     shares = CliRunner().invoke(main, ["topics", run, "--by", "party", "--json", "-q"])
-    groups = json.loads(shares.output)
+    groups = json.loads(shares.stdout)
     assert groups["groups"]["levels"] == [comparison["first"], comparison["second"]]
     by_group = {row["topic"]: row["groups"] for row in groups["topics"]}
     for topic in comparison["topics"]:
@@ -201,7 +201,7 @@ def test_columns_of_a_table_need_no_option(of_table):
         main,
         ["effect", run, "~ party", "--json", "-q", "--metadata", str(of_table / "letters.csv")],
     )
-    assert json.loads(lent.output)["comparisons"] == [comparison]
+    assert json.loads(lent.stdout)["comparisons"] == [comparison]
 
 
 def test_topics_and_exports_take_columns_of_a_file(of_table, tmp_path):

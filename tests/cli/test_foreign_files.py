@@ -27,14 +27,14 @@ pytestmark = pytest.mark.cli
 INPUTS = {
     *("--seed-words", "--vocab", "--phrases", "--metadata", "--holdout-corpus"),
     *("--observed-corpus", "--held-out-corpus", "--texts", "--labels", "--corpus", "--setup"),
-    *("--compare", "--resume", "--from", "--stop-words"),
+    *("--compare", "--resume", "--from", "--stop-words", "--topic-words"),
 }
 #: Options that take a text which is no path.
 TEXTS = {
     *("--by", "--along", "--cluster", "--effect", "--title", "--noun", "--contrast", "--topics"),
     *("--name-with", "--grid", "--sbatch", "--mem", "--partition", "--account", "--mpi-plugin"),
     *("--id-field", "--meta-field", "--text-field", "--title-field", "--time", "--token-pattern"),
-    *("--word", "--sheet", "--missing", "--date-format"),
+    *("--word", "--sheet", "--missing", "--date-format", "--reference"),
 }
 SMALL = ("-k", "2", "--iterations", "12", "--starts", "1", "--burn-in", "2", "--max-df", "1.0")
 SMALL = (*SMALL, "--holdout", "5", "--sample-every", "1", "--exact-sweeps", "0", "--threads", "1")

@@ -82,6 +82,7 @@ PATH = "PATH"
 #: The rest of the command line of a command; of an option, the whole line. PATH stands for the path. The
 #: corpus of training is missing if the place of its run is asked for, which is looked at before.
 LINES = {
+    "topics": ("topics", "run", "--by", "year"),
     "train": TRAIN,
     "train corpus": ("train", PATH, *OF_TRAINING, "--out", "new"),
     "train --observed-corpus": (

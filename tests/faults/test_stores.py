@@ -231,22 +231,22 @@ def exchange_words(folder):
 
 def move_a_token(folder):
     """Give a token of one word to the next one in its document: every figure stays as it was."""
-    counts = np.load(folder / "counts.npy", mmap_mode="r+")
+    counts = np.load(folder / "counts.npy")
     indptr = np.load(folder / "indptr.npy")
     at = next(i for i in range(len(counts) - 1) if counts[i] > 1 and i + 1 not in indptr)
     counts[at] -= 1
     counts[at + 1] += 1
-    counts.flush()
+    np.save(folder / "counts.npy", counts)  # a mapped file in memory would keep its date
 
 
 def another_word(folder):
     """Rename a word of a document to one that it does not have."""
-    indices = np.load(folder / "indices.npy", mmap_mode="r+")
+    indices = np.load(folder / "indices.npy")
     indptr = np.load(folder / "indptr.npy")
     words = int(indices.max()) + 1
     ends = [end - 1 for end in indptr[1:].tolist() if indices[end - 1] < words - 1]
     indices[ends[0]] += 1
-    indices.flush()
+    np.save(folder / "indices.npy", indices)
 
 
 #: What leaves every check of the numbers content, and the file that it is done to.

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from listeners import Lines
 
 from pysgrld.corpus import Corpus, CorpusOptions, open_corpus
 from pysgrld.corpus.formats.extract import html, joined_lines
@@ -264,7 +265,7 @@ def letters(
 
 def test_several_files_in_paragraphs_are_a_document_each_as_their_folder_is(tmp_path):
     """Red with: each of their lines."""
-    files, said = letters(tmp_path / "letters", 5), []
+    files, said = letters(tmp_path / "letters", 5), Lines()
     corpus = read(files, tmp_path / "s", said.append)
     assert corpus.fingerprint == read(tmp_path / "letters", tmp_path / "t").fingerprint
     assert corpus.about.ids(range(5)) == [f"{i}.txt" for i in range(5)]
@@ -275,7 +276,7 @@ def test_several_files_in_paragraphs_are_a_document_each_as_their_folder_is(tmp_
 
 
 def test_either_reading_can_be_asked_for(tmp_path):
-    files, said = letters(tmp_path / "letters", 3), []
+    files, said = letters(tmp_path / "letters", 3), Lines()
     corpus = read(files, tmp_path / "s", said.append, document_is="line")
     assert corpus.documents == 9
     assert said[0] == (

@@ -195,7 +195,7 @@ def test_a_reading_that_is_stopped_again_and_again_ends_in_the_same_corpus(
 ):
     """Red with: steps counted from the heading; words of a note appended twice; tallies lost."""
     whole = open_corpus(large, options, store=tmp_path / "whole")
-    said, starts = [], 0
+    said, starts = Lines(), 0
     while True:
         starts += 1
         try:

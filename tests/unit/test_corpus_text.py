@@ -238,6 +238,7 @@ def test_a_folder_of_files_is_read_in_order_of_path(tmp_path):
         f"{folder}: left out, as hidden: 2 files or folders",
         f"{folder}: 1 empty file",
         "1 document with no known word skipped",
+        "1 column kept: folder (--meta-field NAME,... chooses)",
     ]
     assert words(corpus) == [{"first": 1, "file": 1}, {"second": 1, "file": 1}]
 

@@ -116,9 +116,9 @@ def test_effects_are_a_frame_of_comparisons_and_topics(fitted):
     data = pd.DataFrame({"third": np.repeat(["a", "b", "c", "d"], [20, 20, 20, 1])})
     found = fitted.effect(counts, "~ third", data)
     assert found.columns.tolist()[:5] == ["column", "from", "to", "topic", "name"]
-    assert found["to"].tolist() == ["b"] * 3 + ["c"] * 3
+    assert found["to"].tolist() == ["b"] * 3 + ["c"] * 6
     of_third = fitted.transform(COUNTS).reshape(3, 20, 3).mean(axis=1).argmax(axis=1)
-    to_b = found[found["to"] == "b"].set_index("topic")
+    to_b = found[(found["from"] == "a") & (found["to"] == "b")].set_index("topic")
     assert to_b.surely[of_third[1]] == 1
     assert to_b.surely[of_third[0]] == -1
     assert to_b.second[of_third[1]] == pytest.approx(1.0, abs=0.02)

@@ -193,8 +193,9 @@ class FieldReader:
             If a value is a list or an object, or not of the kind that it should be; nothing of the
             record is taken then.
         """
-        if self.wanted.time is not None and record:
-            self._check_time(record.get(self.wanted.time))
+        time = self.wanted.time
+        if time is not None and record and (self.typed or time in record):  # in a table all have it
+            self._check_time(record.get(time))
         names = self.wanted.id, self.wanted.title
         key, title = record.get(names[0]), record.get(names[1])
         if type(key) in _NESTED or type(title) in _NESTED:

@@ -25,6 +25,8 @@ TOGETHER = 256
 #: Bytes that the texts of a file may have without --max-input, or `RATIO` times the bytes of their
 #: columns: a dictionary may repeat one long text in each row.
 REPEATED = 2**30
+#: Bytes of a place in a dictionary, at most, and of the heads of a column's pages.
+_CODE, _HEADS = 8, 2**16
 
 
 def read(source: Lines, context: Context) -> Iterator[Texts]:
@@ -48,10 +50,10 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         schema = table.schema_arrow
         names = [field.name for field in schema if is_text(field.type)]
         limit = context.options.max_input
-        leaves = map(table.schema.column, range(len(table.schema)))
-        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         groups = map(table.metadata.row_group, range(table.metadata.num_row_groups))
         chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+        texts = {c.path_in_schema for c in chunks if c.physical_type == "BYTE_ARRAY"}
+        texts -= {c.path_in_schema for c in chunks if not _is_coded(c)}
         for chunk in chunks if limit is None else ():
             size = chunk.total_uncompressed_size
             if size > max(SMALL, RATIO * chunk.total_compressed_size):
@@ -68,7 +70,7 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
             buffer_size=2**20,
             pre_buffer=False,
             page_checksum_verification=True,
-            read_dictionary=texts,
+            read_dictionary=sorted(texts),
         ) as table,
     ):
         first = table.iter_batches(batch_size=SAMPLED, columns=names, use_threads=False)
@@ -86,6 +88,17 @@ def read(source: Lines, context: Context) -> Iterator[Texts]:
         yield from _texts(
             batches, columns, source, context, lambda done: total * done // rows, most
         )
+
+
+def _is_coded(chunk: Any) -> bool:
+    """Return True if the rows of a column are hardly more than places in its dictionary.
+
+    Other columns are read without one, which would hold all texts of a row group.
+    """
+    if not chunk.has_dictionary_page:
+        return False
+    dictionary = chunk.data_page_offset - chunk.dictionary_page_offset
+    return bool(chunk.total_compressed_size - dictionary <= _CODE * chunk.num_values + _HEADS)
 
 
 def read_arrow(source: Lines, context: Context) -> Iterator[Texts]:
