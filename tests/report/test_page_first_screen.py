@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 
 import numpy as np
@@ -221,8 +222,9 @@ def test_the_address_keeps_the_view(opened):
     other.page.wait_for_selector('body[data-ready="#topic/2"]')
     assert other.page.locator("table.words tbody th").all_inner_texts() == words
     other.go("overview")
-    assert other.page.get_by_role("combobox", name="letters on the map").input_value() == "2"
-    assert other.page.get_by_role("combobox", name="order").input_value() == "share"
+    expect = importlib.import_module("playwright.sync_api").expect
+    expect(other.page.get_by_role("combobox", name="letters on the map")).to_have_value("2")
+    expect(other.page.get_by_role("combobox", name="order")).to_have_value("share")
 
 
 def test_layers_are_an_icicle_with_names(opened):
