@@ -227,6 +227,24 @@ def test_the_address_keeps_the_view(opened):
     expect(other.page.get_by_role("combobox", name="order")).to_have_value("share")
 
 
+def test_heads_of_values_stand_over_their_squares(opened):
+    """Also where the squares are wider than their card. Red with: heads as wide as the card."""
+    it = opened("plain")
+    it.go("overview")
+    for square in ("18px", "120px"):
+        it.page.evaluate(
+            f"document.querySelector('.subjects-card').style.setProperty('--square', '{square}')"
+        )
+        places = [
+            it.page.locator(which).evaluate_all(
+                "(all) => all.map((one) => one.getBoundingClientRect().x)"
+            )
+            for which in (".heads span", ".subject >> nth=0 >> .squares i")
+        ]
+        assert len(places[0]) > 1
+        assert np.allclose(*places, atol=1.0), square
+
+
 def test_layers_are_an_icicle_with_names(opened):
     """Cells of one layer are as wide as their shares. Red with: cells of one width."""
     it = opened("deep")

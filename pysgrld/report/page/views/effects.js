@@ -34,7 +34,7 @@ function alongCard({ column, topics }) {
   const show = (id) => {
     const topic = byId.get(id), k = report.effects.topics.indexOf(id);
     const of = (part) => curve[part].map((row) => row[k]);
-    const say = readout(interval() ? `The band is ${interval()}.` : "");
+    const say = readout(interval() ? `${curve.ordered ? "Band" : "Line"}: ${interval()}.` : "");
     const told = (i) => say.replaceChildren(bold(bdi(curve.labels[i])), `: ${percent(of("mean")[i], 1)}${within(of("low")[i], of("high")[i])}`);
     place.replaceChildren(profile({ title: `${nameOf(topic)} along ${shown(column)}`, name: `effect-${id}`, labels: curve.labels, mean: of("mean"), low: of("low"), high: of("high"), usual: null, hue: topic.hue, area: curve.ordered, told, say }));
   };

@@ -49,7 +49,7 @@ function shareOverTime(parts, topic) {
   const { names, documents } = report.slices;
   if (!parts.has("mean")) return h("p.remark", "The corpus is not there: shares in slices are not known.");
   const [mean, low, high] = ["mean", "low", "high"].map((part) => inSlices(parts, part, topic.place, ofShare16));
-  const say = readout(`Share of the average ${NOUN} of each slice${shareInterval() ? `; the band is ${shareInterval()}` : ""}.`);
+  const say = readout(`Share of the average ${NOUN} of each slice${shareInterval() ? `; band: ${shareInterval()}` : ""}.`);
   const told = (i) => say.replaceChildren(bold(bdi(names[i])), `: ${percent(mean[i], 1)}${within(low[i], high[i])}, ${plural(documents[i], report.noun)}`);
   return profile({ title: `${nameOf(topic)} over time`, name: `time-${topic.id}`, labels: names, mean, low, high, usual: null, hue: topic.hue, area: names.length > 2, told, say });
 }
