@@ -42,7 +42,8 @@ _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 #: Constants that no test need notice, by the reason: module (below pysgrld, or cli), then names.
 EXPLAINED = {
     "How much is worked on, held or written at once: results are the same whatever it is.": """
-        chain/mpi MOST FEW SMALL STRIP; core/draws _ROWS; corpus/about/columns BYTES SORTED;
+        chain/mpi MOST FEW SMALL STRIP; core/draws _ROWS; corpus/about/archive SORTED;
+        corpus/about/columns BYTES;
         corpus/about/texts FRAME LEVEL; corpus/build TOGETHER; corpus/chunks _WINDOW;
         corpus/formats/counts RUN;
         corpus/formats/json TOGETHER SIZE; corpus/formats/mediawiki PROLOG_PIECE; corpus/formats/npz
@@ -82,7 +83,7 @@ EXPLAINED = {
         report/exports/mallet _LEAST; samplers/shapes LEAST; run/tensors TOLERANCE; options/parse
         SMALLEST""",
     "A limit far from what anybody has, against files that somebody made to harm.": """
-        corpus/about/columns MOST_LEVELS; corpus/bzip2 _LONGEST; corpus/formats/extract _MOST_PARTS;
+        corpus/about/archive MOST_LEVELS; corpus/bzip2 _LONGEST; corpus/formats/extract _MOST_PARTS;
         corpus/formats/records LARGEST; corpus/stored_files _LONGEST; corpus/write _LONGEST_NOTE;
         options/word_files LARGEST LARGEST_SEEDS; report/exports/pyldavis _WORDS; run/directory
         MAX_VOCABULARY; run/jsonio LONGEST; run/tensors MAX_HEADER MAX_TENSORS; chain/rank_cost
@@ -126,7 +127,7 @@ AVERAGED = """
 #: Constants whose comparisons may be turned: nobody is promised what becomes of exactly so many, and the
 #: next smaller or larger number would do as well.
 TURNS = """
-    cli/slurm MOST_JOBS; corpus/about/columns LEVELS; corpus/about/details MOST; corpus/formats/counts
+    cli/slurm MOST_JOBS; corpus/about/archive LEVELS; corpus/about/details MOST; corpus/formats/counts
     MANY; corpus/formats/extract DEEPEST VALUES; corpus/formats/json_elements _CERTAIN;
     corpus/formats/mediawiki
     PROLOG DEPTH FIELD _MOST_AFTER; corpus/formats/text_fields CHARACTERS TIMES WORDS; corpus/inputs

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pysgrld.corpus.about.columns import DetailsCollector, write_about
+from pysgrld.corpus.about.archive import write_about
+from pysgrld.corpus.about.columns import DetailsCollector
 from pysgrld.corpus.minibatches import choose_documents
 from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import CorpusOptions, Listener, ReadingProgress

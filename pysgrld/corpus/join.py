@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pysgrld.corpus.about.columns import DetailsCollector, write_about
+from pysgrld.corpus.about.archive import write_about
+from pysgrld.corpus.about.columns import DetailsCollector
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.build import TOGETHER

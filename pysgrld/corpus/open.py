@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus._tokenize import tally
-from pysgrld.corpus.about.columns import COLUMN, ID, TITLE, DetailsCollector, Stays, write_about
+from pysgrld.corpus.about.archive import Stays, write_about
+from pysgrld.corpus.about.columns import COLUMN, ID, TITLE, DetailsCollector
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is

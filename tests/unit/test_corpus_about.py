@@ -12,7 +12,7 @@ from named_corpora import build, every, lines_of, uci
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.about import scalars as fields
-from pysgrld.corpus.about.columns import LEVELS
+from pysgrld.corpus.about.archive import LEVELS
 from pysgrld.corpus.about.details import NamedDocuments
 from pysgrld.corpus.streams import named_documents
 from pysgrld.errors import CorpusError
@@ -234,7 +234,7 @@ def test_a_million_different_values_are_strings_or_refused_as_categories(tmp_pat
     path = lines_of(tmp_path / "x.jsonl", [{"text": "aa", "v": f"v{i}"} for i in range(3000)] * 2)
     assert build(tmp_path, path, meta_field="v").about.columns[0].kind == "string"
     assert LEVELS == 1000
-    monkeypatch.setattr("pysgrld.corpus.about.columns.MOST_LEVELS", 2000)
+    monkeypatch.setattr("pysgrld.corpus.about.archive.MOST_LEVELS", 2000)
     with pytest.raises(CorpusError, match="more than 2,000 different values"):
         build(tmp_path, path, name="t", meta_field="v:category")
 

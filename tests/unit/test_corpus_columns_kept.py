@@ -8,7 +8,7 @@ import pytest
 from listeners import Lines
 
 from pysgrld.corpus import CorpusOptions
-from pysgrld.corpus.about import columns
+from pysgrld.corpus.about import archive
 from pysgrld.corpus.open import open_corpus
 from pysgrld.errors import CorpusError
 
@@ -92,7 +92,7 @@ def test_the_result_is_the_same_for_any_batches(read, tmp_path, monkeypatch):
 
 def test_large_columns_of_text_are_left_out(read, tmp_path, monkeypatch):
     """Red with: a bound that is not kept, or that leaves out numbers too."""
-    monkeypatch.setattr(columns, "ROOM", 100)
+    monkeypatch.setattr(archive, "ROOM", 100)
     path = tmp_path / "x.csv"
     lines = [f"mice {i},https://example.org/{i},{i}" for i in range(30)]
     path.write_text("text,link,number\n" + "\n".join(lines) + "\n")

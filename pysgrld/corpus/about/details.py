@@ -242,23 +242,16 @@ class FieldReader:
         """Take the fields of a record that nobody has named; leave out long and nested ones."""
         apart = self._apart
         others = {name: value for name, value in record.items() if name not in apart}
-        for value in others.values():
-            if len(value) > SHORT if type(value) is str else type(value) in _NESTED:
-                break
-        else:  # as most are
-            if len(others) <= MOST:
-                self._others.append(others)
-                return
-        others = {}
-        for name, value in record.items():
-            if name in apart:
-                continue
-            if len(value) > SHORT if type(value) is str else type(value) in _NESTED:
-                self._left_out.add(name)
-                apart.add(name)
-            elif len(others) < MOST:
-                others[name] = value
-        self._others.append(others)
+        left_out = {
+            name
+            for name, value in others.items()
+            if (len(value) > SHORT if type(value) is str else type(value) in _NESTED)
+        }
+        if left_out:
+            self._left_out |= left_out
+            apart |= left_out
+            others = {name: value for name, value in others.items() if name not in left_out}
+        self._others.append(others if len(others) <= MOST else dict(islice(others.items(), MOST)))
 
     def _short_columns(self) -> dict[str, Sequence[Any]]:
         """Return the columns of the fields that nobody has named."""

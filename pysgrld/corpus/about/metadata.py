@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pysgrld.corpus.about.columns import ID, ColumnSource, DetailsCollector, Rows, SpelledColumn
+from pysgrld.corpus.about.archive import ColumnSource, Rows
+from pysgrld.corpus.about.columns import ID, DetailsCollector, SpelledColumn
 from pysgrld.corpus.about.details import WHOLE, DocumentDetails, WantedFields, document_id
 from pysgrld.corpus.formats import Context, CountedDocuments, Noticed, recognise
 from pysgrld.corpus.formats.protocol import BadDocuments, RecordCounter, field_names

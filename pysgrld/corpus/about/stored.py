@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pysgrld.corpus.about.columns import COLUMN, CONTENTS, ID, NUMBERS, TITLE
+from pysgrld.corpus.about.archive import CONTENTS, NUMBERS
+from pysgrld.corpus.about.columns import COLUMN, ID, TITLE
 from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, document_id
 from pysgrld.corpus.about.scalars import iso
 from pysgrld.corpus.about.texts import MEMBERS, TEXT, StoredTexts

@@ -1,0 +1,374 @@
+"""Archive of the details of documents: the kind of each column, and its values as that kind stores them.
+
+Texts have an archive of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pysgrld.corpus.about.columns import ID, DetailsCollector, SpelledColumn
+from pysgrld.corpus.about.details import MOST
+from pysgrld.corpus.about.scalars import NONE, integer
+from pysgrld.corpus.about.values import ColumnReading, ValueRules, read_as
+from pysgrld.corpus.stored_files import DOCUMENTS, TEXTS, digest
+from pysgrld.corpus.vectors import TOGETHER, GrowingFile, add_member, new_archive, stamp_of
+from pysgrld.errors import CorpusError, Log, NoFieldError, Severity, plural
+from pysgrld.types import Int64s
+
+#: Bytes of text, together, of columns that are kept by default; and of such columns, how many the log
+#: names.
+ROOM, NAMED = 2**26, 8
+#: The member of the archive that lists its columns.
+CONTENTS = "columns.json"
+#: Most different values of a column inferred to be categories, and of one declared to be categories.
+LEVELS, MOST_LEVELS = 1000, 2**20
+#: Hashes of ids that are sorted together.
+SORTED = 2**20
+#: The values of kinds that are numbers, and what stands for none.
+NUMBERS: dict[str, tuple[str, float]] = {
+    "integer": ("<i8", NONE),
+    "real": ("<f8", np.nan),
+    "time": ("<i8", NONE),
+    "flag": ("<i1", -1),
+}
+
+Stays = npt.NDArray[np.bool_]
+#: Rows of all documents in blocks, -1 for a missing row; each call begins with the first document.
+Rows = Callable[[], Iterator[Int64s]]
+
+
+class ColumnSource(NamedTuple):
+    """A column to be written.
+
+    Attributes
+    ----------
+    role, name : str
+    values : SpelledColumn
+    rows : callable
+        The row of each document in the values.
+    kind : str or None
+        None: it is found out.
+    rules : ValueRules
+        How its values are read.
+    """
+
+    role: str
+    name: str
+    values: SpelledColumn
+    rows: Rows
+    kind: str | None
+    rules: ValueRules = ValueRules()
+
+
+#: Returns columns for the kept rows of the collected documents, given these rows and their ids.
+Further = Callable[[DetailsCollector, Rows, SpelledColumn | None], list[ColumnSource]]
+
+
+def write_about(
+    collector: DetailsCollector,
+    corpus: Path,
+    stays: Stays | None,
+    log: Log,
+    further: Further | None = None,
+    asked: Mapping[str, tuple[tuple[str, str], str]] | None = None,
+    *,
+    read: int | None = None,
+) -> dict[str, Any]:
+    """Write the columns of the documents that stay to archives in the folder of a corpus.
+
+    Parameters
+    ----------
+    collector : DetailsCollector
+    corpus : Path
+    stays : (documents,) bool, optional
+        Which documents there are in the end; all of them where it is not given.
+    log : callable
+        Called with remarks on ids and columns.
+    further : callable (collector, rows, ids), optional
+        Returns columns read elsewhere; they replace columns of the same role and name.
+    asked : mapping, optional
+        Of each field that a person has asked for: its role and name, and the option.
+    read : int, optional
+        Documents of the inputs, including omitted ones, if the places of all are known.
+
+    Returns
+    -------
+    dict
+        Digest and stamp of each archive, by its name.
+
+    Raises
+    ------
+    CorpusError
+        If values are not of the declared kind, or no document has a requested field.
+    """
+
+    def rows() -> Iterator[Int64s]:
+        for start in range(0, collector.documents, TOGETHER):
+            stop = min(start + TOGETHER, collector.documents)
+            if stays is None:
+                yield np.arange(start, stop)
+            else:
+                yield start + np.flatnonzero(stays[start:stop])
+
+    for name in (DOCUMENTS, TEXTS):  # left by a process that was killed before it committed
+        (corpus / name).unlink(missing_ok=True)
+    documents = collector.documents if stays is None else int(stays.sum())
+    vectors = {part: file.vector() for part, file in collector.origin.items()}
+    firsts: Stays | None = None  # whole documents, or first pieces
+    if any(block.any() for block in map(vectors["piece"].gather, rows())):
+        firsts = np.concatenate([block <= 1 for block in map(vectors["piece"].gather, rows())])
+    else:
+        del vectors["piece"]
+    if read is None or (read == documents and firsts is None):
+        del vectors["place"]
+    pairs = ((vectors["row"].gather(block), vectors["record"].gather(block)) for block in rows())
+    if all(np.array_equal(row, record) for row, record in pairs):
+        del vectors["record"]
+    with new_archive(corpus / DOCUMENTS) as archive:
+        for part, vector in vectors.items():
+            blocks = map(vector.gather, rows())
+            add_member(archive, f"origin-{part}.npy", blocks, vector.dtype.str, documents)
+        files = collector.names.tags.size
+        names = collector.file_names()
+        source = ColumnSource("", "", names, lambda: iter([np.arange(files)]), "string")
+        write_column(archive, source, files, "files", log)
+        sources = {
+            (role, name): ColumnSource(role, name, column, rows, kind, collector.rules)
+            for (role, name), (column, kind) in collector.spelled().items()
+        }
+        columns: list[ColumnSource] = []
+        if further is not None:
+            ids = sources.get((ID, ""))
+            columns = further(collector, rows, ids.values if ids else None)
+            sources |= {(source.role, source.name): source for source in columns}
+        listed: list[dict[str, Any]] = []
+        further_columns = {(s.role, s.name) for s in columns}
+        automatic = _Automatic(log)
+        for number, (key, source) in enumerate(sources.items()):
+            stem = f"c{number}"
+            if collector.is_automatic(*key) and key not in further_columns:
+                if not (written := automatic.write(archive, source, documents, stem)):
+                    continue
+                kind, missing = written
+            else:
+                kind, missing = write_column(archive, source, documents, stem, log)
+            column = {"role": source.role, "name": source.name, "kind": kind, "missing": missing}
+            listed.append(column | {"file": stem})
+            if source.role == ID and (again := _again(source, collector.folder / "hashes", firsts)):
+                log(
+                    f"{plural(again, 'document')} with the id of an earlier one; all are kept",
+                    Severity.WARNING,
+                )
+        automatic.report(collector.left_out)
+        present = {(c["role"], c["name"]) for c in listed if c["missing"] < documents}
+        for field, (key, option) in (asked or {}).items():
+            if key not in present:
+                raise NoFieldError(field, option)
+        texts = 0
+        if collector.texts is not None and not collector.texts.empty:
+            texts = collector.texts.finish(corpus / TEXTS, stays)
+        contents = {"columns": listed, "texts": texts, "read": read}
+        contents["several_inputs"] = collector.several_inputs
+        add_member(archive, CONTENTS, [json.dumps(contents, indent=1).encode() + b"\n"])
+    return {
+        path.name: {"sha256": digest(path), "stamp": stamp_of(path.stat())}
+        for path in (corpus / DOCUMENTS, corpus / TEXTS)
+        if path.exists()
+    }
+
+
+class _Automatic:
+    """Writes the columns that are kept by default, and reports them in one line.
+
+    Parameters
+    ----------
+    log : callable
+    """
+
+    def __init__(self, log: Log) -> None:
+        self.log, self.room = log, ROOM
+        self.kept: list[str] = []
+        self.large: list[str] = []
+
+    def write(
+        self, archive: zipfile.ZipFile, source: ColumnSource, documents: int, stem: str
+    ) -> tuple[str, int] | None:
+        """Write a column, and return its kind and missing values, or None if it is not kept."""
+        size = source.values.text.size
+        if not size:
+            return None
+        reading = _reading(source)
+        if reading.kind == "string":
+            if size > self.room:
+                self.large.append(source.name)
+                return None
+            self.room -= size
+        self.kept.append(source.name)
+        return write_column(archive, source, documents, stem, self.log, reading)
+
+    def report(self, left_out: Iterable[str]) -> None:
+        """Log the names of the columns that are kept, and of those that are not."""
+        reasons = [
+            (self.large, f"with more than {ROOM >> 20} MB of text"),
+            ([*left_out], "long or nested"),
+        ]
+        others = [f"{_listed(names)} ({why})" for names, why in reasons if names]
+        advice = "--meta-field NAME,... chooses"
+        if self.kept:
+            left = f"; left out: {', '.join(others)}" if others else ""
+            noun = plural(len(self.kept), "column")
+            if len(self.kept) >= MOST:
+                noun = f"the first {noun}"
+            self.log(f"{noun} kept: {_listed(self.kept)}{left} ({advice})")
+        elif others:
+            self.log(f"no column kept: {', '.join(others)} ({advice})")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of some names of columns, and the number of others."""
+    shown = ", ".join(name[:40] for name in names[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+
+
+def _reading(source: ColumnSource) -> ColumnReading:
+    """Return how the values of a column are read."""
+    if source.kind == "string":
+        return ColumnReading("string", integer, is_strict=True, notes=[])
+    spelled_values = ((p.values(), p.tags) for p in source.values.pieces(source.rows()))
+    return read_as(source.name, spelled_values, source.kind, source.rules, LEVELS)
+
+
+def write_column(
+    archive: zipfile.ZipFile,
+    source: ColumnSource,
+    documents: int,
+    stem: str,
+    log: Log,
+    reading: ColumnReading | None = None,
+) -> tuple[str, int]:
+    """Write a column to members of an archive whose names begin with a stem.
+
+    Parameters
+    ----------
+    archive : ZipFile
+    source : ColumnSource
+    documents : int
+    stem : str
+    log : callable
+        Called with each remark on its values.
+    reading : ColumnReading, optional
+        How its values are read, if that is known.
+
+    Returns
+    -------
+    kind : str
+    missing : int
+        Documents without a value.
+
+    Raises
+    ------
+    CorpusError
+        If values are not of the declared kind.
+    """
+    column, rows, name = source.values, source.rows, source.name[:40]
+    missing = 0
+    is_plain = source.kind == "string"  # ids, titles and texts keep their spelling
+    rules = source.rules
+
+    def values() -> Iterator[list[bytes]]:
+        for piece in column.pieces(rows()):
+            yield piece.values() if is_plain else rules.trimmed(piece.values())
+
+    reading = reading or _reading(source)
+    for note in reading.notes:
+        log(f"column {name!r}: {note}")
+    parse, is_strict = reading.parse, reading.is_strict
+    kind = reading.kind
+
+    if kind == "string":
+
+        def ends() -> Iterator[Int64s]:
+            nonlocal missing
+            total = 0
+            for block in values():
+                lengths = np.array([len(value) for value in block], np.int64)
+                missing += int((lengths == 0).sum())
+                yield total + np.cumsum(lengths)
+                total += int(lengths.sum())
+
+        add_member(archive, f"{stem}.ends.npy", ends(), "<i8", documents)
+        text = (np.frombuffer(b"".join(block), np.uint8) for block in values())
+        add_member(archive, f"{stem}.utf8", text)
+        return kind, missing
+
+    if kind == "category":
+        numbers: dict[bytes, int] = {}
+
+        def codes() -> Iterator[npt.NDArray[np.int32]]:
+            nonlocal missing
+            for block in values():
+                for value in dict.fromkeys(block):
+                    if value:
+                        numbers.setdefault(value, len(numbers))
+                places = [numbers.get(value, -1) for value in block]
+                if len(numbers) > MOST_LEVELS:
+                    raise CorpusError(
+                        f"column {name!r} has more than {MOST_LEVELS:,} different values, too many for "
+                        "a category; make it a string (NAME:string)"
+                    )
+                missing += places.count(-1)
+                yield np.array(places, np.int32)
+
+        add_member(archive, f"{stem}.codes.npy", codes(), "<i4", documents)
+        levels = (json.dumps(level.decode()).encode() + b"\n" for level in numbers)
+        add_member(archive, f"{stem}.values.jsonl", levels)
+        return kind, missing
+
+    dtype, none = NUMBERS[kind]
+
+    def converted() -> Iterator[npt.NDArray[Any]]:
+        nonlocal missing
+        for block in values():
+            numbers: dict[bytes, Any] = {}
+            without: set[bytes] = set()
+            for value in dict.fromkeys(block):
+                number = parse(value) if value else None
+                if value and number is None and is_strict:
+                    shown = value[:40].decode(errors="replace")
+                    raise CorpusError(f"column {name!r} has {shown!r}, which is no {kind}")
+                if number is None:
+                    without.add(value)
+                numbers[value] = none if number is None else number
+            missing += sum(map(without.__contains__, block))
+            yield np.array([numbers[value] for value in block], dtype)
+
+    add_member(archive, f"{stem}.npy", converted(), dtype, documents)
+    return kind, missing
+
+
+def _again(source: ColumnSource, path: Path, firsts: Stays | None) -> int:
+    """Count the documents whose id an earlier one has, by their hashes in a file, in bounded memory."""
+    file, position = GrowingFile(path, "<i8"), 0
+    for piece in source.values.pieces(source.rows()):
+        values = piece.values()
+        if firsts is not None:
+            some = firsts[position : position + len(values)]
+            position += len(values)
+            values = [value for value, first in zip(values, some, strict=True) if first]
+        file.append([hash(value) for value in values if value])
+    vector, again = file.vector(), 0
+    groups = 1 + vector.size // SORTED
+    for group in range(groups):
+        parts = [block[block % groups == group] for block in vector.blocks()]
+        same = np.sort(np.concatenate([*parts, np.zeros(0, np.int64)]))
+        again += int((same[1:] == same[:-1]).sum())
+    path.unlink()
+    return again
