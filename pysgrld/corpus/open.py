@@ -142,7 +142,7 @@ def open_corpus(
         meter = Meter(inputs, notify)
         steps = read(
             inputs,
-            options.for_documents(),
+            options,
             keep_empty=lexicon.keep_empty,
             threads=threads,
             waiting=lambda: meter.show(lexicon),

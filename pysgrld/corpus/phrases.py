@@ -120,7 +120,7 @@ def _pairs(
     stops = Dictionary(sorted(stop))
     phrases_by_token = {phrase.replace(" ", "_"): phrase for phrase in phrases}
     dictionary = Dictionary(list(phrases_by_token))
-    reading = replace(options, phrases=phrases or None, keep_text="none", metadata=None)
+    reading = replace(options, phrases=phrases or None, keep_text="none")
     lexicon = Lexicon(reading, None, False, log)
     with closing(numbered(inputs, reading, lexicon, threads, notify, order=True)) as steps:
         for step, _ in steps:

@@ -187,6 +187,7 @@ def read(
     MissingInputError, CorpusError
         After the steps before the fault.
     """
+    options = options.for_documents()
     noticed, last = Noticed(), len(inputs) - 1
     names = input_names(inputs if among is None else among)
     files = (

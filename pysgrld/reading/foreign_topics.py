@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
+import zlib
 from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
@@ -54,11 +56,13 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
         if path.suffix == ".npy":
             return _read_matrix(path, vocabulary or path.parent / "vocab.txt")
         counts = _read_table(path)
-    except (OSError, EOFError, csv.Error) as error:
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
         if isinstance(error, SgmcError):
             raise
         reason = getattr(error, "strerror", None) or str(error)
         raise MissingInputError(f"{path}: cannot be read: {reason}") from None
+    if not counts:
+        raise CorpusError("has no topic", path)
     words = sorted({word for topic in counts.values() for word in topic})
     place = {word: i for i, word in enumerate(words)}
     if sum(map(len, counts.values())) < _WORDS * len(counts):
@@ -145,6 +149,9 @@ def _read_table(path: Path) -> dict[int, dict[str, float]]:
 
 def _number(fields: list[str], path: Path, line: int) -> float:
     try:
-        return float(fields[0])
+        number = float(fields[0])
     except (ValueError, IndexError):
-        raise CorpusError(f"wanted a number, found {str(fields)[:40]}", path, line) from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise CorpusError(f"wanted a number, found {str(fields)[:40]}", path, line)
+    return number

@@ -85,6 +85,10 @@ def test_mallets_state_weights_and_a_table_give_the_same_topics(tmp_path):
         ("a.csv", "topic,word,p\n0,a,0.5\n1,b,0.5\n", UsageError, "only the first words"),
         ("a.csv", "a text\nwithout topics\n", CorpusError, "wanted MALLET's state"),
         ("a.csv", "topic,word,p\n0,a,x\n", CorpusError, "wanted a number"),
+        ("a.csv", "topic,word,p\nnan,a,0.5\n", CorpusError, "2: wanted a number"),
+        ("a.csv", "topic,word,p\ninf,a,0.5\n", CorpusError, "2: wanted a number"),
+        ("a.csv", "topic,word,p\n", CorpusError, "has no topic"),
+        ("a.txt", "#doc source pos typeindex type topic\n", CorpusError, "has no topic"),
         ("a.npy", "no matrix", MissingInputError, "--topic-words"),
     ],
 )
@@ -93,3 +97,13 @@ def test_a_file_without_topics_is_refused(tmp_path, name, text, error, said):
         (tmp_path / name).write_text(text)
     with pytest.raises(error, match=said):
         read_foreign_topics(tmp_path / name)
+
+
+def test_a_damaged_state_is_refused(tmp_path):
+    """Red with: the error of the decompressor let through."""
+    state = "#doc source pos typeindex type topic\n" + "0 x 0 1 word 1\n" * 1000
+    damaged = bytearray(gzip.compress(state.encode()))
+    damaged[15] ^= 0xFF
+    (tmp_path / "state.gz").write_bytes(damaged)
+    with pytest.raises(MissingInputError, match=r"state\.gz: cannot be read"):
+        read_foreign_topics(tmp_path / "state.gz")

@@ -10,6 +10,8 @@ from listeners import Lines
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.about import archive
 from pysgrld.corpus.open import open_corpus
+from pysgrld.corpus.phrases import find_phrases
+from pysgrld.corpus.streams import SinglePassCorpus
 from pysgrld.errors import CorpusError
 
 OPTIONS = {"min_df": 1, "max_df": 1.0, "stop_words": "none"}
@@ -111,6 +113,18 @@ def test_more_fields_than_columns_are_no_error(read, tmp_path):
     assert any("the first 256 columns kept" in line for line in log)
 
 
+def test_fields_beyond_the_last_column_are_not_called_long(read, tmp_path):
+    """Red with: columns of a second file left out as long or nested."""
+    paths = [tmp_path / f"{letter}.jsonl" for letter in "ab"]
+    for path in paths:
+        record = {"text": "mice sleep"} | {f"{path.stem}{i}": "x" for i in range(200)}
+        path.write_text(json.dumps(record) + "\n")
+    _, log = read(*paths)
+    (line,) = [line for line in log if "columns kept" in line]
+    assert "the first" in line
+    assert "long" not in line
+
+
 # ---- names of files
 
 
@@ -182,6 +196,15 @@ def test_metadata_is_joined_by_ids_of_another_name(read, tmp_path):
     assert kept["party"] == ["CDU", "SPD"]
 
 
+def test_an_id_is_not_joined_by_its_beginning(read, tmp_path):
+    """Red with: the suffix of a file name removed from ids, so that 3 has the row of 3.14."""
+    texts, table = tmp_path / "x.jsonl", tmp_path / "m.csv"
+    texts.write_text("".join(json.dumps({"id": i, "text": f"mice {i}"}) + "\n" for i in "34"))
+    table.write_text("id,party\n3.14,SPD\n4,CDU\n")
+    with pytest.raises(CorpusError, match="1 document without a row in it"):
+        read(texts, metadata=str(table), id_field="id")
+
+
 def test_header_options_are_about_metadata(read, folder, tmp_path):
     """Red with: options that are for documents alone, so that a title row is the header."""
     table = tmp_path / "m.csv"
@@ -199,6 +222,20 @@ def test_header_options_are_about_metadata(read, folder, tmp_path):
     book.save(tmp_path / "m.xlsx")
     named = {"metadata": str(tmp_path / "m.xlsx"), "sheet": "places", "header_line": 2}
     assert read(folder / "a", **named)[0]["place"] == ["Bonn", "Kiel"]
+
+
+def test_header_options_are_not_about_documents_that_are_read_once(tmp_path):
+    """Red with: the header line of the metadata searched in the documents of a stream, or of phrases."""
+    texts, table = tmp_path / "x.csv", tmp_path / "m.csv"
+    texts.write_text("text\n" + "mice sleep\n" * 8)
+    table.write_text("Our letters\nas of May\nplace\n" + "Bonn\n" * 8)
+    options = CorpusOptions(**OPTIONS, metadata=str(table), header_line=3)
+    how = {"notify": lambda progress: None, "log": lambda *_: None}
+    once = SinglePassCorpus([str(texts)], options, 8, store=tmp_path / "c", threads=1, **how)
+    assert once.corpus.documents == 8
+    assert once.corpus.about.values("place", range(8)) == ["Bonn"] * 8
+    (phrase,) = find_phrases([str(texts)], options, npmi=-1, count=1, **how)
+    assert phrase.occurrences == 8
 
 
 def test_names_that_occur_twice_are_no_columns(read, tmp_path):

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from pysgrld.cli import main
 from pysgrld.report import report
 from pysgrld.report.document_layout import Placement, densest_points, lay_out_documents
+from pysgrld.report.sections.corpus import _AlikeIntervals
 from pysgrld.report.sections.groups import neighbours_are_alike
 from pysgrld.report.texts_and_metadata import document_names
 
@@ -71,6 +72,15 @@ def test_the_order_of_the_corpus_is_shown_if_neighbours_are_alike():
     assert not neighbours_are_alike(theta)
     assert neighbours_are_alike(theta[np.argsort(theta[:, 0])])
     assert sum(neighbours_are_alike(rng.permutation(theta)) for _ in range(100)) <= 3
+
+
+def test_documents_longer_than_all_that_are_drawn_have_no_interval():
+    """Red with: the gap of the longest drawn documents for any share of longer ones."""
+    shares = np.array([0.5, 0.9], np.float32)
+    intervals = _AlikeIntervals(shares, np.array([8, 8]), (shares - 0.1, shares + 0.1))
+    low, high = intervals(np.array([0.9, 0.5, 0.9], np.float32), np.array([8, 64, 64]))
+    np.testing.assert_allclose(low, [0.8, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(high, [1, 0, 0], atol=1e-6)
 
 
 def test_a_name_is_where_most_of_its_topic_is():

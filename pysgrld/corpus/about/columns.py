@@ -243,7 +243,6 @@ class DetailsCollector:
                         continue
                     if len(self.columns) >= MOST + 2:
                         if self.is_automatic(role, name):
-                            self.left_out[name] = None
                             continue
                         raise too_many_columns()
                     stem = f"c{len(self.columns)}"

@@ -252,10 +252,12 @@ class Metadata:
         by_base: dict[int, str] = {}
         for block in rows():
             sample = names.of(block)
-            row = np.full(len(block), -1)
+            row, is_file = np.full(len(block), -1), np.array(sample.is_file, np.bool_)
             for number, keys in enumerate(sample.forms()):
                 for table in tables if number % 2 else tables[:1]:
-                    found = np.where(row < 0, table.rows(keys), -1)
+                    # an id is no file name: 3 is not 3.14
+                    may_match = (row < 0) & (is_file | (table is tables[0]))
+                    found = np.where(may_match, table.rows(keys), -1)
                     row = np.maximum(row, found)
                     if number < 2:
                         continue

@@ -61,8 +61,9 @@ class _AlikeIntervals:
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
         """Return low and high ends of other documents: means with the mean gaps; 0 if none are alike."""
-        alike = np.minimum(self._alike(mean, lengths), len(self._known) - 1)
-        is_known = self._known[alike] > 0
+        classes = self._alike(mean, lengths)
+        alike = np.minimum(classes, len(self._known) - 1)
+        is_known = (classes == alike) & (self._known[alike] > 0)
         return [np.where(is_known, mean + gap[alike], 0.0).astype(np.float32) for gap in self._gaps]
 
     @staticmethod
