@@ -128,10 +128,8 @@ def best_of_other_priors(contests: list[dict[str, Any]]) -> str:
         for peer in found["peers"]:
             if peer.get("other_alphas") and peer["points"]:
                 gain = 1 - min(peer["other_alphas"].values()) / peer["points"][-1]["point"]
-                gains.setdefault("own priors" if found["settings"]["own"] else "common priors", [])
-                gains["own priors" if found["settings"]["own"] else "common priors"].append(
-                    (gain, peer["peer"])
-                )
+                kind = "own priors" if found["settings"]["own"] else "common priors"
+                gains.setdefault(kind, []).append((gain, peer["peer"]))
     return ", ".join(
         f"{100 * max(rows)[0]:.1f} % ({max(rows)[1]}, {kind})" for kind, rows in gains.items()
     )

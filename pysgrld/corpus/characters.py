@@ -70,7 +70,7 @@ def page(number: int) -> bytes:
 def _folded(character: str) -> str:
     """Return the word characters that a character in normal form C becomes, others as blanks."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
-        return character  # the role of most letters
+        return character  # the usual case
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
 
 

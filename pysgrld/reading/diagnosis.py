@@ -300,7 +300,7 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
 #: Overlap of the two least similar chains, by their number, from which a further chain had the topic in
 #: 9 of 10 cases (docs/internals/report.md); of more chains as of four.
 FIRM = {2: 0.9, 3: 0.8, 4: 0.75}
-#: Share of a topic, in shares of the average topic, that two chains need in addition.
+#: Least share of a topic that is firm with only two chains, relative to the average topic.
 LARGE = 1.25
 
 

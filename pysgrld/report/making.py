@@ -47,9 +47,8 @@ class Page:
     ) -> None:
         self._run, self._sections = run, sections
         results, config = run.results, run.results.run.config
-        key = (
-            results.run.identity.digest
-        )  # browsers store names under this key, which depends on the layer
+        # browsers store names under this key, which depends on the layer
+        key = results.run.identity.digest
         if run.at:
             key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
         self.main: dict[str, Any] = {
@@ -243,7 +242,7 @@ def report(
         added = AddedFiles(input_paths[0], input_paths[1], folder, log)
         page_run = ReportedRun(run, request, threads, added)
         if page_run.corpus is None:
-            log(f"{page_run.results.gone}", Severity.WARNING)
+            log(page_run.results.gone, Severity.WARNING)
         sections = [make(page_run) for make in SECTIONS.values()]
         page_run.read(lambda done: tell("gathering", done, STEPS))
         page = Page(page_run, sections, lambda done: tell("gathering", READ_STEPS + done, STEPS))

@@ -144,8 +144,8 @@ class GroupShares(Section):
         column = self._columns[self._best]
         values = run.about.values(column.name, run.rows)
         levels = dict(zip(values, column.grouping.of.tolist(), strict=True))
-        found = [levels.get(value, -1) for value in run.about.values(column.name, rows)]
-        return np.array([255 if level < 0 else level for level in found], np.int64)
+        groups = [levels.get(value, -1) for value in run.about.values(column.name, rows)]
+        return np.array([255 if group < 0 else group for group in groups], np.int64)
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
         """Return the groups with their shares."""
