@@ -20,7 +20,7 @@ FOLDER = Path(pysgrld.corpus.__file__).parent
 #: trained on in slices of time.
 OF_BUILDING = (
     *("shards.py", "metadata.py", "slices.py"),
-    *("languages.py", "survey.py", "values.py", "streams.py", "columns.py"),
+    *("archive.py", "languages.py", "survey.py", "values.py", "streams.py", "columns.py"),
 )
 #: Modules that say something only where a vocabulary is made.
 CHOOSING = ("lexicon.py", "open.py", "phrases.py", "reading.py", "stopwords.py", "vocabulary.py")
