@@ -103,7 +103,6 @@ class WeightedDocuments(TokenTopics):
         ends = [*first[1:].tolist(), len(self._weights)]
         assert self.z is not None
         assert self.token_ptr is not None
-        assert self.z is not None
         for weight, begin, end in zip(values.tolist(), first.tolist(), ends, strict=True):
             part, q[begin:end] = core.alpha_evidence(
                 z=self.z,

@@ -285,6 +285,8 @@ class Training:
         self._looks.last = chain.step, tally.train_seconds
         saves = self._saves(chain.step, tally.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
+        # a former start may have been stopped after convergence, as the refinement began
+        self._converged = posterior.due and self._has_converged()
         self._began = began = self.pulse.awake()
         for visit in rounds:
             if visit is None:
@@ -303,8 +305,8 @@ class Training:
             tally.tokens += visit.tokens
             if posterior.due:
                 self.keeper.sample()
-                if self.open_ended and posterior.settled():
-                    self._converged = True
+                self._converged = self._has_converged()
+                if self._converged:
                     continue
             if self._order.evaluate:
                 self.keeper.measure()
@@ -326,6 +328,9 @@ class Training:
             self._step_seconds = self.pulse.awake() - began
             self._tell_gap()
             began = self.pulse.awake()
+
+    def _has_converged(self) -> bool:
+        return self.open_ended and self.posterior.settled() is not None
 
     def _save(self, *, last: bool) -> None:
         """Write a checkpoint, and subtract its seconds from the time limit."""

@@ -1,6 +1,7 @@
 """How many Gibbs sweeps follow training, whose draws are whose, and how far apart bounds are moved."""
 
 import time
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +20,7 @@ from pysgrld.chain.exact import (
 )
 from pysgrld.chain.population import REPLICATES
 from pysgrld.errors import CheckpointError, UsageError
+from pysgrld.models.exact_sweeps import exact_bytes
 from pysgrld.models.protocol import RunOn
 from pysgrld.reading.intervals import bounds, interval
 from pysgrld.train.begin import begin_exactly
@@ -144,6 +146,28 @@ def test_a_replicate_stops_between_sweeps():
     with pytest.raises(Stopped):
         lda._stage.replicate(lambda: (_ for _ in ()).throw(Stopped()))
     assert lda._stage.replicates == REPLICATES - 1
+
+
+def test_the_plan_of_memory_counts_the_tokens_of_a_replicate():
+    """Red with: 12 bytes a token, without the weight and the cells of each token."""
+    counts = np.random.default_rng(2).poisson(1.0, (1000, 200))
+    tokens = int(counts.sum())
+    stage = LDA(2, max_iter=2, starts=1, holdout=0, exact_sweeps=4, n_jobs=1).fit(counts)._stage
+    sweeps = iter([None, None])
+
+    def waiting():
+        if next(sweeps, Stopped) is Stopped:
+            raise Stopped
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(Stopped):
+            stage.chains[0].replicate(0, 1, waiting)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    chains = (8 + 4 * CHAINS) * tokens
+    assert 20 * tokens < peak < exact_bytes(SimpleNamespace(tokens=tokens), 0) - chains
 
 
 def test_bounds_allow_for_few_independent_draws():

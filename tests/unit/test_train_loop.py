@@ -50,3 +50,24 @@ def test_a_stop_is_heeded_between_the_chains_of_a_refinement(method, tmp_path, m
     assert len(calls) == 1
     train_here(tmp_path / "stopped", **refinement)
     assert result(tmp_path / "stopped") == result(tmp_path / "whole")
+
+
+def test_converged_training_trains_no_more_after_a_stop_at_the_refinement(tmp_path, monkeypatch):
+    """Red with: training that resumes at its convergence and trains until the next sample."""
+    options = {"iterations": None, "burn_in": 6, "sample_every": 2, "exact_sweeps": 4}
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+        write_corpus(tmp_path / name / "corpus.txt")
+    train_here(tmp_path / "whole", **options)
+    start = ExactLDA.start
+
+    def start_and_signal(*arguments):
+        start(*arguments)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExactLDA, "start", start_and_signal)
+        with pytest.raises(Interrupted):
+            train_here(tmp_path / "stopped", **options)
+    train_here(tmp_path / "stopped", **options)
+    assert result(tmp_path / "stopped") == result(tmp_path / "whole")
