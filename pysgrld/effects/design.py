@@ -242,8 +242,7 @@ class Design:
             return str(value)
         number = float(value)
         if column in self._dates and not number.is_integer():
-            year = int(np.floor(number))
-            return f"{year}-{int(12 * (number - year) + 1e-6) + 1:02}"
+            return str(date_of(number).astype("datetime64[M]"))
         return f"{number:.{10 if number.is_integer() else 6}g}"
 
 

@@ -133,7 +133,7 @@ def test_a_contrast_that_is_not_there_is_refused(contrast, said):
 
 
 def test_dates_are_years_and_shown_as_months():
-    """Red with: 2004.5 for a date, or 1999.53 along a column of whole years."""
+    """Red with: 2004.5 for a date, February for 1 March, or 1999.53 along a column of whole years."""
     assert years_of(np.datetime64("2004-07-02")) == pytest.approx(2004.5, abs=0.01)
     assert years_of(np.datetime64("1999-01-01")) == 1999.0
     days = [None, *(np.datetime64(f"{year}-12-31") for year in range(1999, 2009))]
@@ -141,6 +141,9 @@ def test_dates_are_years_and_shown_as_months():
     (pair,) = design.comparisons()
     assert (pair.first.value, pair.second.value) == ("2001-12", "2006-12")
     assert design.matrix[0, 1] == pytest.approx(1999.997, abs=0.001)
+    days = [np.datetime64(f"{year}-03-01") for year in range(1999, 2009)]
+    (pair,) = Design("~ day", {"day": days}).comparisons()
+    assert (pair.first.value, pair.second.value) == ("2001-03", "2006-03")
     labels = [point.value for point in Design("~ year", {"year": range(1990, 2021)}).curve("year")]
     assert labels == sorted(set(labels))
     assert all(label.isdigit() for label in labels)

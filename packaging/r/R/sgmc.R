@@ -1,19 +1,23 @@
 # Values that a file has for TRUE and FALSE.
 .logical <- c("true", "false")
 
+# Columns of text, also if all their values look like numbers or flags.
+.text <- c("id", "word", "label", "name", "column", "from", "to")
+
 # Read a CSV file of sgmc; flags are logical, whole numbers integer, and text has no quote sign
 # that guards it from spreadsheets.
 .read_table <- function(file) {
   if (!file.exists(file)) {
     stop(file, ": no such file; write it with sgmc export --to csv", call. = FALSE)
   }
+  heads <- names(read.csv(file, check.names = FALSE, nrows = 1))
   table <- read.csv(file, check.names = FALSE, stringsAsFactors = FALSE, encoding = "UTF-8",
-                    na.strings = "")
+                    na.strings = "", colClasses = ifelse(heads %in% .text, "character", NA))
   for (name in names(table)) {
     values <- table[[name]]
     if (is.character(values)) {
       known <- tolower(values[!is.na(values)])
-      table[[name]] <- if (length(known) && all(known %in% .logical)) {
+      table[[name]] <- if (!name %in% .text && length(known) && all(known %in% .logical)) {
         tolower(values) == "true"
       } else {
         sub("^'([=+@-])", "\\1", values)

@@ -7,6 +7,12 @@ stopifnot(
 )
 effects <- read_effects(file.path(folder, "effects.csv"))
 stopifnot(is.integer(effects$surely), is.numeric(effects$p_column))
+# Red with: ids that lose their zeros, categories that become flags.
+small <- tempfile(fileext = ".csv")
+writeLines(c("id,from,surely,flag", "007,true,1,true", "12345678901234567890,false,0,false"), small)
+read <- sgmc:::.read_table(small)
+stopifnot(read$id == c("007", "12345678901234567890"), read$from == c("true", "false"),
+          is.integer(read$surely), read$flag == c(TRUE, FALSE))
 missing <- tryCatch(read_run(tempdir()), error = conditionMessage)
 stopifnot(grepl("no such file", missing))
 absent <- tryCatch(sgmc("--version", command = "no-such-command"), error = conditionMessage)
