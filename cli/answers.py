@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pysgrld.errors import UsageError
 
 from .options import show_json
-from .terminal import echo, fill, room, shown
+from .terminal import echo, fill, room, shortened, shown
 
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 #: Space before the excerpt of a document.
 INDENT = " " * 11
+#: Largest width of a title or of a value of a column.
+_TITLE = 60
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
@@ -160,5 +162,4 @@ def _group_lines(
 
 def _short(text: str) -> str:
     """Show a title on one line, cut to its width."""
-    line = shown(text)
-    return line if len(line) <= 60 else f"{line[:57]}..."
+    return shortened(shown(text), _TITLE)

@@ -12,7 +12,7 @@ from pysgrld.errors import plural
 from pysgrld.options.parse import integer
 
 from .options import Described, as_json, given, options_of_training, plain, quiet, show_json
-from .terminal import echo, fill, room, table
+from .terminal import echo, fill, room, shortened, table
 from .values import files
 
 if TYPE_CHECKING:
@@ -120,16 +120,13 @@ def _show(result: Audit, name: str, documents: int) -> None:
     for topic in result.topics:
         found = f"{topic.found} of {result.chains}"
         rows.append((str(topic.topic), topic.verdict, found, str(len(topic.stable)), _words(topic)))
-    wide = room() - 40
-    cut = [
-        (*row[:4], row[4] if len(row[4]) <= wide else f"{row[4][: wide - 3]}...") for row in rows
-    ]
+    cut = [(*row[:4], shortened(row[4], room() - 40)) for row in rows]
     lines, _ = table(cut, room(), left=("verdict", "words"))
     echo("\n".join(lines) + "\n")
     echo(
         fill(
             "Found: chains on resampled documents with at least half of the topic's probability in one "
-            "topic. Stable: of its ten first words, these that most chains have, too."
+            "topic. Stable: those of its first ten words that most chains have, too."
         )
     )
 

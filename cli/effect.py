@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from .options import (
     as_json,
     flag,
     layer,
+    lent_metadata,
     metadata,
     plain,
     population,
@@ -24,7 +24,7 @@ from .options import (
     show_json,
     threads,
 )
-from .terminal import echo, fill, room, table, width
+from .terminal import echo, fill, room, shortened, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -206,16 +206,10 @@ def command(
 
 def estimate(screen: Any, results: Any, request: Any, metadata: str | None) -> Effects:
     """Estimate the effects of a formula, with additional columns from a metadata file."""
-    import tempfile
-
     from pysgrld.effects.answers import effects_of
-    from pysgrld.report.texts_and_metadata import AddedFiles
 
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sgmc-")))
-        added = AddedFiles(None, metadata, folder, screen.note)
-        with screen.steps() as tell:
-            effects = effects_of(results, request, added, tell)
+    with lent_metadata(results, metadata, screen.note), screen.steps() as tell:
+        effects = effects_of(results, request, tell)
     if effects.likeness is not None:
         screen.warn(effects.likeness.warning)
     return effects
@@ -335,7 +329,7 @@ def _show_comparison(
     if not listed:
         echo("  no topic is surely more or less\n")
         return
-    echo("\n".join(_laid_out(rows, spare=("name",))) + "\n")
+    echo("\n".join(_laid_out(rows, names_may_go=True)) + "\n")
 
 
 def _show_factor(
@@ -365,7 +359,7 @@ def _show_factor(
             difference, ends = topic.difference, [pair.second, pair.first]
             if len(firsts) > 1 and difference.mean < 0:
                 difference, ends = _reversed(difference), ends[::-1]
-            between = " - ".join(_short(value, _VALUE) for value in ends)
+            between = " - ".join(shortened(value, _VALUE) for value in ends)
             rows.append((str(topic.topic), names[topic.topic], _points(difference), between, p))
             values.append([f"{100 * share:.1f}" for share in test.shares[i]])
     differing = sum(bool(test.differs[place[topic]]) for topic in order)
@@ -377,28 +371,23 @@ def _show_factor(
         echo("  no topic differs\n")
         return
     heads = ("topic", "name", "largest difference", "between", "p")
-    shown = [_short(value, _VALUE) for value in test.values]
+    shown = [shortened(value, _VALUE) for value in test.values]
     shown = [value + " " * shown[:i].count(value) for i, value in enumerate(shown)]
     wide = [(*heads[:2], *shown, *heads[2:])]
     for row, shares in zip(rows, values, strict=True):
         wide.append((*row[:2], *shares, *row[2:]))
-    echo("\n".join(_laid_out(wide) or _laid_out([heads, *rows], spare=("name",))) + "\n")
+    echo("\n".join(_laid_out(wide) or _laid_out([heads, *rows], names_may_go=True)) + "\n")
 
 
-def _laid_out(rows: Sequence[Sequence[str]], spare: Sequence[str] = ()) -> list[str]:
-    """Lay out a table of topics, with as much of the names as fits; no lines if it does not fit."""
+def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:
+    """Lay out a table of topics, with as much of the names as fits; no lines if it is too wide."""
     left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
-        cut = [(row[0], _short(row[1], columns), *row[2:]) for row in rows]
+        cut = [(row[0], shortened(row[1], columns), *row[2:]) for row in rows]
         lines, gone = table(cut, room(), left=left, spare=("name",))
-        if not gone or (spare and columns == _LEAST_NAME):
+        if not gone or (names_may_go and columns == _LEAST_NAME):
             return lines
     return []
-
-
-def _short(text: str, columns: int) -> str:
-    """Return a text that takes no more than some columns."""
-    return text if width(text) <= columns else f"{text[: columns - 3].rstrip()}..."
 
 
 def _reversed(value: Between) -> Between:

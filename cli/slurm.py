@@ -303,8 +303,9 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
     """Yield warnings of a training that does not fit the cores, the memory or the nodes of its job."""
     if args[0] != "train":
         return
+    from pysgrld.corpus.stored_files import is_stored
     from pysgrld.models.choices import Choices
-    from pysgrld.train.estimate import estimate, is_stored
+    from pysgrld.train.estimate import estimate
     from pysgrld.train.request import Request
 
     from . import main
@@ -318,7 +319,7 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
     if not corpus or not is_there(corpus[0]):
         return
     ranks = (job.nodes or 1) * (job.ranks or 1)
-    if len(corpus) > 1 or not is_stored(corpus[0]):
+    if len(corpus) > 1 or not is_stored(Path(corpus[0])):
         if ranks > 1:
             yield (
                 f"{corpus[0]}: is not a stored corpus: one of {ranks} processes reads it and the others "

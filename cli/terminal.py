@@ -103,6 +103,16 @@ def width(text: str) -> int:
     )
 
 
+def shortened(text: str, columns: int) -> str:
+    """Return a text that takes at most some columns, with dots in the place of its end."""
+    if width(text) <= columns:
+        return text
+    part = text[: max(0, columns - 3)]
+    while width(part) > columns - 3 and part:
+        part = part[:-1]
+    return f"{part.rstrip()}..."
+
+
 def wrap(words: Sequence[str], columns: int) -> list[str]:
     """Fill lines with words; a word is never cut."""
     lines: list[str] = []

@@ -246,8 +246,8 @@ class ExactStage:
         Parameters
         ----------
         waiting : callable
-            Called between chains on one thread; may raise, to stop. The remaining chains sweep first
-            then, also after `restore`.
+            Called between chains if they sweep one after another; may raise, to stop. The next call
+            then sweeps the remaining chains only, also after `restore`.
 
         Raises
         ------

@@ -16,7 +16,7 @@ from pysgrld.report.answers import Between
 from pysgrld.report.document_pass import drawn_steps
 from pysgrld.report.exports import Tell
 from pysgrld.report.population import Sampled, discoveries, sure_signs
-from pysgrld.report.texts_and_metadata import AddedFiles, Known, with_added
+from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Array, Documents, Doubles, Int64s
 
 #: Numbers of documents times topics that are worked on at a time.
@@ -356,10 +356,7 @@ def _chunks(rows: Int64s, size: int) -> Iterator[tuple[int, Int64s]]:
 
 
 def effects_of(
-    results: Results,
-    request: EffectRequest,
-    added: AddedFiles | None = None,
-    tell: Tell = lambda label, done, total: None,
+    results: Results, request: EffectRequest, tell: Tell = lambda label, done, total: None
 ) -> Effects:
     """Estimate how the topics of a run go with columns of its corpus.
 
@@ -367,8 +364,6 @@ def effects_of(
     ----------
     results : Results
     request : EffectRequest
-    added : AddedFiles, optional
-        Columns in addition to those that the corpus keeps.
     tell : callable (what, done, total)
         Called with the number of documents that are done.
 
@@ -378,8 +373,6 @@ def effects_of(
         If the training corpus is not there.
     UsageError
         If topics have no shares, or the formula does not fit the corpus's columns.
-    CorpusError
-        If an added file is not of these documents.
     """
     layer = results.at(request.layer)
     if results.fitted.signed:
@@ -387,14 +380,13 @@ def effects_of(
     corpus = results.training_corpus()
     if corpus is None:
         raise MissingInputError(f"{results.gone}: effects need its documents")
-    about: Known = corpus.about
     rows = np.arange(corpus.documents)
-    if added is not None:
-        about = with_added(results, corpus, rows, added)
     topics = results.fitted.shown(layer)
     return estimated(
         request,
-        columns_asked(request.formula, request.cluster, _Columns(about, rows, request.cluster)),
+        columns_asked(
+            request.formula, request.cluster, _Columns(corpus.about, rows, request.cluster)
+        ),
         _sorting(results, layer, topics),
         topics,
         corpus.take,

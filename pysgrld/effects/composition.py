@@ -249,15 +249,19 @@ class Fit:
     def of(self, contrast: Doubles) -> Sampled:
         """Return a linear combination of coefficients, (P,), of all topics, for documents like these."""
         stretch, freedom = self._regression.freedom(contrast)
-        draws, k = len(self._back), self._back.shape[1]
+        k = self._back.shape[1]
         turned = self._regression.turned(contrast)
         drawn = turned @ self._centre @ self._back
-        moved = stretch * np.einsum("p,rpk->rk", turned, self._others)
-        over = np.empty_like(moved)
-        for s, back in enumerate(self._back):  # each draw of the topics has as many weightings
-            piece = slice(s * len(moved) // draws, (s + 1) * len(moved) // draws)
-            over[piece] = moved[piece] @ back
+        over = self._corrected(stretch * np.einsum("p,rpk->rk", turned, self._others))
         return Sampled(drawn, over, np.zeros(k), np.full(k, freedom))
+
+    def _corrected(self, weighted: Doubles) -> Doubles:
+        """Correct the weighted shares, (R, ..., K); each draw of the topics has equally many of the R."""
+        draws, corrected = len(self._back), np.empty_like(weighted)
+        for s, back in enumerate(self._back):
+            piece = slice(s * len(weighted) // draws, (s + 1) * len(weighted) // draws)
+            corrected[piece] = weighted[piece] @ back
+        return corrected
 
     def test(self, contrasts: Doubles) -> Doubles:
         """Test for each topic whether all of several combinations of coefficients are 0.
@@ -289,10 +293,7 @@ class Fit:
         stretch, freedom = np.array([self._regression.freedom_along(way) for way in basis]).T
         drawn = np.einsum("qp,pj,sjk->sqk", basis, self._centre, self._back, optimize=True)
         moved = stretch[:, None] * np.einsum("qp,rpj->rqj", basis, self._others, optimize=True)
-        over = np.empty((weightings, q, topics))
-        for s, back in enumerate(self._back):
-            piece = slice(s * weightings // draws, (s + 1) * weightings // draws)
-            over[piece] = moved[piece] @ back
+        over = self._corrected(moved)
         mean = drawn.mean(axis=0)
         apart = drawn - mean
         over_documents = np.einsum("rqk,rpk->kqp", over, over, optimize=True) / weightings

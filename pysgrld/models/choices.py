@@ -46,7 +46,7 @@ class HoldOutOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
-    """Options of a corpus that is read once, and of the chain that reads it."""
+    """Options of the corpus, the chain and the budget that are read before the others."""
 
     corpus_size: int | None = None
     shuffle_buffer: int | None = None
@@ -54,7 +54,6 @@ class SourceOptions:
     seed_words: Any = None
     topics: int | None = None
     epochs: float | None = None
-    iterations: int | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Choices:
 
     @cached_property
     def source(self) -> SourceOptions:
-        """Options of the corpus, the chain and the budget that are read before the others."""
+        """Options that are read before the others."""
         return self._part(SourceOptions)
 
     @property
@@ -101,12 +100,12 @@ class Choices:
 
     @property
     def sampler(self) -> Sampler:
-        """The sampler that they mean."""
+        """The sampler that the options choose."""
         return kind_of(self.values)[0]
 
     @property
     def model(self) -> Model[Any]:
-        """The model that they mean."""
+        """The model that the options choose."""
         return kind_of(self.values)[1]
 
     @property

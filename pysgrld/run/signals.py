@@ -100,7 +100,7 @@ class StopFlag(contextlib.ExitStack):
             self.reason = reason
 
     def should_stop(self, step_seconds: float) -> bool:
-        """Return True if the run must stop now because the next step would end too late."""
+        """Return True if the run must stop now: by a signal, or as the next step would end too late."""
         if step_seconds > self.seconds_left():
             self.stop("time limit")
         return self.reason is not None

@@ -7,7 +7,7 @@ two files.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -22,11 +22,8 @@ from pysgrld.search.plan import SearchPlan
 from pysgrld.search.rungs import RUNGS, Rung, decision, judge, next_rung, read_rungs
 from pysgrld.search.show import SearchProgress
 from pysgrld.train.events import Reporter
-from pysgrld.train.processes import Task, Watcher, conclude, run_all
+from pysgrld.train.processes import Explain, Task, Watcher, conclude, run_all
 from pysgrld.train.start import ending_with, train
-
-#: Function that returns the exit code of an error, and its line.
-Explain = Callable[[BaseException], tuple[int, str, str]]
 
 
 class SearchTeller(Watcher, Protocol):
@@ -64,8 +61,7 @@ def search(request: SearchRequest, teller: SearchTeller, explain: Explain) -> De
         Checked.
     teller : SearchTeller
     explain : callable
-        Returns the exit code of an error, and its line; a function of a module, for other
-        processes.
+        Explains errors; a function of a module, for other processes.
 
     Raises
     ------

@@ -2,32 +2,30 @@
 
 Each replicate takes as many documents as the corpus has, with replacement, and trains a chain. Half of
 the chains begin with the foreign topics, which keeps topics that the corpus supports, and half from
-starts of their own, which find topics without being told. A topic is real if most chains have it.
+starts of their own, which do not depend on the foreign topics. A topic is real if most chains have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from pysgrld.corpus import Corpus
-from pysgrld.corpus.minibatches import Epochs
 from pysgrld.evaluate.matching import SAME, affinity, overlap
 from pysgrld.models.protocol import CorpusFacts
 from pysgrld.models.word_order import top_words
 from pysgrld.options.option import Resolved
-from pysgrld.train.replication import ITERATIONS, trained
+from pysgrld.train.replication import ITERATIONS, train_replicate
 from pysgrld.train.short_chains import FirstTopics
 from pysgrld.types import Array, Floats, Int64s
 
-#: Overlap from which on a chain has a topic.
+#: Least overlap with a topic of a chain for the chain to have the foreign topic.
 FOUND = 0.5
-#: What a second topic of a chain adds to the overlap of a foreign topic that is two of the chain's.
+#: Least gain in overlap by the mean of two topics of a chain over one of them, for a mixture.
 _SECOND = 0.1
-#: Share of the chains from which on a verdict holds.
+#: A verdict holds if more than this share of the chains supports it.
 _MOST = 0.5
 #: Topics of a chain that may be parts of a foreign topic.
 _PARTS = 4
@@ -56,7 +54,7 @@ class AuditedTopic(NamedTuple):
     overlap : float
         Mean overlap with its counterpart in the chains.
     words, stable : tuple of str
-        Its first ten words; of these, the words that most chains have, too.
+        Its first ten words, and those of them that most chains have among twenty.
     parts : tuple of tuple of str
         First words of the two topics that it mixes.
     duplicate_of : int or None
@@ -126,6 +124,11 @@ def audit(
         Of each chain.
     tell : callable (done, total), optional
         Called after each chain.
+
+    Returns
+    -------
+    Audit
+        A verdict on each foreign topic.
     """
     foreign, covered = _over(corpus.vocabulary, phi, words)
     common = np.flatnonzero(np.isin(np.array(corpus.vocabulary, object), list({*words})))
@@ -135,12 +138,8 @@ def audit(
     drawn = []
     tell(0, chains)
     for number in range(chains):
-        generator = np.random.default_rng([_SEED, options.seed, number])
-        taken = np.sort(ids[generator.integers(0, len(ids), len(ids))])
-        settings = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
-        stream = Epochs.of(settings, corpus, taken)
-        start = None if number % 2 else first
-        draw = trained(settings, stream, facts, threads, iterations, start)
+        seed, start = [_SEED, options.seed, number], None if number % 2 else first
+        draw = train_replicate(corpus, ids, options, seed, facts, threads, iterations, start)
         topics = np.ascontiguousarray(draw["phi"][common, : len(foreign)].T)
         drawn.append(topics / np.maximum(topics.sum(axis=1, keepdims=True), 1e-30))
         tell(number + 1, chains)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from pysgrld.core import padded
 from pysgrld.corpus.reading import Listener
+from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError
 from pysgrld.models.choices import Choices
 from pysgrld.models.resolve import TRAINING
-from pysgrld.options.paths import is_file
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
 
@@ -84,22 +84,6 @@ class TrainingNeeds(NamedTuple):
         return epochs * self.iterations * each / 3600
 
 
-def is_stored(name: str) -> bool:
-    """Return True if a path is a folder of ``sgmc corpus build``.
-
-    Parameters
-    ----------
-    name : str
-        Path as typed.
-
-    Returns
-    -------
-    bool
-        True if the folder has a header.
-    """
-    return is_file(Path(name) / "meta.json")
-
-
 def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNeeds:
     """Estimate the needs of a training on a stored corpus; nothing is written.
 
@@ -118,7 +102,7 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
     SgmcError
         As training itself raises it before it begins.
     """
-    if len(request.inputs) != 1 or not is_stored(request.inputs[0]):
+    if len(request.inputs) != 1 or not is_stored(Path(request.inputs[0])):
         raise CorpusError(
             "only a stored corpus can be planned without reading it: build it with 'sgmc corpus "
             "build', or a part of it with 'sgmc corpus sample'",

@@ -262,6 +262,10 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
 TELL = 0.2
 
 
+#: Function that returns the exit code of an error, its message, and the label before the message.
+Explain = Callable[[BaseException], tuple[int, str, str]]
+
+
 class Task(NamedTuple):
     """Arguments of a run's process.
 
@@ -271,14 +275,14 @@ class Task(NamedTuple):
     started : float
         Start of the command, by the clock of processes: the time limit counts from there.
     explain : callable
-        Returns the exit code of an error, and its line.
+        Explains an error that ends the process.
     limit : float, "auto" or None
         Time limit of the command; the run's own budget is in the request.
     """
 
     request: Request
     started: float
-    explain: Callable[[BaseException], tuple[int, str, str]]
+    explain: Explain
     limit: float | Literal["auto"] | None
 
 

@@ -9,13 +9,14 @@ proportions of that topic.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from pysgrld.core.draws import Draw
+from pysgrld.corpus import Corpus
 from pysgrld.corpus.minibatches import Epochs
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.evaluate.matching import CORRELATED, correlations
@@ -106,12 +107,8 @@ def replicate_topics(
     correlation, overlap = np.zeros((runs, topics)), np.zeros((runs, topics))
     tell(0, runs)
     for number in range(runs):
-        generator = np.random.default_rng([_SEED, results.seed, results.chain, number])
-        taken = np.sort(ids[generator.integers(0, len(ids), len(ids))])
-        settings = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
-        draw = trained(
-            settings, Epochs.of(settings, corpus, taken), facts, results.threads, iterations
-        )
+        seed = [_SEED, results.seed, results.chain, number]
+        draw = train_replicate(corpus, ids, options, seed, facts, results.threads, iterations)
         others = results.proportions(documents, compared, draw=draw)
         likeness = correlations(proportions, others)
         match = likeness.argmax(axis=1)
@@ -125,26 +122,40 @@ def replicate_topics(
     return Replication(correlation, overlap)
 
 
-def trained(
+def train_replicate(
+    corpus: Corpus,
+    ids: Int64s,
     options: Resolved,
-    stream: Epochs,
+    seed: Sequence[int],
     facts: CorpusFacts,
     threads: int,
-    iterations: int = ITERATIONS,
+    iterations: int,
     first: FirstTopics | None = None,
 ) -> Draw:
-    """Train a chain, and return the mean of its draws.
+    """Train a chain on resampled documents, and return the mean of its draws.
 
     Parameters
     ----------
+    corpus : Corpus
+    ids : (n,) int64
+        Documents of which n are taken, with replacement.
     options : Resolved
-    stream : Epochs
+    seed : sequence of int
+        Seed of the documents and of the chain.
     facts : CorpusFacts
     threads, iterations : int
     first : FirstTopics, optional
-        Topics that the chain begins with; by default from a start of its own.
+        Topics with which the chain begins; by default it begins from short chains of its own.
+
+    Returns
+    -------
+    Draw
+        Posterior mean of the topics.
     """
-    run_on = RunOn(threads)
+    generator = np.random.default_rng(seed)
+    documents = np.sort(ids[generator.integers(0, len(ids), len(ids))])
+    options = replace(options, seed=int(generator.integers(2**62)), exact_sweeps=0)
+    stream, run_on = Epochs.of(options, corpus, documents), RunOn(threads)
     posterior = begin(options, stream, facts, run_on)
     chain = posterior.chain
     try:

@@ -6,7 +6,7 @@ in that folder, and starts like any other, by `train`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,12 @@ from pysgrld.run.files import make_folder
 from pysgrld.run.identity import identities, mismatch
 from pysgrld.train.plan import planned
 from pysgrld.train.prepare import move_corpus
-from pysgrld.train.processes import Task, Watcher, conclude, run_all
+from pysgrld.train.processes import Explain, Task, Watcher, conclude, run_all
 from pysgrld.train.request import Request, refuse_streams
 from pysgrld.train.start import Stoppable, ending_with
 
 
-def train_chains(
-    request: Request,
-    number: int,
-    watcher: Watcher,
-    explain: Callable[[BaseException], tuple[int, str, str]],
-) -> Path:
+def train_chains(request: Request, number: int, watcher: Watcher, explain: Explain) -> Path:
     """Train independent chains of one model at the same time; continue the unfinished ones.
 
     Parameters
@@ -46,8 +41,7 @@ def train_chains(
         Number of chains.
     watcher : Watcher
     explain : callable
-        Returns the exit code of an error, and its line; a function of a module, for other
-        processes.
+        Explains errors; a function of a module, for other processes.
 
     Returns
     -------

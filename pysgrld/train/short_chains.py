@@ -59,7 +59,7 @@ class FirstTopics(NamedTuple):
 
 
 class Stopped(Exception):
-    """Raised to stop while the next minibatch is missing, or before the first iteration."""
+    """Raised by a callback that is called while a chain waits or between chains, to stop."""
 
 
 class _OutOfTimeError(Exception):

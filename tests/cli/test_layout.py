@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pysgrld import cli
 from pysgrld.cli import main
-from pysgrld.cli.terminal import shown, table, width
+from pysgrld.cli.terminal import shortened, shown, table, width
 
 pytestmark = pytest.mark.cli
 
@@ -148,3 +148,10 @@ def test_wrong_uses_of_merge_are_answered_with_the_right_one(tmp_path, monkeypat
     ):
         done = CliRunner().invoke(main, ["corpus", "merge", *typed])
         assert (done.exit_code, said in done.output) == (code, True), done.output
+
+
+def test_a_text_is_shortened_to_columns_of_the_terminal():
+    """Red with: letters counted, of which Chinese ones take two columns each."""
+    assert shortened("topic", 5) == "topic"
+    assert shortened("a topic of many words", 10) == "a topic..."
+    assert shortened("主题模型", 7) == "主题..."
