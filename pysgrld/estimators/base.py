@@ -168,7 +168,7 @@ class Estimator(ABC):
                 If there is no such attribute, or the property of this name raised an error.
             """
             method, note = METHODS_OF_PEERS.get(name, ("", ""))
-            if method and hasattr(type(self), method):
+            if method and (hasattr(type(self), method) or method == "components_"):
                 raise AttributeError(f"{name} is {method} here{note and ': '}{note}")
             if note and not method:
                 raise AttributeError(f"sgmc has no {name}: {note}")

@@ -75,9 +75,35 @@ class Framed(Estimator):
             raise UsageError(f"vocabulary has {plural(len(words), 'word')}, the model has {v:,}")
         return words
 
-    def _names(self, topics: int) -> list[str]:
-        """Return the names of topics: lda0, lda1, ..."""
-        return [f"{type(self).__name__.lower()}{k}" for k in range(topics)]
+    def _short_names(self, vocabulary: Any = None, layer: int = 1) -> list[str]:
+        """Return the names of topics by three of their words; lda0, lda1, ... if words have no names."""
+        from pysgrld.report.topic_words import MOST, automatic
+
+        phi = self._topics(layer)
+        if vocabulary is None and not hasattr(self, "feature_names_in_"):
+            return [f"{type(self).__name__.lower()}{k}" for k in range(len(phi))]
+        first = self._first_words(phi, MOST, layer, None)
+        names = automatic(first, self._words(vocabulary), range(len(phi)))
+        return [names[k] for k in range(len(phi))]
+
+    def _names(self, layer: int = 1) -> list[str]:
+        """Return the names of topics as columns, with their numbers, so that they differ."""
+        names = self._short_names(layer=layer)
+        if not hasattr(self, "feature_names_in_"):
+            return names
+        return [f"{k} {name}" for k, name in enumerate(names)]
+
+    @property
+    def names_(self) -> list[str]:
+        """The names of topics: three of their first words, as ``sgmc topics --names`` has them.
+
+        Raises
+        ------
+        NotFittedError
+            An `AttributeError`, before `fit`.
+        """
+        self._check_fitted()
+        return self._short_names()
 
     @property
     def topics_(self) -> list[list[str]]:
@@ -180,7 +206,7 @@ class Framed(Estimator):
         if not is_whole(n, 1) or not chosen:
             raise UsageError("plot_topics draws one word of one topic at least")
         top, bounds, faithful = self._top(phi, n, layer, wanted_order(order), intervals=True)
-        names = self._names(len(phi))
+        names = self._names(layer)
         panels = [
             notebook.Panel(
                 names[k],
@@ -253,7 +279,7 @@ class Framed(Estimator):
         chosen = wanted_order(order)
         top, bounds, faithful = self._top(topics, n, layer, chosen, intervals=intervals)
         table = {
-            "topic": np.repeat(np.array(self._names(len(top)), dtype=object), top.shape[1]),
+            "topic": np.repeat(np.array(self._names(layer), dtype=object), top.shape[1]),
             "rank": np.tile(np.arange(1, top.shape[1] + 1), len(top)),
             "word": [words[w] for w in top.ravel().tolist()],
             self.entry: np.take_along_axis(topics, top, axis=1).ravel(),
@@ -291,9 +317,7 @@ class Framed(Estimator):
         self._check_fitted()
         shares = self._shares(X, layer)
         return frame(
-            shares,
-            index=X.index if hasattr(X, "iloc") else None,
-            columns=self._names(shares.shape[1]),
+            shares, index=X.index if hasattr(X, "iloc") else None, columns=self._names(layer)
         )
 
     def _repr_html_(self) -> str:
@@ -312,8 +336,8 @@ class Framed(Estimator):
             if hasattr(self, name)
         ]
         rows = [
-            (name, [(words[w], float(row[w])) for w in top])
-            for name, row, top in zip(self._names(len(phi)), phi, first, strict=True)
+            (str(k), [(words[w], float(row[w])) for w in top])
+            for k, (row, top) in enumerate(zip(phi, first, strict=True))
         ]
         return notebook.html(repr(self), facts, rows, len(self.components_) - len(rows))
 
@@ -325,17 +349,18 @@ class Transformer(Framed):
     _sklearn_output_config: dict[str, str]
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of `transform`: lda0, lda1, ..., or deeplda0, ...
+        """Return the names of the columns of `transform`: "0 moon · stars · sea", ...
 
         Parameters
         ----------
         input_features : object
-            Ignored; there for scikit-learn. Topics are not named after words.
+            Ignored; there for scikit-learn.
 
         Returns
         -------
         (K,) array of str objects
-            The class in lower case, and the number of a row of ``components_``, from 0.
+            The number of a row of ``components_``, from 0, and its name (``names_``); lda0, lda1, ...
+            if words have no names.
 
         Raises
         ------
@@ -344,7 +369,7 @@ class Transformer(Framed):
         """
         del input_features
         self._check_fitted()
-        return np.array(self._names(len(self.components_)), dtype=object)
+        return np.array(self._names(), dtype=object)
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what `transform` and `fit_transform` return: arrays, or DataFrames.
@@ -380,7 +405,7 @@ class Transformer(Framed):
         chosen = getattr(self, "_sklearn_output_config", {}).get("transform", common)
         if chosen == "default":
             return shares
-        frame, columns = library(chosen, "set_output").DataFrame, self._names(shares.shape[1])
+        frame, columns = library(chosen, "set_output").DataFrame, self._names()
         if chosen == "pandas":
             return frame(shares, index=X.index if hasattr(X, "iloc") else None, columns=columns)
         return frame(shares, schema=columns, orient="row")

@@ -108,7 +108,7 @@ class DeepLDA(CountModel):
     """
 
     model = "dlda"
-    numbers = ("seen", "unit")
+    numbers = (*CountModel.numbers, "unit")
     options_of: ClassVar = {
         "layers": "layers",
         "algo": "algo",

@@ -334,7 +334,7 @@ class KeptModel(Framed):
         if effects.likeness is not None:
             line = effects.likeness.warning.replace("--cluster ", "cluster=")
             warnings.warn(line, UserWarning, stacklevel=2)
-        names = dict(enumerate(self._names(len(mean))))
+        names = dict(enumerate(self._short_names(None, layer)))
         frame = library("pandas", "effect").DataFrame
         effects_frame: pandas.DataFrame = frame(effects.rows(topics.tolist(), names))
         return effects_frame

@@ -28,7 +28,8 @@ from pysgrld.estimators.base import (
 from pysgrld.estimators.dataframes import Transformer
 from pysgrld.estimators.fitting import Progress, check_memory, jobs
 from pysgrld.estimators.inputs import content_keys
-from pysgrld.estimators.kept import AUTO, NO_SAMPLE, KeptModel, Sample
+from pysgrld.estimators.kept import AUTO, NO_SAMPLE, Sample
+from pysgrld.estimators.topic_tables import TopicTables
 from pysgrld.estimators.words import new_documents
 from pysgrld.evaluate import HeldOut
 from pysgrld.models.admixture import BLOCK
@@ -47,7 +48,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s, Key
 OBSERVED = 0.8
 
 
-class TopicModel(KeptModel, Transformer):
+class TopicModel(TopicTables, Transformer):
     """Base of topic models that are fitted to a matrix.
 
     A subclass has a constructor with keyword parameters, and `_rules` for them. Options of single
@@ -239,6 +240,7 @@ class TopicModel(KeptModel, Transformer):
                 self._draw_exactly(held_out, progress)
             chain.close()
             self._finish()
+            self._measure(documents, train)
         if posterior.draws and not posterior.samples and self._stage is None:
             most = chain.step - posterior.every
             less = f", or burn_in to {most} or less" if most >= self._options.warm_up else ""
@@ -300,7 +302,7 @@ class TopicModel(KeptModel, Transformer):
         self._posterior = begin(options, stream, corpus, run_on, held_out, watched=watched)
         self.n_features_in_ = facts.words
         self._samples, self._seen, self._told_of_words = {}, 0, False
-        self._word_counts = None
+        self._word_counts = self._measures = None
         if names is not None:
             self.feature_names_in_ = names
         self._check_lengths(documents)
@@ -309,7 +311,7 @@ class TopicModel(KeptModel, Transformer):
         """Do one iteration; take a posterior sample if one is due, and store it if it is to be kept."""
         posterior, self._stage = self._posterior, None
         if batch is not None:  # other documents, which may come again
-            self._word_counts = None
+            self._word_counts = self._measures = None
         chain = posterior.chain
         chain.advance(batch)
         if not posterior.due:

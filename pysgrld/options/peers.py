@@ -217,11 +217,16 @@ MODELS_OF_PEERS = {
 
 #: Methods of other tools' models, with our method, and a remark or what to do if there is no method.
 METHODS_OF_PEERS = {
-    **dict.fromkeys(("get_topic_info", "show_topics"), ("topics_frame", "")),
+    **dict.fromkeys(("get_topic_info", "top_topics", "summary"), ("summary_frame", "")),
+    "show_topics": ("topics_frame", ""),
     **dict.fromkeys(
         ("get_topic", "get_topics", "show_topic", "print_topic", "print_topics", "get_topic_words"),
         ("top_words", ""),
     ),
+    **dict.fromkeys(("topic_word_", "get_topic_word_dist"), ("components_", "")),
+    **dict.fromkeys(("get_topic_freq", "topic_sizes_", "get_count_by_topics"), ("shares_", "")),
+    **dict.fromkeys(("topic_labels_", "generate_topic_labels"), ("names_", "")),
+    "get_coherence_per_topic": ("coherence_", ""),
     "get_document_info": ("documents_frame", "it takes the documents"),
     **dict.fromkeys(
         ("get_document_topics", "approximate_distribution", "get_topic_dist", "infer"),
@@ -236,10 +241,10 @@ METHODS_OF_PEERS = {
     "reduce_topics": ("", "fit again with a smaller n_components"),
     "merge_topics": ("", "fit again with a smaller n_components"),
     "find_topics": ("", "save(RUN), then sgmc topics RUN --word WORD"),
-    "get_representative_docs": ("documents_frame", "sort it by the column of a topic"),
+    "get_representative_docs": ("representative_documents", "it takes the documents"),
     **dict.fromkeys(
         ("visualize_topics", "visualize_documents", "visualize_heatmap", "visualize_hierarchy"),
-        ("", "save(RUN), then sgmc report RUN --open"),
+        ("report", "report().html is a page of HTML"),
     ),
 }
 

@@ -43,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
             "models",
             "options",
             "reading",
+            "report",
             "run",
             "samplers",
             "train",

@@ -1,5 +1,6 @@
 """Topics and documents as DataFrames, and how a notebook shows a model."""
 
+import pickle
 import sys
 
 import numpy as np
@@ -28,7 +29,9 @@ def test_top_words_have_intervals_that_the_command_shows_too(fitted, tmp_path):
     found = fitted.topics_frame(2)
     assert found.columns.tolist() == ["topic", "rank", "word", "probability", "low", "high"]
     assert found.attrs == {"interval_of": "posterior"}
-    assert found.topic.tolist() == ["lda0", "lda0", "lda1", "lda1", "lda2", "lda2"]
+    assert found.topic.tolist() == [
+        f"{k} {name}" for k, name in enumerate(fitted.names_) for _ in range(2)
+    ]
     assert found["rank"].tolist() == [1, 2] * 3
     fitted.save(tmp_path / "run")
     shown = topics_of(Results(tmp_path / "run", 1), 2, intervals=True)
@@ -141,3 +144,48 @@ def test_effects_that_nothing_can_be_told_of_are_refused(fitted):
         SAM(2, max_iter=9, burn_in=2, holdout=0).fit(vectors).effect(
             vectors, "~ x", {"x": range(60)}
         )
+
+
+def test_topics_are_a_table_with_shares_names_and_coherence(fitted, tmp_path):
+    """Red with: shares of other topics; measures that are lost by pickle, save or load."""
+    table = fitted.summary_frame(2)
+    assert table.columns.tolist() == ["topic", "name", "share", "low", "high", "coherence", "words"]
+    np.testing.assert_allclose(fitted.shares_, 1 / 3, atol=0.02)
+    assert table.low.isna().all()  # draws of the shares are those of a refinement
+    refined = LDA(3, minibatch=20, max_iter=20, holdout=0, exact_sweeps=400).fit(FRAME)
+    bounds = refined.summary_frame()
+    assert (bounds.low <= bounds.share + 1e-4).all()
+    assert (bounds.share <= bounds.high + 1e-4).all()
+    np.testing.assert_allclose(table.coherence, fitted.coherence_[table.topic])
+    of_topic = table.set_index("topic")
+    assert [of_topic.name[k] for k in range(3)] == fitted.names_
+    assert [of_topic.words[k] for k in range(3)] == [" ".join(t) for t in fitted.top_words(2)]
+    fitted.save(tmp_path / "run")
+    for again in (pickle.loads(pickle.dumps(fitted)), LDA.load(tmp_path / "run")):
+        pd.testing.assert_frame_equal(again.summary_frame(2), table)
+    assert b"<html" in fitted.report().html[:200]
+
+
+def test_minibatches_leave_no_measures():
+    """Red with: shares of former documents after other documents came."""
+    lda = LDA(2, burn_in=0, warm_up=0, max_iter=6, holdout=0).fit(FRAME)
+    assert lda.shares_.sum() == pytest.approx(1.0)
+    lda.partial_fit(FRAME[:10])
+    assert lda.summary_frame().share.isna().all()
+    with pytest.raises(AttributeError, match="partial_fit keeps none"):
+        lda.shares_  # noqa: B018
+
+
+def test_representative_documents_have_the_greatest_share_and_a_passage():
+    """Red with: documents of another topic; the beginning of a text for its typical passage."""
+    filler = "unknown words " * 40
+    texts = [f"{filler}moon star sea night"] * 6 + [f"{filler}bread dough oven salt"] * 6
+    lda = LDA(2, algo="gibbs", burn_in=10, max_iter=60, holdout=0)
+    series = pd.Series(texts, index=list("abcdefghijkl"))
+    lda.fit(series, vocabulary=["moon", "star", "sea", "night", "bread", "dough", "oven", "salt"])
+    found = lda.representative_documents(series, 1)
+    assert found.columns.tolist() == ["topic", "name", "document", "share", "text"]
+    for row in found.itertuples():
+        of_moon = "moon" in row.name
+        assert (row.document in "abcdef") == of_moon
+        assert ("moon" if of_moon else "bread") in row.text

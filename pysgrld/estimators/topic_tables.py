@@ -1,0 +1,241 @@
+"""Topics as a table with a row for each: share, coherence, name; typical documents; the page."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pysgrld.chain.exact import trace_in
+from pysgrld.corpus.minibatches import Source
+from pysgrld.errors import UsageError
+from pysgrld.estimators.base import is_whole
+from pysgrld.estimators.dataframes import WORDS_SHOWN, library
+from pysgrld.estimators.kept import KeptModel, StoredSamples
+from pysgrld.evaluate.coherence import coherence
+from pysgrld.models.fitted import evenly_spaced
+from pysgrld.reading.intervals import interval
+from pysgrld.reading.results import COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS, Results
+from pysgrld.types import Documents, Doubles, Int64s
+
+if TYPE_CHECKING:
+    import pandas
+
+    from pysgrld.report import Page
+
+
+class Measures(NamedTuple):
+    """Measures of the lowest topics on the documents of training.
+
+    Attributes
+    ----------
+    shares, coherence : list of K float or None
+        Shares of the tokens, and NPMI of the first ten words; None if they are unknown.
+    """
+
+    shares: list[float] | None = None
+    coherence: list[float] | None = None
+
+
+class TopicTables(KeptModel):
+    """Base of estimators whose topics have shares of the documents of `fit`."""
+
+    numbers = (*KeptModel.numbers, "measures")
+    _measures: Measures | list[list[float] | None] | None = None
+
+    def _measure(self, documents: Documents, train: Int64s) -> None:
+        """Measure shares and coherence on the documents of training."""
+        fitted, first = self._fitted(), self._first_words(self._topics(1), WORDS_SHOWN, 1, None)
+        rows = evenly_spaced(train, WEIGHT_DOCUMENTS)
+        trace = self._traced_shares()
+        shares = (
+            fitted.weights(lambda: (documents.take(rows), rows), 0)
+            if trace is None
+            else trace.mean(axis=0, dtype=np.float64)
+        )
+        npmi = None
+        if first.shape[1] > 1:
+            source: Source = documents
+            npmi = coherence(first, source, evenly_spaced(train, COHERENCE_DOCUMENTS)).npmi
+        k = len(self.components_)
+        self._measures = Measures(
+            None if shares is None else shares[:k].tolist(), None if npmi is None else npmi.tolist()
+        )
+
+    def _traced_shares(self) -> Doubles | None:
+        """Return the shares in each draw of the Gibbs refinement, (S, K), or None without draws."""
+        if self._fitted().exact is None:
+            return None
+        trace = trace_in(self._record.arrays, "shares")
+        return None if trace is None or not len(trace) else trace
+
+    def _measured(self) -> Measures:
+        """Return the measures of the topics, of a loaded run from its corpus."""
+        self._check_fitted()
+        if self._measures is None and isinstance(self._samples, StoredSamples):
+            results = Results(self._samples.run.path, 1)
+            shares, found = results.weights(), results.coherence(WORDS_SHOWN)
+            self._measures = Measures(
+                None if shares is None else shares.tolist(),
+                None if found is None else found.npmi.tolist(),
+            )
+        return Measures(*(self._measures or ()))
+
+    def _known(self, values: list[float] | None, name: str) -> Doubles:
+        if values is None:
+            raise AttributeError(
+                f"{name} is measured on the documents of fit, which this model does not have: "
+                "partial_fit keeps none; fit on all documents"
+            )
+        return np.array(values)
+
+    @property
+    def shares_(self) -> Doubles:
+        """Share of each topic in the tokens of the documents of `fit`, (K,).
+
+        Raises
+        ------
+        AttributeError
+            Before `fit`, and after `partial_fit`, which keeps no documents.
+        """
+        return self._known(self._measured().shares, "shares_")
+
+    @property
+    def coherence_(self) -> Doubles:
+        """Coherence of the first ten words of each topic in the documents of `fit`: NPMI, (K,).
+
+        0 if words occur together as often as by chance, 1 if only together.
+
+        Raises
+        ------
+        AttributeError
+            Before `fit`, and after `partial_fit`, which keeps no documents.
+        """
+        return self._known(self._measured().coherence, "coherence_")
+
+    def summary_frame(self, n: int = WORDS_SHOWN, vocabulary: Any = None) -> pandas.DataFrame:
+        """Return the topics as a pandas DataFrame, a topic a row, the greatest share first.
+
+        Parameters
+        ----------
+        n : int
+            Words of each topic, at least 1.
+        vocabulary : object, optional
+            Words of the columns, as for `topics_frame`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``topic`` (the row of ``components_``), ``name``, ``share``, its 90 % interval
+            ``low`` and ``high`` after a Gibbs refinement, ``coherence`` (NPMI) and ``words``. Measures
+            that are unknown, as after `partial_fit`, are NaN.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: pandas is not installed, or ``vocabulary`` is not of V words.
+        """
+        frame = library("pandas", "summary_frame").DataFrame
+        words, measured, k = self.top_words(n, vocabulary), self._measured(), len(self.components_)
+        unknown = [np.nan] * k
+        table = {
+            "topic": range(k),
+            "name": self._short_names(vocabulary),
+            "share": measured.shares or unknown,
+            "low": unknown,
+            "high": unknown,
+            "coherence": measured.coherence or unknown,
+            "words": [" ".join(row) for row in words],
+        }
+        trace = self._traced_shares()
+        if trace is not None:
+            draws = trace[:, :k]
+            certain = np.zeros(k, bool)
+            if bounds := interval([[(draw, certain) for draw in draws]], exact=True):
+                table |= {"low": bounds.low, "high": bounds.high}
+        sorted_frame: pandas.DataFrame = frame(table).sort_values(
+            "share", ascending=False, kind="stable", ignore_index=True
+        )
+        return sorted_frame
+
+    def representative_documents(self, X: Any, n: int = 3) -> pandas.DataFrame:
+        """Return the documents with the greatest share of each topic as a pandas DataFrame.
+
+        Parameters
+        ----------
+        X : sparse matrix, sparse array or array-like of shape (n, V), or words
+            As in `fit`.
+        n : int
+            Documents of each topic, at least 1.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``topic`` (the row of ``components_``), ``name``, ``document`` (the index of X,
+            or its row from 0), ``share`` and, if X is texts, ``text``: the 200 letters most typical of
+            the topic.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        UsageError
+            A `ValueError`: pandas is not installed, or a bad X.
+        """
+        from pysgrld.report.answers import excerpt_of
+
+        frame = library("pandas", "representative_documents").DataFrame
+        if not is_whole(n, 1):
+            raise UsageError(f"n: wanted a number of documents, at least 1, found {n!r}")
+        texts = [*X] if isinstance(X, Iterable) and not hasattr(X, "tocsr") else []
+        shares, phi = self._shares(X, 1), np.abs(self._topics(1))
+        of_uses = phi / np.maximum(phi.sum(axis=0), np.finfo(np.float32).tiny)
+        first = np.argsort(-shares, axis=0, kind="stable")[:n]
+        topics, rows = np.repeat(np.arange(len(phi)), len(first)), first.T.ravel()
+        names, index = self._short_names(None), getattr(X, "index", None)
+        table = {
+            "topic": topics,
+            "name": [names[k] for k in topics.tolist()],
+            "document": rows if index is None or callable(index) else index[rows],
+            "share": shares[rows, topics],
+        }
+        if texts and all(isinstance(text, str) for text in texts):
+            words = self._words(None)
+            weights = [dict(zip(words, of_topic.tolist(), strict=True)) for of_topic in of_uses]
+            table["text"] = [
+                excerpt_of(texts[row], weights[k])
+                for row, k in zip(rows.tolist(), topics.tolist(), strict=True)
+            ]
+        documents_frame: pandas.DataFrame = frame(table)
+        return documents_frame
+
+    def report(self) -> Page:
+        """Return the page of the model, as ``sgmc report`` makes it.
+
+        Returns
+        -------
+        Page
+            ``html`` is its file, as bytes; documents are shown for a run of ``sgmc train`` that `load`
+            has read.
+
+        Raises
+        ------
+        NotFittedError
+            A `ValueError`, before `fit`.
+        """
+        from pysgrld.report import report
+
+        self._check_fitted()
+        if isinstance(self._samples, StoredSamples):
+            return report(self._samples.run.path)
+        with tempfile.TemporaryDirectory(prefix="sgmc-") as folder:
+            place = Path(folder) / type(self).__name__.lower()
+            self.save(place)
+            page = report(place)
+            _ = page.html  # made while the run is there
+            return page
