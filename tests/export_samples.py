@@ -748,6 +748,129 @@ EXPORTS = {
     "subtitles": Export(
         "film.srt", b"1\n00:00:01,000 --> 00:00:02,000\nMice sleep.\n\n", refused="subtitles"
     ),
+    "an archive of Facebook": Export(
+        "message_1.json",
+        json.dumps(
+            {
+                "participants": [{"name": "Ann"}],
+                "messages": [{"sender_name": "Ann", "content": a} for a in TEXTS],
+            }
+        ).encode(),
+    ),
+    "SurveyMonkey": Export(
+        "responses.csv",
+        (
+            "Respondent ID,Collector ID,Start Date,What do you think of mice that sleep in winter?,How old are you?\n"
+            ",,,Open-Ended Response,Response\n" + each('100{n},2,01/01/2020,"{a}",18-24\n')
+        ).encode(),
+    ),
+    "LimeSurvey VV": Export(
+        "vv_1234.csv",
+        (
+            "Response ID\tDate submitted\tWhat of mice?\nid\tsubmitdate\tQ1\n"
+            + each("{n}\t2020-01-01\t{a}\n")
+        ).encode(),
+    ),
+    "LimeSurvey with a long question": Export(
+        "results.csv",
+        table(
+            "Response ID,What do you think of mice which sleep in winter?,How old are you?",
+            *(
+                {"Response ID": str(i), "What do you think of mice which sleep in winter?": a}
+                for i, a in enumerate(TEXTS)
+            ),
+            delimiter=";",
+        ),
+    ),
+    "questions of LimeSurvey": Export(
+        "survey.lss",
+        (
+            XML
+            + "<document><LimeSurveyDocType>Survey</LimeSurveyDocType><groups><rows>"
+            + each("<row><gid>{n}</gid><group_name>{a}</group_name></row>")
+            + "</rows></groups></document>"
+        ).encode(),
+        refused="no element in it is plainly a document",
+    ),
+    "ERIC": Export(
+        "eric.nbib",
+        each(
+            "OWN - ERIC\nTI  - T{n}\nOID - EJ{n}\nDP  - {y}\nAB  - {a}\nPT  - Journal Articles\n\n"
+        ).encode(),
+        titles=("T1", "T2"),
+        year="PY",
+    ),
+    "MARCXML": Export(
+        "marc.xml",
+        (
+            XML
+            + '<collection xmlns="http://www.loc.gov/MARC21/slim">'
+            + each(
+                '<record><leader>x</leader><datafield tag="245" ind1=" "><subfield code="a">T{n}</subfield>'
+                '</datafield><datafield tag="520"><subfield code="a">{a}</subfield></datafield></record>'
+            )
+            + "</collection>"
+        ).encode(),
+    ),
+    "Factiva": Export(
+        "factiva.html",
+        (
+            "<html><head><title>Factiva</title></head><body>"
+            + each(
+                '<div class="article enArticle"><p><span class="enHeadline">T{n}</span></p><div>12 words</div>'
+                '<div>3 May {y}</div><div>The Times</div><p class="articleParagraph enarticleParagraph">{a}</p>'
+                "<p>Document T000000020010501dx510{n}</p></div>"
+            )
+            + "</body></html>"
+        ).encode(),
+        titles=("T1", "T2"),
+        year="date",
+    ),
+    "Factiva plain text": Export(
+        "factiva.txt",
+        b"HD  Mice\nBY  Ann\nWC  12 words\nPD  3 May 2001\nLP  Mice sleep\n",
+        refused="HTML",
+    ),
+    "Nexis plain text": Export(
+        "nexis.txt",
+        b"\n   1 of 5 DOCUMENTS\n\n\n  The Times\n\nMice sleep\n",
+        refused="Nexis.*one file",
+    ),
+    "Engineering Village": Export("ei.txt", b"<RECORD 1>\nTitle: Mice\n", refused="RIS"),
+    "NVivo": Export(
+        "node.txt",
+        "<Files\\\\Interview 1> - § 1 reference coded  [ 2% Coverage]\n\nMice sleep\n".encode(),
+        refused="NVivo.*spreadsheet",
+    ),
+    "ATLAS.ti": Export(
+        "report.txt", b"ATLAS.ti Report\n\nMice\n\nQuotations\n", refused="ATLAS.*spreadsheet"
+    ),
+    "CoNLL-U": Export(
+        "x.conllu",
+        b"# sent_id = 1\n1\tMice\tmouse\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n",
+        refused="CoNLL-U",
+    ),
+    "vertical text": Export(
+        "x.vert",
+        b'<doc id="1">\n<s>\nMice\tNNS\tmouse\nsleep\tVB\tsleep\n</s>\n</doc>\n',
+        refused="vertical",
+    ),
+    "YAML": Export("x.yaml", b"- id: 1\n  text: Mice sleep\n", refused="YAML.*JSON lines"),
+    "SQL": Export(
+        "dump.sql",
+        b"-- MySQL dump\n\nCREATE TABLE t (id int, body text);\nINSERT INTO t VALUES (1,'Mice');\n",
+        refused="database.*CSV",
+    ),
+    "SAS transport": Export(
+        "x.xpt", b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!0", refused="SAS.*CSV"
+    ),
+    "SPSS portable": Export("x.por", b"\xc1\xe2" * 100 + b"ASCII SPSS PORT FILE", refused="SPSS"),
+    "subtitles of YouTube": Export(
+        "x.sbv", b"0:00:01.000,0:00:02.000\nMice sleep\n", refused="subtitles"
+    ),
+    "subtitles of Aegisub": Export(
+        "x.ass", b"[Script Info]\nTitle: x\n\n[Events]\nFormat: Start, Text\n", refused="subtitles"
+    ),
     "a picture": Export("scan.png", b"\x89PNG\r\n\x1a\n" + bytes(50), refused="OCR"),
     "a web archive": Export("x.warc", b"WARC/1.0\r\nWARC-Type: warcinfo\r\n", refused="WARC"),
 }

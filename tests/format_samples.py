@@ -6,6 +6,7 @@ import io
 import zipfile
 
 import numpy as np
+from export_samples import EXPORTS
 
 WEB_OF_SCIENCE = """FN Clarivate Analytics Web of Science
 VR 1.0
@@ -237,7 +238,7 @@ SAMPLES = {
     "WhatsApp": b"12/05/2021, 10:11 - Ann: mice sleep\n12/05/2021, 10:12 - Bob: fish\n",
     "an SPSS file (.sav)": b"$FL2@(#)",
     "a Stata file (.dta)": b"<stata_dta>",
-    "a SAS file (.sas7bdat)": bytes(12) + b"\xc2\xea\x81\x60",
+    "a SAS file (.sas7bdat, .xpt)": bytes(12) + b"\xc2\xea\x81\x60",
     "R data (.rds, .RData)": b"RDX3\n",
     "a MATLAB file (.mat)": b"MATLAB 5.0 MAT-file",
     "an SQLite database": b"SQLite format 3\x00",
@@ -252,7 +253,23 @@ SAMPLES = {
     "Ovid plain text": b"<1>\nUnique Identifier\n  11\n",
     "ProQuest plain text": b"_" * 60 + b"\n\nReport Information from ProQuest\n",
     "a LaTeX document": b"\\documentclass{article}\n",
-    "subtitles (.srt, .vtt)": b"1\n00:00:01,000 --> 00:00:02,000\nMice sleep.\n",
+    "subtitles (.srt, .vtt, .ass, .sbv)": b"1\n00:00:01,000 --> 00:00:02,000\nMice sleep.\n",
+    **{
+        name: EXPORTS[export].content
+        for name, export in (
+            ("Factiva", "Factiva"),
+            ("Factiva plain text", "Factiva plain text"),
+            ("Nexis plain text", "Nexis plain text"),
+            ("Engineering Village plain text", "Engineering Village"),
+            ("a coding report of NVivo", "NVivo"),
+            ("a report of ATLAS.ti", "ATLAS.ti"),
+            ("text with its grammar, a word a line (CoNLL-U)", "CoNLL-U"),
+            ("vertical text, a word a line", "vertical text"),
+            ("YAML", "YAML"),
+            ("a dump of a database (.sql)", "SQL"),
+            ("an SPSS file (.por)", "SPSS portable"),
+        )
+    },
     "MediaWiki XML": (
         b'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/"><page><title>A</title><ns>0</ns>'
         b"<id>1</id><revision><id>1</id><text>mice sleep</text></revision></page></mediawiki>"

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from pysgrld.corpus.formats import heads, xml_records
 from pysgrld.corpus.formats.protocol import Context, CountedDocuments, Noticed, Texts
+from pysgrld.corpus.formats.refused import REFUSED
 from pysgrld.corpus.lines import Lines
 from pysgrld.errors import CorpusError
 
@@ -176,85 +177,6 @@ _SHEET = re.compile(
     rb"PK\x03\x04(?:.*\x00xl/|.{26}mimetypeapplication/vnd\.oasis\.opendocument\.spreadsheet)", re.S
 )
 
-_AS_CSV = "export its table as CSV"
-_AS_RIS = "export the list as RIS or CSV"
-#: Formats that are recognised but refused: first bytes, name, and advice.
-_REFUSED = (
-    (rb"\$FL[23]", "an SPSS file (.sav)", _AS_CSV + ", or with pandas.read_spss"),
-    (
-        rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00",
-        "a Stata file (.dta)",
-        _AS_CSV + " (export delimited), or with pandas.read_stata",
-    ),
-    (rb"\x00{12}\xc2\xea\x81\x60", "a SAS file (.sas7bdat)", _AS_CSV + ", or with pandas.read_sas"),
-    (
-        rb"RD[AX][23]\n|X\n\x00\x00\x00[\x02\x03]",
-        "R data (.rds, .RData)",
-        "write the table with write.csv, or counts with Matrix::writeMM",
-    ),
-    (
-        rb"MATLAB 5\.0 MAT-file",
-        "a MATLAB file (.mat)",
-        "write the counts with scipy.io.mmwrite (.mtx)",
-    ),
-    (rb"SQLite format 3\x00", "an SQLite database", _AS_CSV + " (sqlite3 -header -csv)"),
-    (rb"\x00\x01\x00\x00Standard (?:Jet|ACE) DB", "an Access database", _AS_CSV),
-    (rb"Obj\x01|ORC", "Avro or ORC", "convert it to Parquet"),
-    (rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07", "an archive (.7z, .rar)", "unpack it and name the files"),
-    (
-        rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|II\*\x00|MM\x00\*",
-        "a picture",
-        "recognise its text (OCR), and give plain text",
-    ),
-    (rb"!BDN", "an Outlook folder (.pst)", "convert it to mbox (readpst)"),
-    (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of its pages, as JSON lines"),
-    (rb"\s*Scopus\s*\nEXPORT DATE", "Scopus plain text", _AS_RIS),
-    (rb"(?:\xef\xbb\xbf)?\s*Record #1 of [0-9]", "Cochrane plain text", _AS_RIS),
-    (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
-    (rb"\s*_{30,}\s*\n(?:[^\n]*\n){0,20}?[^\n]*\bProQuest\b", "ProQuest plain text", _AS_RIS),
-    (
-        rb"(?:\s|%[^\n]*\n)*\\documentclass\b",
-        "a LaTeX document",
-        "take its text out (pandoc -t plain)",
-    ),
-    (
-        rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*[01]\s*\n[0-9:]{8}[,.][0-9]{3} -->)",
-        "subtitles (.srt, .vtt)",
-        "take the text out without its times",
-    ),
-    (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
-    (
-        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text",
-        "an OpenDocument text (.odt)",
-        "save it as plain text (.txt, UTF-8)",
-    ),
-    (
-        rb"PK\x03\x04.{26}mimetypeapplication/epub",
-        "a book (.epub)",
-        "take the text out (pandoc -t plain)",
-    ),
-    (rb"PK\x03\x04", "a zip archive", "unpack it and name the files"),
-    (
-        rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        "an old Word or Excel file (.doc, .xls)",
-        "save it as .docx or as .xlsx",
-    ),
-    (rb"\{\\rtf", "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
-    (rb".{257}ustar", "a tar archive", "unpack it and name the files"),
-    (
-        rb"\x93NUMPY",
-        "a dense NumPy array",
-        "save the counts with scipy.sparse.save_npz(FILE, scipy.sparse.csr_matrix(X))",
-    ),
-    (
-        rb"\x80[\x02-\x05]",
-        "a Python pickle",
-        "one is never loaded because it can run code: save counts with scipy.sparse.save_npz, or "
-        "text as JSON lines",
-    ),
-    (rb"\xff\xfe|\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it to UTF-8"),
-)
-
 #: The format of any other file: a document a line.
 TEXT = Format(
     "plain text",
@@ -284,6 +206,7 @@ FORMATS = (
         fields=True,
         sure=True,
     ),
+    Format("Factiva", "text", "factiva.read", heads.FACTIVA, fields=True, sure=True),
     Format(
         "XML records",
         "text",
@@ -355,7 +278,7 @@ FORMATS = (
     Format("PDF", "text", "extract.pdf", re.compile(rb"%PDF-"), (".pdf",), whole=True, sure=True),
     *(
         Format(what, "text", "", re.compile(begins, re.S), encoded=True, refused=advice)
-        for begins, what, advice in _REFUSED
+        for begins, what, advice in REFUSED
     ),
     Format(
         "Matrix Market",

@@ -50,6 +50,8 @@ _LONG_TAG = re.compile(rb"<[a-z][^<>]{%d,}" % (2 * VALUES), re.I)
 
 #: First bytes of a Word document with a password, and of old Word files.
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: The last line of an article in a Word document of Nexis.
+_END_OF_ARTICLE = "\nEnd of Document"
 #: Largest number of parts: no Word document has more.
 _MOST_PARTS = 10_000
 #: Largest size of an unpacked stream of a PDF: reading its text takes about fifteen times as much.
@@ -160,7 +162,13 @@ def docx(data: bytes, options: CorpusOptions) -> tuple[bytes, None]:
             with archive.open(part) as file:
                 while block := file.read(2**16):
                     parser.feed(block)
-        return parser.close().encode("utf-8", "surrogatepass"), None
+        content: str = parser.close()
+        if (n_articles := content.count(_END_OF_ARTICLE)) > 1:
+            raise BadDocument(
+                "several articles",
+                f"{n_articles} articles of Nexis; download them again as separate files",
+            )
+        return content.encode("utf-8", "surrogatepass"), None
     except (BadDocument, MemoryError):
         raise
     except Exception as error:  # a damaged file may raise any error of the parser

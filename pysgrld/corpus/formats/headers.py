@@ -10,11 +10,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from pysgrld.corpus.about.scalars import integer, real
+from pysgrld.corpus.about.values import MISSING_VALUES
 from pysgrld.corpus.formats.text_fields import CHARACTERS, NAMES, SAMPLED, WORDS, usual
 from pysgrld.errors import plural
 
 #: Rows above the names of the columns, at most.
 _ABOVE = 40
+#: Cells that a row of data may have in a column of numbers.
+_MISSING = frozenset(("", *MISSING_VALUES))
 #: Excel's line that names the separator.
 _SEPARATOR = re.compile(rb"\xef?\xbb?\xbf?\"?sep=(.)\"?\r?\n", re.I)
 
@@ -99,8 +102,8 @@ def header_row(rows: Sequence[Sequence[str]]) -> int:
 def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return True if a first row looks like the others, so that it does not name the columns.
 
-    It has no usual name of a text, and a number in a column of numbers or a long text in a column of
-    long texts.
+    It has no usual name of a text and no name of a column of numbers, and a number in a column of numbers
+    or a long text in a column of long texts.
 
     Parameters
     ----------
@@ -117,19 +120,23 @@ def is_row(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     rows = [row for row in rows if len(row) == len(names)]
     if usual(list(names), NAMES) or len(rows) < 2:
         return False
+    is_like_others = False
     for place, name in enumerate(names):
         cells = [row[place].strip() for row in rows if row[place].strip()]
         if not cells:
             continue
-        if _is_number(name) and all(map(_is_number, cells)):
-            return True
-        if _is_long(name) and sum(map(_is_long, cells)) * 2 > len(cells):
-            return True
-    return False
+        if all(map(_is_number, cells)):
+            if name.strip() not in _MISSING and not _is_number(name):
+                return False
+            is_like_others |= _is_number(name)
+        is_like_others |= _is_long(name) and sum(map(_is_long, cells)) * 2 > len(cells)
+    return is_like_others
 
 
 def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
-    """Return the number of rows below the header with questions and ids, as Qualtrics writes them.
+    """Return the number of rows below the header with questions and ids.
+
+    Qualtrics writes two, LimeSurvey (VV) one of ids, SurveyMonkey one of kinds of answers.
 
     Parameters
     ----------
@@ -144,12 +151,19 @@ def rows_of_labels(rows: Sequence[Sequence[str]]) -> int:
     places = [
         i for i, row in enumerate(rows[:2], 1) if any(c.startswith('{"ImportId"') for c in row)
     ]
-    return places[-1] if places else 0
+    if places:
+        return places[-1]
+    first = [cell.strip() for cell in rows[0]] if rows else []
+    is_of_ids = first[:2] == ["id", "submitdate"]
+    is_of_kinds = first[:2] == ["", ""] and bool({"Response", "Open-Ended Response"} & {*first})
+    return int(is_of_ids or is_of_kinds)
 
 
 def labels_left_out(label: str, rows: int) -> str:
     """Return the line about rows of labels."""
-    return f"{label}: {plural(rows, 'row')} of labels below the header left out, as of Qualtrics"
+    return (
+        f"{label}: {plural(rows, 'row')} of labels below the header left out, as surveys have them"
+    )
 
 
 def numbered_names(columns: int) -> list[str]:

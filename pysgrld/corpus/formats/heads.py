@@ -9,7 +9,8 @@ from pysgrld.corpus.formats.table_head import delimiter_of
 WEB_OF_SCIENCE = re.compile(
     rb"\s*(?:FN [^\n]*\n\s*VR [0-9]|(?:FN [^\n]*\n)?PT [A-Z][ \t]*\r?\n(?:[A-Z][A-Z0-9] |UT))"
 )
-PUBMED = re.compile(rb"\s*PMID *- ?[0-9]+[ \t]*\r?\n")
+#: Works of PubMed, and of ERIC in its format.
+PUBMED = re.compile(rb"\s*(?:PMID *- ?[0-9]+|OWN *- ?ERIC)[ \t]*\r?\n")
 ENDNOTE = re.compile(rb"\s*%0 [A-Z][^\n]*\n%[A-Z0-9@+~] ")
 REFWORKS = re.compile(rb"\s*RT [A-Z][^\n]*\n(?:[A-Z][A-Z0-9] [^\n]*\n)*?(?:SR|ID|A1|T1|JF|YR|AB) ")
 #: Some programs write lines of their own before the first work.
@@ -33,9 +34,15 @@ JATS = re.compile(
     % (_BEFORE_ROOT, _BEFORE_ROOT),
     re.S,
 )
+#: Articles that Factiva exports as a page.
+FACTIVA = re.compile(
+    rb"\s*<(?:!DOCTYPE|html)\b.*?<div [^>]*class=\"article \w\wArticle\"", re.S | re.I
+)
+#: Not a vertical text, in which a word and its tags are a line.
 DOC = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
-    rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?:\s*<DOC(?:NO|ID)\b|\s*<[A-Z]+\b|[^<])",
+    rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"
+    rb"(?:\s*<DOC(?:NO|ID)\b|\s*<[A-Z]+\b|[^<])",
     re.I,
 )
 

@@ -27,6 +27,8 @@ _DECODER = json.JSONDecoder()
 _LIST = re.compile(r"\[\s*[^\s]")
 #: The assignment before an array in an archive of Twitter.
 _ASSIGNED = re.compile(r"\s*window\.[\w.]+ = ")
+#: Names of lists of the people in a chat.
+_PEOPLE = ("participants", "members", "users")
 #: Names of a list of documents, in a line that may be longer than what is looked at.
 _LIST_IN_LINE = re.compile(
     rb'"(?:items|results?|docs|documents|data|messages|records|articles|papers|works|issues|posts|tweets'
@@ -152,7 +154,7 @@ class Elements:
             self.character()
             self.at += 1  # the colon
             begin = self.character()
-            if begin == "[" and self._holds_objects():
+            if begin == "[" and self._holds_objects() and not self._is_of_people(name):
                 return str(name)
             if begin == "{" and depth < _DEEPEST:
                 if (path := self.enter(depth + 1)) is not None:
@@ -163,6 +165,10 @@ class Elements:
                 self.at += 1
         self.at += 1
         return None
+
+    def _is_of_people(self, name: str) -> bool:
+        """Return True for the list of participants, before that of the messages, in a chat."""
+        return name in _PEOPLE and bool(_LIST_IN_LINE.search(self.ready[self.at :].encode()))
 
     def _holds_objects(self) -> bool:
         """Return True if the list that begins here has an object as its first element."""

@@ -49,6 +49,8 @@ _USUAL = frozenset(
             "user",
         ),
         *("description", "summary", "comment", "review", "message", "language", "status"),
+        *("respondentid", "collectorid", "responseid", "datesubmitted", "submitdate", "startdate"),
+        *("enddate", "recordeddate", "ipaddress", "timestamp", "createddate"),
         *("articletitle", "publicationyear", "sourcetitle", "documenttitle", "createdat", "score"),
     )
 )
@@ -90,7 +92,9 @@ def _is_quoted(text: str, delimiter: str) -> bool:
 
 def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
-    if any(len(name) > _LONGEST + 2 for name in first):  # with quotes
+    n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
+    # the questions of a survey are long names
+    if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # with quotes
         return False
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -108,7 +112,7 @@ def _is_table(text: str, delimiter: str) -> bool:
     usual = _USUAL.intersection(plain)
     if len(names) < 2 or not all(plain) or any(plain.count(name) > 1 for name in NAMES):
         return False
-    if any(len(name) > _LONGEST or name.isdigit() for name in names):
+    if any((len(name) > _LONGEST and n_usual < 2) or name.isdigit() for name in names):
         return False
     if any(not len(names) <= len(record) <= len(records[0]) for record in records[1:]):
         return False

@@ -63,6 +63,8 @@ _PUBMED = _Tags(
     "",
     ("PMID", "TI", "AB", "DP", "PY"),
 )
+#: ERIC has no numbers of PubMed, and begins each work with its own name.
+_ERIC = _PUBMED._replace(what="ERIC", first="OWN", known=("OID", "TI", "AB", "DP", "PY"))
 _ENDNOTE = _Tags(
     "EndNote",
     re.compile(r"(%[A-Z0-9!@#$%^&*()+\[\]<>=~?:;|-])(?: (.*))?"),
@@ -105,8 +107,8 @@ def web_of_science(source: Lines, context: Context) -> Iterator[Texts]:
 
 
 def pubmed(source: Lines, context: Context) -> Iterator[Texts]:
-    """Yield one document a work of a list that PubMed exports (.nbib, MEDLINE)."""
-    return _read(source, context, _PUBMED)
+    """Yield one document a work of a list that PubMed or ERIC exports (.nbib, MEDLINE)."""
+    return _read(source, context, _ERIC if source.head.lstrip().startswith(b"OWN") else _PUBMED)
 
 
 def endnote(source: Lines, context: Context) -> Iterator[Texts]:
@@ -225,6 +227,6 @@ class _Work:
             self.tags.names.get(tag, tag): "; ".join(filter(None, values))
             for tag, values in self.values.items()
         }
-        if self.tags is _PUBMED and (year := re.match(r"[0-9]{4}", record.get("DP", ""))):
+        if "DP" in self.tags.known and (year := re.match(r"[0-9]{4}", record.get("DP", ""))):
             record["PY"] = year[0]
         return record

@@ -59,8 +59,8 @@ _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 
 def is_records(head: bytes, name: str) -> bool:
-    """Return True if XML has records."""
-    return record_name(head) is not None
+    """Return True if XML has records. A survey of LimeSurvey has questions and no answers."""
+    return b"<LimeSurveyDocType>Survey<" not in head and record_name(head) is not None
 
 
 def record_name(head: bytes) -> str | None:
@@ -132,7 +132,11 @@ def _fields(record: Element) -> dict[str, Any]:
     while walk:
         element = walk.pop()
         name = name_of(element)
-        if all(name_of(child) in _WITHIN_TEXT for child in element):
+        if name == "datafield":  # of MARC: the parts of a field have letters for names
+            for part in element:
+                name = f"{element.get('tag')}{part.get('code')}"
+                fields.setdefault(name, []).append(" ".join("".join(part.itertext()).split()))
+        elif all(name_of(child) in _WITHIN_TEXT for child in element):
             name = (element.get("name") if name.lower() in _NAMING else None) or name
             if text := " ".join("".join(element.itertext()).split()):
                 fields.setdefault(name, []).append(text)

@@ -1,0 +1,136 @@
+"""Formats that are recognised but not read, with what to do instead."""
+
+from __future__ import annotations
+
+_AS_CSV = "export its table as CSV"
+_AS_RIS = "export the list as RIS or CSV"
+_AS_TEXTS = "write its texts as JSON lines, or as plain text"
+#: A cell of a table whose columns are separated by tabs.
+_CELL = rb"[^\t\n]+\t"
+_WORD_CLASS = (
+    rb"(?:ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X|_)\t"
+)
+#: Formats that are recognised but refused: pattern of the first bytes, name, and advice.
+REFUSED = (
+    (rb"\$FL[23]", "an SPSS file (.sav)", _AS_CSV + ", or with pandas.read_spss"),
+    (
+        rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00",
+        "a Stata file (.dta)",
+        _AS_CSV + " (export delimited), or with pandas.read_stata",
+    ),
+    (rb".{0,464}SPSS PORT FILE", "an SPSS file (.por)", _AS_CSV),
+    (
+        rb"\x00{12}\xc2\xea\x81\x60|HEADER RECORD\*{7}",
+        "a SAS file (.sas7bdat, .xpt)",
+        _AS_CSV + ", or with pandas.read_sas",
+    ),
+    (
+        rb"RD[AX][23]\n|X\n\x00\x00\x00[\x02\x03]",
+        "R data (.rds, .RData)",
+        "write the table with write.csv, or counts with Matrix::writeMM",
+    ),
+    (
+        rb"MATLAB 5\.0 MAT-file",
+        "a MATLAB file (.mat)",
+        "write the counts with scipy.io.mmwrite (.mtx)",
+    ),
+    (
+        rb"(?:\s|--[^\n]*\n|/\*[^\n]*\*/;?)*(?:CREATE (?:TABLE|DATABASE)|INSERT INTO|DROP TABLE"
+        rb"|BEGIN TRANSACTION|PRAGMA foreign_keys|SET (?:statement_timeout|SQL_MODE|NAMES))\b",
+        "a dump of a database (.sql)",
+        _AS_CSV,
+    ),
+    (rb"SQLite format 3\x00", "an SQLite database", _AS_CSV + " (sqlite3 -header -csv)"),
+    (rb"\x00\x01\x00\x00Standard (?:Jet|ACE) DB", "an Access database", _AS_CSV),
+    (rb"Obj\x01|ORC", "Avro or ORC", "convert it to Parquet"),
+    (rb"7z\xbc\xaf\x27\x1c|Rar!\x1a\x07", "an archive (.7z, .rar)", "unpack it and name the files"),
+    (
+        rb"\x89PNG|\xff\xd8\xff|GIF8[79]a|II\*\x00|MM\x00\*",
+        "a picture",
+        "recognise its text (OCR), and give plain text",
+    ),
+    (rb"!BDN", "an Outlook folder (.pst)", "convert it to mbox (readpst)"),
+    (rb"WARC/1\.", "a web archive (WARC)", "extract the texts of its pages, as JSON lines"),
+    (rb"\s*Scopus\s*\nEXPORT DATE", "Scopus plain text", _AS_RIS),
+    (rb"(?:\xef\xbb\xbf)?\s*Record #1 of [0-9]", "Cochrane plain text", _AS_RIS),
+    (rb"\s*<1>[ \t]*\r?\n[A-Z][^\n]*\n", "Ovid plain text", _AS_RIS),
+    (rb"\s*<RECORD 1>", "Engineering Village plain text", _AS_RIS),
+    (
+        rb"\s*(?:SE|HD)[ \t]+[^\n]*\n(?:[^\n]*\n){0,20}?WC[ \t]+[0-9][^\n]*words",
+        "Factiva plain text",
+        "export the articles as HTML",
+    ),
+    (
+        rb"\s*(?:[0-9]+ of [0-9]+ DOCUMENTS|[^\n]*\bof [0-9]+ DOCUMENTS)\s*\n",
+        "Nexis plain text",
+        "export the articles as Word documents, one file for each article",
+    ),
+    (
+        rb"<(?:Files|Internals|Elements|Cases|Nodes)\\\\[^\n]*> - \xc2?\xa7",
+        "a coding report of NVivo",
+        "export the documents, or the coded segments as a spreadsheet",
+    ),
+    (
+        rb"\s*ATLAS\.ti[^\n]*\bReport\b",
+        "a report of ATLAS.ti",
+        "export the quotations as a spreadsheet",
+    ),
+    (
+        rb"(?:#[^\n]*\n)*1\t" + 2 * _CELL + _WORD_CLASS,
+        "text with its grammar, a word a line (CoNLL-U)",
+        _AS_TEXTS,
+    ),
+    (
+        rb"\s*(?:<[^<>\n]+>\s*\n)+" + 2 * (_CELL + rb"[^\n]*\n"),
+        "vertical text, a word a line",
+        _AS_TEXTS,
+    ),
+    (
+        rb"(?:---[^\n]*\n)?- [A-Za-z_]\w*:(?: [^\n]*)?\n  [A-Za-z_]\w*:",
+        "YAML",
+        "convert it to JSON lines",
+    ),
+    (rb"\s*_{30,}\s*\n(?:[^\n]*\n){0,20}?[^\n]*\bProQuest\b", "ProQuest plain text", _AS_RIS),
+    (
+        rb"(?:\s|%[^\n]*\n)*\\documentclass\b",
+        "a LaTeX document",
+        "take its text out (pandoc -t plain)",
+    ),
+    (
+        rb"(?:\xef\xbb\xbf)?(?:WEBVTT\b|\s*[01]\s*\n[0-9:]{8}[,.][0-9]{3} -->"
+        rb"|\[Script Info\]|[0-9]:[0-9:]{5}\.[0-9]{3},[0-9]:[0-9:]{5}\.[0-9]{3}\s)",
+        "subtitles (.srt, .vtt, .ass, .sbv)",
+        "take the text out without its times",
+    ),
+    (rb"PK\x03\x04.*\x00ppt/", "a PowerPoint file (.pptx)", "save its text as plain text"),
+    (
+        rb"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.text",
+        "an OpenDocument text (.odt)",
+        "save it as plain text (.txt, UTF-8)",
+    ),
+    (
+        rb"PK\x03\x04.{26}mimetypeapplication/epub",
+        "a book (.epub)",
+        "take the text out (pandoc -t plain)",
+    ),
+    (rb"PK\x03\x04", "a zip archive", "unpack it and name the files"),
+    (
+        rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an old Word or Excel file (.doc, .xls)",
+        "save it as .docx or as .xlsx",
+    ),
+    (rb"\{\\rtf", "rich text (.rtf)", "save it as plain text (.txt, UTF-8)"),
+    (rb".{257}ustar", "a tar archive", "unpack it and name the files"),
+    (
+        rb"\x93NUMPY",
+        "a dense NumPy array",
+        "save the counts with scipy.sparse.save_npz(FILE, scipy.sparse.csr_matrix(X))",
+    ),
+    (
+        rb"\x80[\x02-\x05]",
+        "a Python pickle",
+        "one is never loaded because it can run code: save counts with scipy.sparse.save_npz, or "
+        "text as JSON lines",
+    ),
+    (rb"\xff\xfe|\xfe\xff", "UTF-16 text", "give --encoding utf-16, or convert it to UTF-8"),
+)
