@@ -435,7 +435,7 @@ def tables(rows: list[dict[str, Any]], published: Path | None) -> str:
     corpora = [name for name in CORPORA if any(r["corpus"] == name for r in rows)]
     methods = list(dict.fromkeys(r["method"] for r in rows))
     lines = [
-        "NPMI / diversity / product, means over fits (in brackets: fits):",
+        "NPMI and diversity, means over fits:",
         "",
         f"| method | {' | '.join(corpora)} |",
         "|---" * (len(corpora) + 1) + "|",
@@ -446,26 +446,28 @@ def tables(rows: list[dict[str, Any]], published: Path | None) -> str:
     labelled = [n for n in corpora if any(r["corpus"] == n and "nmi" in r for r in rows)]
     lines += [
         "",
-        "Main topics of documents and classes of people, purity / ARI / NMI:",
+        "Main topics of documents and classes of people: purity, ARI, NMI:",
         "",
         f"| method | {' | '.join(labelled)} |",
         "|---" * (len(labelled) + 1) + "|",
     ]
     for method in methods:
+        if method.startswith("sgmc, "):  # other words of the same topics
+            continue
         cells = [mean_of(rows, name, method, ("purity", "ari", "nmi")) for name in labelled]
         lines.append(f"| {method} | {' | '.join(cells)} |")
     if published:
-        lines += [
-            "",
-            "Published means of 15 runs:",
-            "",
-            "| corpus | method | words |",
-            "|---|---|---|",
-        ]
+        cells_of: dict[str, dict[str, str]] = {}
         for row in csv.DictReader(lines_of(published)):
-            npmi, diversity = float(row["npmi"]), float(row["diversity"])
-            words = f"{npmi:.3f} / {diversity:.2f} / {npmi * diversity:.3f}"
-            lines.append(f"| {row['corpus']} | {row['model']} | {words} |")
+            words = f"{float(row['npmi']):.3f}, {float(row['diversity']):.2f}"
+            cells_of.setdefault(row["model"], {})[row["corpus"]] = words
+        names = list(dict.fromkeys(name for cells in cells_of.values() for name in cells))
+        lines += ["", "Published means of 15 runs, NPMI and diversity:", ""]
+        lines += [f"| method | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+        lines += [
+            f"| {method} | {' | '.join(cells.get(name, '-') for name in names)} |"
+            for method, cells in cells_of.items()
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -482,7 +484,7 @@ def comparable(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def mean_of(rows: list[dict[str, Any]], corpus: str, method: str, keys: Sequence[str]) -> str:
-    """Return means over the fits of a method on a corpus, and of the product of NPMI and diversity.
+    """Return means over the fits of a method on a corpus.
 
     The classes of a corpus of `CLASSES` are compared at its own K, its words at the others.
     """
@@ -492,9 +494,7 @@ def mean_of(rows: list[dict[str, Any]], corpus: str, method: str, keys: Sequence
     if not some:
         return "-"
     values = [[row[key] for key in keys] for row in some]
-    if keys[0] == "npmi":
-        values = [[a, b, a * b] for a, b in values]
-    return f"{' / '.join(f'{x:.3f}' for x in np.mean(values, axis=0))} ({len(some)})"
+    return ", ".join(f"{x:.3f}" for x in np.mean(values, axis=0))
 
 
 def main() -> None:

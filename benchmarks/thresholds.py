@@ -4,11 +4,11 @@ A constant is a name in capitals at the top of a module that is a number, or an 
 numbers. Each is made a fifth larger and a fifth smaller (a whole number by one at least), and each
 comparison with it is turned (< for <=, > for >=), in a copy of the package. The tests that run are
 some of those that enter a function that reads it: tests/entered.py finds which, in one run of all
-tests. EXPLAINED has the constants of which no test need speak, and why; all others stand on
-docs/internals/thresholds.md, and a test compares that page with the code.
+tests. EXPLAINED has the constants that no test need notice, with the reasons; all others are in
+benchmarks/results/thresholds.txt, and a test compares that list with the code.
 
     python benchmarks/thresholds.py [--only pysgrld/reading] [--minutes 60] [-o thresholds.json]
-    python benchmarks/thresholds.py --page      write that page anew: a number was changed on purpose
+    python benchmarks/thresholds.py --page      write that list again, after a change of a number
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def modules() -> list[Path]:
 
 
 def page() -> str:
-    """Return the page of all constants that are not explained.
+    """Return the list of all constants that are not explained.
 
     Raises
     ------
@@ -225,18 +225,16 @@ def page() -> str:
         If a constant has no comment that states its purpose.
     """
     lines = [
-        "# Thresholds and defaults",
-        "",
         "Numbers at the top of modules on which a result, a verdict or a default depends. The comment",
         "above each number in the code states its purpose and its source. After you change a number, run",
-        "`python benchmarks/thresholds.py --page`, which writes this page, and give the reason in",
-        "CHANGELOG.md. Without `--page` the script changes each number and lists the changes that no",
-        "test notices. Numbers on which no result depends are listed in the script, with the reason.",
+        "`python benchmarks/thresholds.py --page`, which writes this list, and give the reason in",
+        "CHANGELOG.md. Numbers on which no result depends are listed in the script, with the reason.",
+        "",
     ]
-    known, folder = explained(), ""
+    known = explained()
     for path in modules():
         module = path.relative_to(ROOT)
-        source, numbers = path.read_text().splitlines(), []
+        source = path.read_text().splitlines()
         for name, value in constants(path).items():
             if name in known.get(str(module), ()):
                 continue
@@ -244,12 +242,7 @@ def page() -> str:
                 raise SystemExit(
                     f"{module}: add a comment (#:) above {name} that states its purpose"
                 )
-            numbers.append(f"`{name}` {ast.unparse(value)}")
-        if numbers and str(module.parent) != folder:
-            folder = str(module.parent)
-            lines += ["", f"## {folder}", "", "| module | numbers |", "|---|---|"]
-        if numbers:
-            lines.append(f"| {module.stem} | {', '.join(numbers)} |")
+            lines.append(f"{module} {name} {ast.unparse(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -411,7 +404,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seed", type=int, default=0, help="of the order in which they are tried")
-    parser.add_argument("--page", action="store_true", help="write the page, and try none")
+    parser.add_argument(
+        "--page", action="store_true", help="write the list of numbers, and try none"
+    )
     parser.add_argument(
         "--comparisons", action="store_true", help="turn comparisons alone, and change no number"
     )
@@ -420,7 +415,7 @@ def main() -> int:
     parser.add_argument("-o", "--out", type=Path)
     asked = parser.parse_args()
     if asked.page:
-        (ROOT / "docs" / "internals" / "thresholds.md").write_text(page())
+        (ROOT / "benchmarks" / "results" / "thresholds.txt").write_text(page())
         return 0
     found = [m for path in modules() for m in mutants(path, ROOT) if m.path.startswith(asked.only)]
     known = explained([*EXPLAINED.values(), AVERAGED])

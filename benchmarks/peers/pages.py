@@ -21,10 +21,14 @@ Measured {when}: {machines}.{within}
 
 ## Compared with other topic modellers
 
-Held-out perplexity at the end. "Draws averaged" is the mean of p(w) over the draws of one chain, every
-fifth iteration or sweep after the burn-in; sgmc reports it itself, this benchmark computes it for
-tomotopy. "One draw" is the topics at one moment (of several chains: the geometric mean); "mean topics"
-is the mean of all samples, as `sgmc export` writes it.
+A cell has the held-out perplexity at the end; then millions of token visits a second (all sweeps of a
+visit count once) and the peak memory of the process in MB, corpus and held-out documents included.
+Three perplexities are those of
+
+1. the draws of one chain, every fifth iteration or sweep after the burn-in, their p(w) averaged; sgmc
+   reports it itself, this benchmark computes it for tomotopy;
+2. the mean topics of all samples, as `sgmc export` writes them;
+3. one draw, the topics at one moment (of several chains: the geometric mean).
 
 {contests}
 ### How it was measured
@@ -43,17 +47,12 @@ is the mean of all samples, as `sgmc export` writes it.
   the whole fit.
 - **Other priors.** Scored with {others} for the alpha of theta, one draw or the last topics of a tool
   have at best {best} lower perplexity.
-- **Visits** are millions of tokens a second, all sweeps of a visit counted once; MB is the peak memory
-  of the process, including the corpus and the held-out documents.
 
-| peer | version | settings |
-|---|---|---|
 {settings}
 
 ### Advantages and disadvantages of each tool
 
-- Averaging draws is sgmc's protocol. tomotopy's averaged line shows its effect on another sampler;
-  topica and pyrmallet average five snapshots of their topics by default.
+- Averaging draws is sgmc's protocol. topica and pyrmallet average five snapshots of their topics.
 - A constant step makes a single draw of SCIR worse than one of collapsed Gibbs, because minibatch noise
   widens the law. For one matrix of topics, use the mean topics.
 - All corpora fit in memory, which samplers with persistent assignments need; sgmc and the variational
@@ -63,7 +62,8 @@ is the mean of all samples, as `sgmc export` writes it.
 ## Kernels
 
 `sgmc bench` on {kernels_machine}: CPU time of one thread, the median of five repeats; the other kernels
-are in [kernels.json](../../benchmarks/results/kernels.json). Documents, ns per token and sweep:
+are in [kernels.json](../../benchmarks/results/kernels.json). Documents of 50 and of 150 tokens, 20
+sweeps, Rao-Blackwellised counts, ns per token and sweep:
 
 {kernels}
 
@@ -173,12 +173,11 @@ def processor(machine: dict[str, Any]) -> str:
 
 
 def peer_rows(found: dict[str, Any]) -> list[str]:
-    """Write a row for each peer of a contest: its version and its settings."""
+    """Write an item for each peer of a contest: its version and its settings."""
     versions = {**found["versions"], "pysgrld": found["machine"]["pysgrld"]}
     own = ", own priors" if found["settings"]["own"] else ""
     return [
-        f"| {p['peer']}{own} | {versions[package_of(p)]} | {p['settings']} |"
-        for p in found["peers"]
+        f"- {p['peer']}{own}, {versions[package_of(p)]}: {p['settings']}" for p in found["peers"]
     ]
 
 
@@ -204,15 +203,17 @@ def package_of(peer: dict[str, Any]) -> str:
 
 
 def kernel_table(kernels: dict[str, Any]) -> str:
-    """Write documents of LDA as a table of K by how they are sampled."""
+    """Write documents of LDA, with expected counts, as a table of K by the documents' length."""
     value: dict[tuple[str, str], float] = {}
     for row in kernels["rows"]:
         if row["group"] == "documents" and row["name"].startswith("K="):
             k, way = row["name"].split(", ", 1)
             value[k, way] = row["value"]
     sizes, ways = (list(dict.fromkeys(names)) for names in zip(*value, strict=True))
-    lines = [f"| tokens, sweeps, counts | {' | '.join(sizes)} |", f"|---|{'---:|' * len(sizes)}"]
+    lines = [f"| | {' | '.join(sizes)} |", f"|---|{'---:|' * len(sizes)}"]
     for way in ways:
+        if not way.endswith("20 sweeps, Rao-Blackwell"):
+            continue
         cells = [f"{value[k, way]:.1f}" for k in sizes]
-        lines.append(f"| {way} | {' | '.join(cells)} |")
+        lines.append(f"| {way.split(',')[0]} | {' | '.join(cells)} |")
     return "\n".join(lines)

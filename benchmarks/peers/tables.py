@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 from typing import Any
 
-from series import OURS, THEIRS, all_series, title
+from series import FIGURES, OURS, THEIRS, all_series, title
 
 #: Head of the table of `versus`.
 VERSUS = """\
@@ -34,10 +34,10 @@ def table(found: dict[str, Any]) -> str:
 
 
 def corpus_table(contests: list[dict[str, Any]], machines: list[int]) -> str:
-    """Write the last perplexities on one corpus: a row for each series, a column for each contest.
+    """Write the last perplexities on one corpus: a row for each peer, a column for each contest.
 
-    The first rows have the priors and the number of the machine, the rows "visits, MB" the speed and
-    the memory of a peer in each contest.
+    The first rows have the priors and the number of the machine. A cell has the perplexities of a peer
+    in the order of `FIGURES` ("-": missing), its speed and its memory.
     """
     columns = [title(found).split(", ", 1)[1] for found in contests]
     lines = [f"| | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
@@ -48,17 +48,18 @@ def corpus_table(contests: list[dict[str, Any]], machines: list[int]) -> str:
     rows = {"alpha, eta": priors, "machine": [str(number) for number in machines]}
     ends = {}
     for column, found in enumerate(contests):
-        for series in all_series(found):
-            cells = rows.setdefault(series.label, [""] * len(contests))
-            cells[column] = f"{series.points[-1][1]:.0f}"
-            ends.setdefault(series.label, series.points[-1][1])
         for peer in found["peers"]:
-            if peer["points"]:
-                last, label = peer["points"][-1], f"{peer['peer']}: visits, MB"
-                speed = last["tokens"] / last["seconds"] / 1e6
-                cells = rows.setdefault(label, [""] * len(contests))
-                cells[column] = f"{speed:.2f}, {peer['peak_rss_bytes'] / 1e6:.0f}"
-                ends.setdefault(label, math.inf)
+            if not peer["points"]:
+                continue
+            last, label = peer["points"][-1], peer["peer"]
+            figures = [last.get(figure) for figure in FIGURES]
+            if not any(point["averaged"] for point in peer["points"]):
+                figures = [last["point"]]
+            ends.setdefault(label, next(figure for figure in figures if figure))
+            perplexities = ", ".join(f"{x:.0f}" if x else "-" for x in figures)
+            speed = last["tokens"] / last["seconds"] / 1e6
+            cells = rows.setdefault(label, [""] * len(contests))
+            cells[column] = f"{perplexities}; {speed:.1f}, {peer['peak_rss_bytes'] / 1e6:.0f}"
     for label in sorted(rows, key=lambda name: ends.get(name, 0.0)):
         name = f"**{label}**" if label.startswith("sgmc") else label
         lines.append(f"| {name} | {' | '.join(rows[label])} |")

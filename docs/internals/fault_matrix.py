@@ -1,4 +1,4 @@
-"""Writes the table of faults.md from what tests did.
+"""Writes the list of faults.md from the results of tests.
 
     pytest tests/faults --fault-record record.json
     python docs/internals/fault_matrix.py record.json
@@ -9,6 +9,7 @@ Several records (of continuous integration, of a night) are added up.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 
 
 def line(number: int, tests: list[dict]) -> str:
-    """Write one row of the table."""
+    """Write one row: the fault, its outcome and the trials; the result if it is not "holds"."""
     row = ROWS[number]
     run = [test for test in tests if test["outcome"] != "skipped"]
     failed = sum(test["outcome"] != "passed" for test in run)
@@ -32,27 +33,25 @@ def line(number: int, tests: list[dict]) -> str:
     elif not run:
         result = "skipped: " + "; ".join(sorted({test["reason"] for test in tests}))
     else:
-        result = f"**{failed} failed**" if failed else "holds"
+        result = f"**{failed} failed**" if failed else ""
         if skipped := len(tests) - len(run):
-            result += f" ({skipped} skipped)"
+            result += f"{', ' * bool(result)}{skipped} skipped"
     trials = sum(test["trials"] for test in run)
-    figures = [f"{trials:,}", f"{len(run)}"] if run else ["", ""]
-    return "| " + " | ".join([str(number), row.fault, row.expected, *figures, result]) + " |"
+    figures = ", ".join([f"{trials:,}"] * bool(run) + [result] * bool(result))
+    return f"{number}. **{row.fault}**: {row.expected} ({figures})"
 
 
 def table(records: list[dict]) -> str:
-    """Write the table, with the date and what was run."""
+    """Write the list, with the dates and the number of tests."""
     tests = [test for record in records for test in record["tests"]]
     by_row = {n: [test for test in tests if n in test["rows"]] for n in ROWS}
-    held = sum(line(n, by_row[n]).endswith("| holds |") for n in ROWS)
+    held = sum(bool(re.search(r"\([\d,]+\)$", line(n, by_row[n]))) for n in ROWS)
     dates = " and ".join(sorted({record["date"] for record in records}))
     return "\n".join(
         [
             f"Of {dates}: {len(tests)} tests, {sum(t['trials'] for t in tests):,} trials; "
             f"{held} of {len(ROWS)} rows hold.",
             "",
-            "| # | fault | required outcome | trials | tests | result |",
-            "|---:|---|---|---:|---:|---|",
             *(line(number, by_row[number]) for number in ROWS),
         ]
     )
