@@ -44,10 +44,10 @@ Examples:
   sgmc compare news-k50 news-k100         other numbers of topics
   sgmc compare news-2023 news-2024 --html years.html --open
   sgmc compare news-2023 news-2024 --carry-labels
-  sgmc compare latest --news --exit-code  with the run that it began from
+  sgmc compare --news --exit-code         the latest with the run it continues
   sgmc compare a b --json | jq '.topics[] | select(.kind == "split")'""",
 )
-@click.argument("named", nargs=-1, required=True, metavar="[RUN] RUN", shell_complete=runs)
+@click.argument("named", nargs=-1, metavar="[RUN] RUN", shell_complete=runs)
 @plain("--top", "10", "words of each topic", parse=integer(1, 10_000), metavar="N")
 @word_order
 @plain("--layer", "1", "of deep models; L,L: left and right", parse=_layers, metavar="L")
@@ -77,7 +77,8 @@ def command(
 ) -> None:
     """Set the topics of two runs side by side: the same, split, merged, partial, gone or new.
 
-    A run that began with --from is compared with the run that it continues if it is named alone. The
+    A run that began with --from is compared with the run that it continues if it is named alone, and
+    the latest run if none is named. The
     news come first: topics that only the right run has, and those whose share of the corpus has
     grown or faded by half or more.
     The runs may differ in anything: topics, corpus, vocabulary, sampler, model. Overlap is the
@@ -92,8 +93,8 @@ def command(
 
     if len(named) > 2:
         raise UsageError(f"two runs are compared at a time, and {len(named)} are named")
-    if len(named) == 1:
-        named = (former_run(*named), *named)
+    if len(named) < 2:
+        named = (former_run(*(named or ("latest",))), *(named or ("latest",)))
     if (open or force) and html is None:
         raise UsageError("--open and --force are for a page: name it with --html FILE.html")
     with Screen(quiet=values["quiet"]) as screen:

@@ -180,6 +180,7 @@ Examples:
             "text-field",
             "encoding",
             "keep-links",
+            "mask",
             "header-line",
             "no-header",
             "quote",

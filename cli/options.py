@@ -224,6 +224,7 @@ READING = (
     "chunk",
     "encoding",
     "keep-links",
+    "mask",
     "header-line",
     "no-header",
     "quote",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pysgrld.corpus import masks
 from pysgrld.corpus._tokenize import tally
 from pysgrld.corpus.about.archive import Stays, write_about
 from pysgrld.corpus.about.columns import COLUMN, ID, TITLE, DetailsCollector
@@ -567,13 +568,16 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     counted = [(lexicon.parts[kind], *nouns) for kind, nouns in CALLED.items()]
     if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
         lexicon.log(f"{', '.join(parts)} left out (--keep-links keeps them)")
+    counted = [(lexicon.parts[kind], *nouns) for kind, nouns in masks.CALLED.items()]
+    if parts := [plural(n, noun, nouns) for n, noun, nouns in counted if n]:
+        lexicon.log(f"{', '.join(parts)} left out (--mask)")
     if garbled := lexicon.parts[GARBLED]:
         lexicon.log(
             f"{plural(garbled, 'document')} with 'Ã©' in place of 'é', or the like: UTF-8 that another "
             "program decoded as Latin-1; export the file from its source again, as UTF-8",
             Severity.WARNING,
         )
-    of_texts = {*CALLED, GARBLED}
+    of_texts = {*CALLED, *masks.CALLED, GARBLED}
     placeholders = {text: n for text, n in lexicon.parts.items() if text not in of_texts}
     if placeholders:
         shown = ", ".join(f"{text} ({n:,})" for text, n in sorted(placeholders.items()))

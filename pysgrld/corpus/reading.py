@@ -54,7 +54,7 @@ OF_TABLES = (
     *("missing", "date-format"),
 )
 #: Options in the record of a corpus by which further text is read in the same way.
-_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, *OF_TABLES)
+_AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, "mask", *OF_TABLES)
 #: Types of the reading options, as in the records of corpora and of runs.
 READING: dict[str, Any] = {
     **dict.fromkeys(("document-is", "encoding", "numbers", "token-pattern", "segment"), str | None),
@@ -62,7 +62,7 @@ READING: dict[str, Any] = {
     **dict.fromkeys(("missing", "date-format"), str | None),
     **dict.fromkeys(("min-df", "max-df", "holdout"), int | float | None),
     **dict.fromkeys(("max-vocab", "chunk", "header-line"), int | None),
-    **dict.fromkeys((KEEP_LINKS, "no-header"), bool | None),
+    **dict.fromkeys((KEEP_LINKS, "mask", "no-header"), bool | None),
     "stop-words": list[dict[str, Any]] | None,
     "phrases": list[str] | None,
 }
@@ -92,6 +92,8 @@ class CorpusOptions:
         Language of the library that segments text into words; "none" is the same as None.
     keep_links : bool, optional
         Whether links, e-mail addresses, @names and RT are words like others; else they are left out.
+    mask : bool, optional
+        Leave paths, IP addresses, hexadecimal and other numbers of log lines out of the texts.
     drop_repeated : bool, optional
         Leave out documents that repeat another, word for word or nearly.
     language : str, optional
@@ -160,6 +162,7 @@ class CorpusOptions:
     segment: str | None = None
     phrases: tuple[str, ...] | None = None
     keep_links: bool | None = None
+    mask: bool | None = None
     drop_repeated: bool | None = None
     language: str | None = None
     text_field: str = AUTO

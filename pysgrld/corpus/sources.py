@@ -23,7 +23,7 @@ from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, res
 #: Options that older corpora do not record: they were read by the defaults.
 _LATER = (
     *("missing", "date_format", "time_field", "header_line", "no_header", "quote", "sheet"),
-    *("keep_links", "drop_repeated", "language"),
+    *("keep_links", "mask", "drop_repeated", "language"),
 )
 _USUAL = CorpusOptions()
 

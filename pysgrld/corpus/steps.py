@@ -45,6 +45,7 @@ from pysgrld.corpus.inputs import (
 )
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
 from pysgrld.corpus.links import plain_texts
+from pysgrld.corpus.masks import masked
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import AUTO, FOLDER, NUMBERED, NUMBERS, OF_WORDS, YEAR, CorpusOptions
 from pysgrld.corpus.segment import BETWEEN_BLANKS, segmented
@@ -209,6 +210,8 @@ def read(
             if keep and step.about is not None:
                 step.about.texts = list(documents)
             documents = plain_texts(documents, keep_links=keep_links, left_out=step.parts)
+            if options.mask:
+                documents = masked(documents, step.parts)
             if language:
                 cut = segmented(documents, language)
                 step.words = count_words(cut, BETWEEN_BLANKS, phrases, order)

@@ -315,6 +315,8 @@ def resolved(
         options_by_name["token-pattern"] = options.token_pattern or BUILT_PATTERN
         options_by_name |= {name: getattr(options, name.replace("-", "_")) for name in OF_TEXT}
         options_by_name[KEEP_LINKS] = bool(options.keep_links)
+        if options.mask:
+            options_by_name["mask"] = True
         if options.cuts:
             options_by_name["segment"] = options.cuts
         if options.phrases:

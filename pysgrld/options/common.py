@@ -123,6 +123,8 @@ SHARED: dict[str, Option] = {
                       spell=spell_phrases),
     "keep-links": Option(bool, "left out", "links, e-mail addresses, @names and RT are words too",
                          "Corpus", flag=True),
+    "mask": Option(bool, "read", "of log lines: paths, IP addresses, hexadecimal and other numbers "
+                   "are no words", "Corpus", flag=True),
     "drop-repeated": Option(bool, "kept", "keep one of several equal or nearly equal documents",
                             "Corpus", flag=True),
     "language": Option(language, "all", "keep documents of one language: en, english, es, ...",

@@ -176,6 +176,7 @@ class Resolved:
     segment: str | None = None
     phrases: tuple[str, ...] | None = None
     keep_links: bool | None = None
+    mask: bool | None = None
     drop_repeated: bool | None = None
     language: str | None = None
     text_field: str = "auto"

@@ -48,15 +48,15 @@ def test_news_come_first_and_set_the_exit_code(two, tmp_path):
         (tmp_path / f"{name}.txt").write_text("\n".join(lines))
     usual = ("--algo", "gibbs", "--burn-in", "20", "--iterations", "60", "--max-df", "1.0", "-q")
     two("train", tmp_path / "before.txt", "-k", "3", *usual, "--out", "sgmc-runs/before")
-    continued = ("--from", "latest", "--only-new", "--out", tmp_path / "after")
+    continued = ("--from", "latest", "--only-new", "--out", "sgmc-runs/after")
     two("train", tmp_path / "after.txt", "--iterations", "60", "-q", *continued)
-    done = two("compare", tmp_path / "after", "--news", "--exit-code", code=1)
+    done = two("compare", "--news", "--exit-code", code=1)
     first, *rest = done.stdout.splitlines()
     assert first.startswith("NEW: clipper")
     assert first.endswith("%")
     assert "new words: clipper" in done.stdout
     assert not any(line.startswith("left ") for line in rest)
-    quiet = two("compare", tmp_path / "after", "before", "--news", "--exit-code")
+    quiet = two("compare", "after", "before", "--news", "--exit-code")
     assert quiet.stdout.startswith("NEW: no topic\n")
     assert "gone: clipper" in quiet.stdout
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 
 import pytest
@@ -12,6 +13,7 @@ from named_corpora import build, every, lines_of
 
 from pysgrld.corpus import CorpusOptions
 from pysgrld.corpus.links import PLACEHOLDERS, plain_texts, without_links
+from pysgrld.corpus.masks import masked
 from pysgrld.corpus.reading import KEEP_LINKS
 
 TWEETS = [
@@ -111,3 +113,46 @@ def test_a_text_that_stands_for_none_is_empty_and_counted(text, tmp_path):
     corpus = build(tmp_path, path, log=said)
     assert words(corpus) == {"mice", "sleep"}
     assert f"2 documents without a text, as it stands for none: '{text}' (2)" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "rest", "kinds"),
+    [
+        ("open /var/log/app.log failed: errno 13", "open failed: errno", ["path", "figure"]),
+        (r"load C:\Windows\x.dll and/or run ./a.sh", "load and/or run", ["path"]),
+        (
+            "from 10.250.19.102:54106 to fe80::1ff:fe23 in 15ms",
+            "from to in",
+            ["IP address", "figure"],
+        ),
+        ("mac 00:1a:2b:3c:4d:5e up", "mac up", ["IP address"]),
+        ("at 0x7ffde4 commit 3f2a9bc of a decade", "at commit of a decade", ["hexadecimal"]),
+        ("id 550e8400-e29b-41d4-a716-446655440000 x", "id x", ["hexadecimal"]),
+        ("2024-05-01T12:30:01.123Z node12 utf8 20% 4,096", "node12 utf8", ["figure"]),
+        ("std::vector foo::bar café mp3", "std::vector foo::bar café mp3", []),
+    ],
+)
+def test_masks_leave_the_words_of_log_lines(line, rest, kinds):
+    """Red with: a time that is an address, names with digits or colons that are none of these."""
+    left_out: Counter[str] = Counter()
+    (plain,) = masked([line.encode()], left_out)
+    assert plain.decode().split() == rest.split()
+    assert sorted(left_out) == sorted(kinds)
+
+
+def test_masked_lines_are_counted_and_new_ones_are_read_alike(tmp_path):
+    """Red with: a mask that later documents of the corpus do not have; no count in the log."""
+    said, path = Lines(), tmp_path / "app.log"
+    path.write_text("open /var/log failed 0xdead17\nopen /tmp failed 0xbeef18\n")
+    corpus = build(tmp_path, path, log=said, mask=True, numbers="keep")
+    assert words(corpus) == {"open", "failed"}
+    assert "2 paths, 2 hexadecimal numbers left out (--mask)" in said
+    assert CorpusOptions.over(corpus.reading, {}).mask
+
+
+def test_masks_take_long_words_in_time():
+    """Red with: a repetition that looks at the rest of a word again from each of its letters."""
+    for unit in ("1", "1:", "a:", "/", "1.", "a1", "1-", "::", "f1"):
+        begin = time.process_time()
+        masked([unit.encode() * 20_000 + b"~z"], Counter())
+        assert time.process_time() - begin < 2.0, unit
