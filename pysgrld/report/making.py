@@ -126,7 +126,8 @@ def page_of(main: Mapping[str, Any], blocks: Mapping[str, bytes]) -> bytes:
         *(("folder.js",) if main.get("folder") else ()),
         "app.js",
     )
-    return page(main, blocks, scripts, loads=main.get("folder") is not None)
+    first = ("dots", "best", "along", f"group-{main.get('best')}")
+    return page(main, blocks, scripts, first=first, loads=main.get("folder") is not None)
 
 
 def report(

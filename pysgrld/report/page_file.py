@@ -13,7 +13,7 @@ import json
 import math
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +26,7 @@ from pysgrld.types import Array
 _HERE = Path(__file__).parent / "page"
 #: Styles that all pages share.
 STYLES = ("report.css", "media.css")
-_PLACE = re.compile(r"<!--(TITLE|POLICY|DATA)-->|/\*(STYLE|SCRIPT)\*/")
+_PLACE = re.compile(r"<!--(TITLE|POLICY|DATA|LATER)-->|/\*(STYLE|SCRIPT)\*/")
 #: The policy in the head of a file.
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
 #: Lines and blanks of a script or style that are for its readers: they stay in the sources.
@@ -58,6 +58,7 @@ def page(
     scripts: Sequence[str],
     styles: Sequence[str] = STYLES,
     *,
+    first: Collection[str] = (),
     loads: bool = False,
 ) -> bytes:
     """Return the HTML file of a page.
@@ -70,6 +71,9 @@ def page(
         Blocks by name, each one zlib stream.
     scripts, styles : sequence of str
         Sources in the folder ``page``, in the order in which they build on each other.
+    first : collection of str
+        Blocks that the first view needs. They stand before the script, and the others after it, so that
+        a browser shows the first view before it has read the whole file.
     loads : bool
         True if it may load files next to it.
 
@@ -99,16 +103,18 @@ def page(
     # the data, in elements that no browser runs
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-    data = [f'<script type="application/json" id="report">{text}</script>']
+    data, later = [f'<script type="application/json" id="report">{text}</script>'], [""]
     for name, packed in blocks.items():
         inside = base64.b64encode(packed).decode("ascii")
-        data.append(f'<script type="text/plain" id="b-{html.escape(name)}">{inside}</script>')
+        element = f'<script type="text/plain" id="b-{html.escape(name)}">{inside}</script>'
+        (data if name in first else later).append(element)
     filled = {
         "TITLE": html.escape(_UNSEEN.sub("", report["title"])[:200]),
         "POLICY": f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(policy)}">',
         "STYLE": style,
         "SCRIPT": script,
         "DATA": "\n".join(data),
+        "LATER": "\n".join(later),
     }
     template = (_HERE / "page.html").read_text(encoding="utf-8")
     return _PLACE.sub(lambda match: filled[match[1] or match[2]], template).encode()

@@ -50,6 +50,13 @@ def test_the_policy_is_of_what_stands_there():
     assert "unsafe" not in policy
 
 
+def test_blocks_of_the_first_view_stand_before_the_script_and_others_after_it():
+    """Red with: a browser that reads all texts of a page before it shows anything."""
+    text = page_of(REPORT | {"best": 1}, {"docs": b"x", "dots": b"x", "group-1": b"x"}).decode()
+    order = re.findall(r'<script(?: [^>]*id="([^"]*)")?>', text)
+    assert order == ["report", "b-dots", "b-group-1", "", "b-docs"]
+
+
 def test_the_same_bytes_twice():
     assert page_of(REPORT, {"a": b"x"}) == page_of(REPORT, {"a": b"x"})
 

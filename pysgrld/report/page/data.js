@@ -5,6 +5,8 @@
 
 const KINDS = { u8: Uint8Array, i8: Int8Array, u16: Uint16Array, u32: Uint32Array };
 const inflated = new Map();
+/** Blocks of the first view, which stand before this script; a browser may still be reading the others. */
+const early = new Set([...document.querySelectorAll("script[id^=b-]")].map((element) => element.id));
 
 /** The parts of a block by name, or null where the page has none of that name. */
 function block(name) {
@@ -14,6 +16,7 @@ function block(name) {
 }
 
 async function inflate(name) {
+  if (!early.has(`b-${name}`) && document.readyState === "loading") await new Promise((done) => addEventListener("DOMContentLoaded", done, { once: true }));
   return apart(await unpacked(new Blob([bytesOf(document.getElementById(`b-${name}`).textContent)])), report.blocks[name]);
 }
 
