@@ -98,7 +98,8 @@ def widths(path: str, topics: int, iterations: int) -> None:
         print(f"{name}: {len(ratios) // 10} topics, width {width:.2f}, variance {variance:.2f}")
 
     row("gibbs again", exact[1])
-    default = started(corpus, words, topics=topics).schedule.a
+    default_chain = started(corpus, words, topics=topics)
+    default = default_chain.step_size_at(default_chain.warm_up)
     for share in (1.0, 0.5, 0.25, 0.1, 0.05):
         chain = started(corpus, words, topics=topics, step_size=(share * default, 1.0, 0.0))
         name = f"scir {share * default:.3g}, noise inflation {chain.noise_inflation:.2f}"

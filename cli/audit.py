@@ -79,7 +79,7 @@ def command(
     choices = Choices(options)
     refuse_streams(corpus, choices, "audit")
     request = Request(corpus, choices)
-    request.check()
+    request.choices.check()
     with Screen(quiet=quiet) as screen, planned(request, screen) as plan:
         ids = np.arange(plan.corpus.documents)
         with screen.steps() as tell:

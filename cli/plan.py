@@ -48,7 +48,7 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
 
     typed_options = given(values)
     request = Request((corpus,), Choices(typed_options))
-    request.check()
+    request.choices.check()
     with Screen(quiet=quiet) as screen:
         needs = estimate(request, screen)
     useful, gigabytes = needs.useful_threads, 1 << 30

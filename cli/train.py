@@ -168,7 +168,7 @@ def _train(
         request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
     elif not corpus:  # resume a run, or all chains of its folder
         request, n_chains = going_on(choices, break_lock=break_lock)
-    request.check()
+    request.choices.check()
     if n_chains or (chains or 1) > 1:
         if comm is not ALONE:
             raise UsageError("--mpi trains one chain, not several: give --chain-id to each launch")

@@ -10,7 +10,7 @@ the K values of word w, padded with zeros to a multiple of 16.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -321,6 +321,26 @@ def wider(inflation: float) -> float:
 
 #: Noise-free warm-up: a large step that decays (the greatest early gain that was measured).
 WARM_UP = Schedule(0.5, 30.0, 0.7)
+
+
+def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callable[[int], float]:
+    """Return the step size as a function of the iteration.
+
+    Parameters
+    ----------
+    warm_up : int
+        Iterations of the warm-up, which has steps of its own.
+    steps : tuple of float, optional
+        A, B and C of the iterations after it; by default each has step size 1.
+
+    Returns
+    -------
+    callable (int) -> float
+    """
+    schedule = Schedule(*steps) if steps else Schedule(1.0, 1.0, 0.0)
+    return lambda t: WARM_UP(t) if t < warm_up else schedule(t - warm_up)
+
+
 #: Weight of a minibatch in running scales, as the authors of deep LDA have it in their code.
 RUNNING = Schedule(0.5, 21.0, 0.7)
 

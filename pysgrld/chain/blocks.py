@@ -128,7 +128,7 @@ class BlockChain(Chain):
         # Euler steps of mirrored Langevin are stable below 4: its dual potential curves by at most half
         # of V eta + N_k (Hsieh et al. 2018, section 3)
         v, k = self.topics.shape
-        stiff = self.schedule(0) * (v * self.topics.prior + self.tokens / k)
+        stiff = self.step_size_at(self.warm_up) * (v * self.topics.prior + self.tokens / k)
         if not self.sampler.relative and stiff > 4.0:
             yield Message(
                 f"h (V eta + N_k) is about {stiff:.3g}, steps of {self.sampler.name} are "
@@ -146,7 +146,9 @@ class BlockChain(Chain):
         if self._keeps:
             return 1.0
         rate = self.topics.settings.average_rate(self.topics, self.tokens)
-        return noise_inflation(self.schedule(0) * rate, self.stream.documents, self.stream.size)
+        return noise_inflation(
+            self.step_size_at(self.warm_up) * rate, self.stream.documents, self.stream.size
+        )
 
     def advance(self, batch: Minibatch | None = None) -> Visit:
         """Do one iteration: documents given topics, then topics given documents.

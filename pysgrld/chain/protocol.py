@@ -14,17 +14,7 @@ from pysgrld.errors import Message, UsageError
 from pysgrld.options.option import Resolved
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.state import Counts, Potential, TopicLaw
-from pysgrld.types import (
-    WARM_UP,
-    Array,
-    Documents,
-    Doubles,
-    Floats,
-    Int32s,
-    Key,
-    Minibatch,
-    Schedule,
-)
+from pysgrld.types import Array, Documents, Doubles, Floats, Int32s, Key, Minibatch, step_sizes
 
 
 class Visit(NamedTuple):
@@ -63,8 +53,8 @@ class Chain(ABC):
         Whether its states are draws from the posterior, to be kept.
     warm_up : int
         Noise-free iterations at the beginning.
-    schedule : Schedule
-        Step sizes after them.
+    step_size_at : callable (int) -> float
+        Step size of an iteration.
     step : int
         Iterations done.
     """
@@ -77,8 +67,7 @@ class Chain(ABC):
         self.stream, self.tokens = stream, tokens
         self.seed, self.chain = stream.seed, stream.chain
         self.warm_up: int = options.warm_up
-        step_size = options.step_size
-        self.schedule = Schedule(*step_size) if step_size else Schedule(1.0, 1.0, 0.0)
+        self.step_size_at = step_sizes(options.warm_up, options.step_size)
         self.step = 0
         self._batches = Ahead(stream, waiting)
         self._whole: Minibatch | None = None  # every iteration visits all documents
@@ -91,8 +80,7 @@ class Chain(ABC):
     @property
     def step_size(self) -> float:
         """Step size of the next iteration."""
-        t = self.step
-        return WARM_UP(t) if t < self.warm_up else self.schedule(t - self.warm_up)
+        return self.step_size_at(self.step)
 
     @abstractmethod
     def remarks(self) -> Iterator[Message]:

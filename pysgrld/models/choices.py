@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stopwords import NAMED
@@ -14,9 +13,6 @@ from pysgrld.models.protocol import Model
 from pysgrld.models.resolve import Resolution, resolve
 from pysgrld.options.option import Facts, option_name
 from pysgrld.samplers import Sampler
-
-#: A part of the choices.
-P = TypeVar("P")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,29 +60,30 @@ class Choices:
     ----------
     values : mapping
         By the names of `pysgrld.models.options.OPTIONS`; read in options/ and models/ only.
+
+    Attributes
+    ----------
+    names : frozenset of str
+        Names of the options, as they are typed.
+    start : StartOptions
+    hold_out : HoldOutOptions
+    source : SourceOptions
     """
 
     values: Mapping[str, Any]
+    names: frozenset[str] = field(init=False, compare=False)
+    start: StartOptions = field(init=False, compare=False)
+    hold_out: HoldOutOptions = field(init=False, compare=False)
+    source: SourceOptions = field(init=False, compare=False)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """Names of the options, as they are typed."""
-        return frozenset(self.values)
-
-    @cached_property
-    def start(self) -> StartOptions:
-        """Options of this start."""
-        return self._part(StartOptions)
-
-    @cached_property
-    def hold_out(self) -> HoldOutOptions:
-        """Options that name the held-out documents."""
-        return self._part(HoldOutOptions)
-
-    @cached_property
-    def source(self) -> SourceOptions:
-        """Options that are read before the others."""
-        return self._part(SourceOptions)
+    def __post_init__(self) -> None:
+        parts: dict[str, Any] = {"names": frozenset(self.values)}
+        kinds = {"start": StartOptions, "hold_out": HoldOutOptions, "source": SourceOptions}
+        for name, kind in kinds.items():
+            typed = {f.name: option_name(f.name) for f in fields(kind)}
+            chosen = {f: self.values[n] for f, n in typed.items() if n in self.values}
+            parts[name] = kind(**chosen)
+        vars(self).update(parts)  # frozen from here on
 
     @property
     def reading(self) -> CorpusOptions:
@@ -111,7 +108,7 @@ class Choices:
     @property
     def time(self) -> tuple[str, str | int] | None:
         """The column of time and the period of a slice, if the model knows time."""
-        return self.model.time(self.values)
+        return self.model.time(self.values.get("time"), self.values.get("slices"))
 
     @property
     def files(self) -> list[tuple[str, str]]:
@@ -163,12 +160,8 @@ class Choices:
 
     def without_preset(self) -> Choices:
         """Return these options without values that their preset sets."""
-        preset = preset_of(self.values)
+        preset = preset_of(self.values.get("preset"), self.values.get("algo"))
         return Choices({n: v for n, v in self.values.items() if n == "algo" or preset.get(n) != v})
-
-    def _part(self, part: type[P]) -> P:
-        names = {f.name: option_name(f.name) for f in fields(part)}  # type: ignore[arg-type]
-        return part(**{f: self.values[name] for f, name in names.items() if name in self.values})
 
 
 #: For options with values that do not matter yet.

@@ -5,13 +5,8 @@ No NumPy here: help must be instant.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from pysgrld.errors import UsageError
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import integer
-from pysgrld.samplers import SAMPLERS
 
 #: Bytes up to which exact chains follow training by default.
 EXACT_BYTES = 2 << 30
@@ -27,37 +22,17 @@ EXACT_SWEEPS = Option(
 )
 
 
-def check_exact(settings: Mapping[str, Any], algo: str) -> None:
-    """Refuse Gibbs sweeps after exact samplers and approximations, and for documents read once.
-
-    Raises
-    ------
-    UsageError
-    """
-    if not settings.get("exact-sweeps"):
-        return
-    if SAMPLERS[algo].whole_corpus or not SAMPLERS[algo].draws:
-        raise UsageError(f"--exact-sweeps does not apply to --algo {algo}: leave it out")
-    if "corpus-size" in settings:
-        raise UsageError(
-            "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"
-        )
-
-
-def usual_exact(value: Mapping[str, Any], need: int, *, whole_corpus: bool) -> int | str:
+def usual_exact(need: int, *, possible: bool) -> int | str:
     """Return the default number of Gibbs sweeps: 0 if they are impossible, or would need much memory.
 
     Parameters
     ----------
-    value : mapping
-        Options, by name.
     need : int
         Bytes of the exact chains.
-    whole_corpus : bool
-        Whether training sees all documents in each iteration.
+    possible : bool
+        True if training draws by minibatches of a stored corpus, without a preset.
     """
-    never = value["preset"] or value["corpus-size"] or not SAMPLERS[value["algo"]].draws
-    return 0 if whole_corpus or never or need > EXACT_BYTES else "auto"
+    return "auto" if possible and need <= EXACT_BYTES else 0
 
 
 def exact_bytes(facts: Facts, chain_bytes: int) -> int:

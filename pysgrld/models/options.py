@@ -8,7 +8,7 @@ must be instant.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pysgrld.errors import UsageError
@@ -97,13 +97,15 @@ _OF_MINIBATCHES = {"step-size", "minibatch", "kept-sweeps", "warm-up", "counts",
 _OF_DRAWS = {"warm-up", "burn-in", "samples", "top-word-samples"}
 
 
-def preset_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
     """Return the defaults of the requested preset for the requested algorithm.
 
     Parameters
     ----------
-    settings : mapping
-        Options that were set, by name.
+    name : str or None
+        Name of the preset; None for no defaults.
+    algo : str or None
+        Name of the algorithm; None for the preset's own.
 
     Returns
     -------
@@ -114,12 +116,11 @@ def preset_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     UsageError
         If the preset has none for that algorithm.
     """
-    name = settings.get("preset")
     if name is None:
         return {}
     values = {n: value for n, value in PRESETS[name].items() if n != "algos"}
     algos = PRESETS[name].get("algos", {values["algo"]: {}})
-    algo = settings.get("algo", values["algo"])
+    algo = algo or values["algo"]
     if algo not in algos:
         raise UsageError(f"--preset {name} is for --algo {', '.join(algos)}, not {algo}")
     return {**values, **algos[algo], "algo": algo}
@@ -142,7 +143,7 @@ def kind_of(settings: Mapping[str, Any]) -> tuple[Sampler, Model[Any]]:
     UsageError
         If a preset is asked for that has no settings for the algorithm.
     """
-    preset = preset_of(settings)
+    preset = preset_of(settings.get("preset"), settings.get("algo"))
     algo = settings.get("algo", preset.get("algo"))
     name = settings.get("model", preset.get("model"))
     implied = (m for m in all_models() if m.implied_by & {*settings, algo})
@@ -191,7 +192,8 @@ def check_usage(settings: Mapping[str, Any]) -> None:
     for name, need in model.needs.items():
         if name not in settings:
             raise UsageError(f"--model {model.name} needs --{name}: {need}")
-    _check_learned(settings, sampler, model)
+    learned = [name for name in ("alpha", "eta") if isinstance(settings.get(name), str)]
+    _check_learned(learned, sampler, model)
     if sampler.check:
         sampler.check(settings)
     model.check(settings, sampler.name)
@@ -199,16 +201,14 @@ def check_usage(settings: Mapping[str, Any]) -> None:
         raise UsageError(wrong)
 
 
-def _check_learned(settings: Mapping[str, Any], sampler: Sampler, model: Model[Any]) -> None:
+def _check_learned(names: Iterable[str], sampler: Sampler, model: Model[Any]) -> None:
     """Refuse priors to be learned that the model or the sampler cannot learn.
 
     Raises
     ------
     UsageError
     """
-    for name in ("alpha", "eta"):
-        if not isinstance(settings.get(name), str):
-            continue
+    for name in names:
         if name not in model.learns:
             raise UsageError(
                 f"--{name} learn does not apply to --model {model.name}: give a number"
@@ -258,6 +258,15 @@ def _contradictions(settings: Mapping[str, Any], sampler: Sampler) -> Iterator[s
     fewest, most = settings.get("min-df"), settings.get("max-df")
     if fewest is not None and most is not None and type(fewest) is type(most) and fewest > most:
         yield f"--min-df {fewest} is above --max-df {most}: no word would be left"
+    if "seed-weight" in settings and "seed-words" not in settings:
+        yield "--seed-weight requires --seed-words"
+    if settings.get("exact-sweeps"):
+        if sampler.whole_corpus or not sampler.draws:
+            yield f"--exact-sweeps does not apply to --algo {sampler.name}: leave it out"
+        if "corpus-size" in settings:
+            yield (
+                "--exact-sweeps needs all documents, --corpus-size reads them once: leave one out"
+            )
     if "corpus-size" in settings and "epochs" in settings:
         yield "--epochs does not apply to --corpus-size: the corpus is read once"
     if "shuffle-buffer" in settings and "corpus-size" not in settings:

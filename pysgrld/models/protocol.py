@@ -173,12 +173,19 @@ class Model(ABC, Generic[R]):
         """
         return  # nothing contradicts
 
-    def time(self, settings: Mapping[str, Any]) -> tuple[str, str | int] | None:
+    def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column by which documents are put in slices of time, and the length of a slice.
 
         None if the model knows no time. A slice is as `pysgrld.corpus.slices.slicing_of` takes it.
+
+        Parameters
+        ----------
+        column : str or None
+            Value of ``--time``.
+        slices : object
+            Value of ``--slices``; None if it was not chosen.
         """
-        del settings
+        del column, slices
         return None
 
     @abstractmethod

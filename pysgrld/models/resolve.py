@@ -59,7 +59,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
     UsageError
         If an option cannot be combined with such a corpus or prior.
     """
-    preset = preset_of(user_values)
+    preset = preset_of(user_values.get("preset"), user_values.get("algo"))
     sampler, model = kind_of(user_values)
     value: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
     value |= {**preset, **user_values, "algo": sampler.name, "model": model.name}
@@ -96,13 +96,14 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         )
 
     usual = known(value["minibatch"])
-    settings = sampler.resolved(value, usual)
+    chosen_settings = {name: value[name] for name in sampler.options}
+    settings = sampler.resolved(chosen_settings, usual)
     if chosen and model.steps_all and sampler.draws and not (whole or settings.rows_wait):
         # stepping all cells takes no longer than sampling; steps are as long as without that
         document_time = max(1.0, facts.tokens / d) * value["sweeps"] * TRAINING.visit(k)
         enough_documents = math.ceil(k * facts.words * TRAINING.cell / document_time)
         value["minibatch"] = max(usual.minibatch, min(enough_documents, -(-d // 4)))
-        settings = sampler.resolved(value, known(value["minibatch"]))
+        settings = sampler.resolved(chosen_settings, known(value["minibatch"]))
     per_epoch = -(-d // value["minibatch"])
     if value["warm-up"] in (None, "auto"):
         value["warm-up"] = 0 if whole or not sampler.draws else min(500, max(50, per_epoch))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pysgrld.errors import UsageError, plural
-from pysgrld.options.option import Facts, Resolved
+from pysgrld.options.option import Resolved
 from pysgrld.options.spelling import fold
-from pysgrld.options.word_files import WEIGHT, Pattern, seed_words
+from pysgrld.options.word_files import Pattern, seed_words
 from pysgrld.types import Seeds
 
 #: Words that a message names, at most.
@@ -35,30 +35,31 @@ def _matches(pattern: Pattern, ids: Mapping[str, int]) -> list[int]:
     return []
 
 
-def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
-    """Resolve ``seed-words`` and ``seed-weight``, in place: words become ids, the weight its default.
+def resolve_seeds(seeds: Any, topics: int, vocabulary: Sequence[str] | None) -> Any:
+    """Return the seed words of each topic, with the ids of the words.
 
-    ``topics`` must be resolved already. Words stay words if the vocabulary is not known.
+    Parameters
+    ----------
+    seeds : object
+        ``--seed-words`` as it was given.
+    topics : int
+        K.
+    vocabulary : sequence of str or None
+        None if it is not known: words then stay words.
 
     Raises
     ------
     UsageError
         If more topics have seeds than there are, or one has none that the corpus knows.
     """
-    if value["seed-words"] is None:
-        return
-    requested = seed_words(value["seed-words"])
-    if len(requested) > value["topics"]:
+    requested = seed_words(seeds)
+    if len(requested) > topics:
         raise UsageError(
-            f"--seed-words names {plural(len(requested), 'topic')}, and there are {value['topics']}: "
+            f"--seed-words names {plural(len(requested), 'topic')}, and there are {topics}: "
             f"give --topics {len(requested)} or more, so that some are left free"
         )
-    value["seed-words"] = requested
-    if value["seed-weight"] is None:
-        value["seed-weight"] = WEIGHT
-    vocabulary = facts.vocabulary
     if vocabulary is None:
-        return
+        return requested
     every, cells = {word: i for i, word in enumerate(vocabulary)}, []
     for name, patterns in requested:
         ids = sorted({i for pattern in patterns for i in _matches(pattern, every)})
@@ -70,7 +71,7 @@ def resolve_seeds(value: dict[str, Any], facts: Facts) -> None:
                 "words and very frequent words are left out; take other words, or leave the topic out"
             )
         cells.append((name, tuple((vocabulary[i], i) for i in ids)))
-    value["seed-words"] = tuple(cells)
+    return tuple(cells)
 
 
 def unknown_seeds(seeds: Any, vocabulary: Sequence[str]) -> str | None:

@@ -137,7 +137,27 @@ Steps = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resolved:
+class LoopOptions:
+    """Values of the options that the loop of training reads: budget, refinement, and what is kept."""
+
+    epochs: float | None
+    iterations: int | None
+    time_limit: float | Literal["auto"] | None
+    exact_sweeps: int | Literal["auto"] | None = None
+    minibatch: int
+    sweeps: int
+    warm_up: int
+    starts: int | None = None
+    samples: int
+    top_word_samples: int = 0
+    eval_every: int | str
+    checkpoint_every: int | str
+    keep: int
+    threads: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved(LoopOptions):
     """Values of the options that every model has; a model's own class adds its own.
 
     Fields have the names of options with ``_`` for ``-``; docs/run-directory.md describes
@@ -150,22 +170,14 @@ class Resolved:
     model: str
     preset: str | None
     topics: int | None
-    minibatch: int
-    sweeps: int
     kept_sweeps: int
-    warm_up: int
     burn_in: int
-    starts: int | None = None
     counts: Literal["rao-blackwell", "sampled"]
     step_size: Steps | None
     settings: Any = None
     seed: int
     chain_id: int = 1
     keep_documents: Literal["on"] | None = None
-    epochs: float | None
-    iterations: int | None
-    exact_sweeps: int | Literal["auto"] | None = None
-    time_limit: float | Literal["auto"] | None
     vocab: str | None
     max_vocab: int | None
     min_df: int | float | None
@@ -205,17 +217,11 @@ class Resolved:
     observed_corpus: str | None
     held_out_corpus: str | None
     observed: float | None
-    eval_every: int | str
     sample_every: int
-    samples: int
-    top_word_samples: int = 0
     out: str | None
     resume: str
-    checkpoint_every: int | str
-    keep: int
     stop_signal: str
     requeue_exit_code: int
-    threads: int | None
     max_memory: int | None
 
     @classmethod
@@ -245,6 +251,11 @@ class Resolved:
             if f.name != "settings"
         }
         return model_values if self.settings is None else model_values | self.settings.plain()
+
+    @property
+    def of_loop(self) -> LoopOptions:
+        """The values that the loop of training reads."""
+        return LoopOptions(**{f.name: getattr(self, f.name) for f in fields(LoopOptions)})
 
     @property
     def slicing(self) -> Slicing | None:

@@ -6,7 +6,7 @@ No NumPy here: help must be instant.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pysgrld.errors import UsageError
@@ -91,19 +91,18 @@ def usual_eta(topics: int) -> float:
     return max(0.01, min(ETA, 5.0 / topics))
 
 
-def check_one_eta(options: Mapping[str, Any]) -> None:
+def check_one_eta(eta: Any) -> None:
     """Raise unless ``--eta`` has one value, for models with one layer of topics.
 
     Parameters
     ----------
-    options : mapping
-        Parsed options by name.
+    eta : object
+        Value of the option; None if it was not chosen.
 
     Raises
     ------
     UsageError
     """
-    eta = options.get("eta", ())
     if isinstance(eta, tuple | list) and len(eta) > 1:
         raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
 

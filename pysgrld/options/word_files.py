@@ -244,19 +244,3 @@ SEEDS: dict[str, Option] = {
         metavar="C",
     ),
 }
-
-
-def check_seeds(options: Mapping[str, Any]) -> None:
-    """Raise an error for a weight of seed words without seed words.
-
-    Parameters
-    ----------
-    options : mapping
-        Parsed options by name.
-
-    Raises
-    ------
-    UsageError
-    """
-    if "seed-weight" in options and "seed-words" not in options:
-        raise UsageError("--seed-weight requires --seed-words")

@@ -114,10 +114,18 @@ class RunDirectory:
 
     Whatever changes the chain's record (checkpoints, `rewind`) needs the `lock`; reading never
     does.
+
+    Parameters
+    ----------
+    path : Path
+    settings : bytes
+        Content of ``config.json``, as it was written: a removed file is restored from it.
+    words : sequence of str
+        The vocabulary, if it is known.
     """
 
-    def __init__(self, path: Path, config: dict[str, Any], words: Sequence[str] = ()) -> None:
-        self.path, self.config, self._words = path, config, words
+    def __init__(self, path: Path, settings: bytes, words: Sequence[str] = ()) -> None:
+        self.path, self._settings, self._words = path, settings, words
         self.samples = Samples(path, self._writing)
         self.short_chains = StoredParts(path / SHORT_CHAINS, self._writing)
         self._lock: Lock | None = None
@@ -172,6 +180,7 @@ class RunDirectory:
             "words": len(vocabulary),
             "sha256": hashlib.sha256(text).hexdigest(),
         }
+        settings = jsonio.sealed(record)
         # A rename would replace a symbolic link; the folder behind it is meant.
         path = path.resolve() if path.is_symlink() else path
         lock = None
@@ -184,7 +193,6 @@ class RunDirectory:
                 lock = Lock(temporary / LOCK)
                 for folder in (CHECKPOINTS, SAMPLES):
                     (temporary / folder).mkdir()
-                settings = jsonio.sealed(record)
                 files = {VOCABULARY: text, METRICS: b"", LOG: b"", CONFIG: settings}
                 for name, data in files.items():
                     write_new(temporary / name, [data], "create")
@@ -205,7 +213,7 @@ class RunDirectory:
             raise (TakenError if exists or error.errno == errno.ENOTEMPTY else OutputError)(
                 f"{path}: cannot be created: {reason}; name another folder"
             ) from error
-        run = cls(path, record, vocabulary)
+        run = cls(path, settings, vocabulary)
         with contextlib.ExitStack() as stack:
             (held or stack).enter_context(run.lock(taken=lock))
         return run
@@ -223,7 +231,8 @@ class RunDirectory:
         """
         file = path / CONFIG
         try:
-            config = jsonio.unsealed(read_small(file), file)
+            settings = read_small(file)
+            config = jsonio.unsealed(settings, file)
             if not isinstance(config, dict):
                 raise ValueError("not a table of options")
             record = {"free": [], **config} if "schema" not in config else config
@@ -241,7 +250,13 @@ class RunDirectory:
                 f"{file}: a run of format {schema!r}, written by sgmc {release}, but this sgmc reads "
                 f"format {SCHEMA}: use the sgmc that wrote it, or train a new run in another folder"
             )
-        return cls(path, config)
+        return cls(path, settings)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """A copy of the record in ``config.json``, as it was read or written last."""
+        config: dict[str, Any] = jsonio.unsealed(self._settings, self.path / CONFIG)
+        return config
 
     @property
     def identity(self) -> Identity:
@@ -304,19 +319,20 @@ class RunDirectory:
         WriteError
             If the file cannot be written; the old one is then intact.
         """
-        config = dict(self.config)
-        config["options"] = {**config.get("options", {}), **jsonio.plain(dict(changes))}
-        stored = identity(self.config, config.get("free"))
+        before = self.config
+        config = {**before, "options": before.get("options", {}) | jsonio.plain(dict(changes))}
+        stored = identity(before, before.get("free"))
         if changed := differences(stored.fields, identity(config).fields):
             raise CheckpointError(
                 f"{self.path / CONFIG}: its list of free options lacks {'; '.join(changed)}; restore "
                 "the file, or train a new run"
             )
-        if config == self.config:
+        if config == before:
             return
+        settings = jsonio.sealed(config)
         with self._writing(self.path / CONFIG):
-            replace_file(self.path / CONFIG, [jsonio.sealed(config)], "config")
-        self.config = config
+            replace_file(self.path / CONFIG, [settings], "config")
+        self._settings = settings
 
     # ---- who writes
 
@@ -499,7 +515,7 @@ class RunDirectory:
         self._need_lock()
         began = time.monotonic()
         try:
-            restore_removed(self.path, self.config, vars(self).get("vocabulary", self._words))
+            restore_removed(self.path, self._settings, vars(self).get("vocabulary", self._words))
             folder = commit(
                 self.path,
                 step,

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from pysgrld.run import jsonio
 from pysgrld.run.files import make_folder, replace_file
 from pysgrld.run.layout import CHECKPOINTS, CONFIG, SAMPLES, VOCABULARY
 
@@ -26,13 +24,13 @@ def vocabulary_text(words: Sequence[str]) -> bytes:
     return "".join(f"{word}\n" for word in words).encode("utf-8")
 
 
-def restore_removed(run: Path, config: Mapping[str, Any], words: Sequence[str]) -> None:
+def restore_removed(run: Path, settings: bytes, words: Sequence[str]) -> None:
     """Write again folders, options and words that were removed from a run.
 
     Parameters
     ----------
     run : Path
-    config : mapping
+    settings : bytes
         Content of ``config.json``.
     words : sequence of str
         Words of ``vocab.txt``; empty if they are not known.
@@ -45,7 +43,7 @@ def restore_removed(run: Path, config: Mapping[str, Any], words: Sequence[str]) 
     for name in (CHECKPOINTS, SAMPLES):
         make_folder(run / name, "restore")
     if not os.path.lexists(run / CONFIG):
-        _write(run / CONFIG, jsonio.sealed(dict(config)))
+        _write(run / CONFIG, settings)
     if words and not os.path.lexists(run / VOCABULARY):
         _write(run / VOCABULARY, vocabulary_text(words))
 

@@ -26,7 +26,6 @@ from pysgrld.errors import (
     plural,
 )
 from pysgrld.evaluate.score import Score
-from pysgrld.models.options import FREE
 from pysgrld.models.protocol import CorpusFacts, RunOn
 from pysgrld.models.resolve import look_spacing
 from pysgrld.models.table import model_of
@@ -77,12 +76,11 @@ class Training:
         self, p: Prepared, reporter: Reporter, stop: StopFlag, comm: Communicator = ALONE
     ) -> None:
         self.comm = comm
-        self.run, self.options, self.reporter, self.stop = p.run, p.options, reporter, stop
+        self.run, self.options, self.reporter, self.stop = p.run, p.options.of_loop, reporter, stop
         self.stream, self.once = p.stream, p.once
         self.action, self.required = p.action, p.checkpoint_required
         self.parent, self.typed = p.parent, p.typed
-        self.model, self.words, self.held_out = model_of(p.options.model), p.words, p.held_out
-        self.tokens = p.tokens
+        self.model, self._free = model_of(p.options.model), p.free
         self.score: Score = self.model.score
         count = threads(p.options.threads)
         line = f"{plural(count.number, 'thread')} ({count.source})"
@@ -90,10 +88,11 @@ class Training:
         if warning := login_node(count):
             reporter.note(warning, Severity.WARNING)
         self.run_on = RunOn(count.number, partial(raise_if_stopped, stop), comm)
+        facts = CorpusFacts(p.words, p.tokens)
         self.posterior = begin(
             p.options,
             p.stream,
-            CorpusFacts(p.words, p.tokens),
+            facts,
             self.run_on,
             p.held_out,
             keep_mean=p.options.samples > 0,
@@ -116,8 +115,24 @@ class Training:
         least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
         self._looks = Every(p.options.eval_every, 0, 0.0, least)
         self.pulse, self.tally = AwakeClock(), RunTotals()
-        self.keeper = RunWriter(p, self.posterior, self.model, self.tally, reporter, comm)
+        self.keeper = RunWriter(
+            p.run,
+            self.options,
+            p.stream,
+            p.word_counts,
+            self.posterior,
+            self.model,
+            self.tally,
+            reporter,
+            comm,
+        )
         self.stage: ExactStage | None = None
+        # parts of training that read the options of the model
+        self._begin_exactly = partial(
+            begin_exactly, self.posterior, p.options, p.words, self.run_on, p.held_out
+        )
+        self._sweeps_after = partial(sweeps_after, self.chain, p.options)
+        self._short_chains = partial(first_topics, p.run, p.stream, p.options, facts, self.run_on)
         self._order = Order()  # of the next iteration
         self._converged = self._save_is_due = False
         self._step_seconds = self._began = 0.0
@@ -348,7 +363,7 @@ class Training:
 
     def _exact_stage(self) -> ExactStage | None:
         """Begin the exact stage if the options ask for it and training was long enough."""
-        sweeps = sweeps_after(self.chain, self.options, open_ended=not self.iterations)
+        sweeps = self._sweeps_after(open_ended=not self.iterations)
         if not sweeps:
             if self.options.exact_sweeps and self.posterior.draws:
                 self.reporter.note(
@@ -358,24 +373,13 @@ class Training:
             return None
         self.keeper.measure()
         self._save(last=False)
-        stage = self._made_stage(sweeps, start=True)
+        stage = self._begin_exactly(sweeps=sweeps)
         self.reporter.refining(
             self.run,
             f"Gibbs refinement: {len(stage.chains)} chains of {stage.chains[0].method}, "
             f"{plural(stage.sweeps, 'sweep')} each",
         )
         return stage
-
-    def _made_stage(self, sweeps: int, *, start: bool) -> ExactStage:
-        return begin_exactly(
-            self.posterior,
-            self.options,
-            self.words,
-            self.run_on,
-            self.held_out,
-            sweeps=sweeps,
-            start=start,
-        )
 
     def _draw_exactly(self) -> str | None:
         """Do the sweeps of the exact stage, if any, and return the reason of an early stop.
@@ -474,8 +478,8 @@ class Training:
         run.set_status(
             "running", step=self.keeper.step
         )  # the old summary belongs to another budget
-        before, now = run.config["options"], self.options.plain()
-        if changed := {name: now[name] for name in FREE if before.get(name) != now[name]}:
+        before = run.config["options"]
+        if changed := {n: value for n, value in self._free.items() if before.get(n) != value}:
             run.update_free(changed)
         run.log_event("started", step=self.keeper.step, line=line, short_chains=parts)
         self.reporter.started(run, line)
@@ -487,17 +491,8 @@ class Training:
         is_limited = "starts" not in self.typed
         self.comm.share((by_short_chains, is_limited))
         if by_short_chains:
-            facts = CorpusFacts(self.words, self.tokens)
             try:
-                return first_topics(
-                    self.run,
-                    self.stream,
-                    self.options,
-                    facts,
-                    self.run_on,
-                    self.stop if is_limited else None,
-                    self.reporter.note,
-                )
+                return self._short_chains(self.stop if is_limited else None, self.reporter.note)
             except Stopped:
                 reason = why_all_stop(self.comm, self.stop)
                 self._log_end("interrupted", reason=reason)
@@ -548,7 +543,7 @@ class Training:
             self.chain.restore(plan.begun if plan else checkpoint.step, checkpoint.arrays)
             self.posterior.restore(checkpoint.arrays)
             if plan:
-                self.stage = self._made_stage(plan.sweeps, start=False)
+                self.stage = self._begin_exactly(sweeps=plan.sweeps, start=False)
                 self.stage.restore(checkpoint.arrays, sweeps if isinstance(sweeps, int) else 0)
                 self.keeper.stage = self.stage
             (tally.train_seconds, tally.wait_seconds, tally.documents, tally.tokens) = counted(

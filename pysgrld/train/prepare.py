@@ -44,6 +44,8 @@ class Prepared(NamedTuple):
         Occurrences of each word in the training documents.
     typed : frozenset of str
         Options that the user typed for this start.
+    free : dict of str to object
+        Values of the options that may change at every start, as JSON has them.
     action : str
         "new", "continue" or "finished".
     checkpoint_required : bool
@@ -63,6 +65,7 @@ class Prepared(NamedTuple):
     held_out: HeldOut | None
     word_counts: WordTotals
     typed: frozenset[str]
+    free: dict[str, Any]
     action: str
     checkpoint_required: bool
     parent: Parent | None = None
@@ -123,6 +126,7 @@ def prepare(
             plan.held_out,
             plan.word_counts,
             request.choices.names,
+            {name: plan.config["options"][name] for name in plan.config["free"]},
             decision.action,
             decision.required,
             request.parent,

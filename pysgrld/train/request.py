@@ -121,15 +121,6 @@ class Request(NamedTuple):
     as_stored: bool = False
     parent: Parent | None = None
 
-    def check(self) -> None:
-        """Raise an error if options contradict each other, before anything is read.
-
-        Raises
-        ------
-        UsageError
-        """
-        self.choices.check()
-
     @property
     def threads(self) -> int:
         """Threads that this process may use for the training."""

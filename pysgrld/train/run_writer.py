@@ -12,16 +12,17 @@ from pysgrld.chain.communicator import ALONE, Communicator
 from pysgrld.chain.exact import ExactChain, ExactStage, ess_in
 from pysgrld.chain.posterior import Posterior, thinned
 from pysgrld.chain.protocol import Chain
-from pysgrld.corpus.minibatches import OnePass
+from pysgrld.corpus.minibatches import Minibatches, OnePass
 from pysgrld.errors import GoneError, WriteError, plural
 from pysgrld.models.protocol import Model
 from pysgrld.models.samples import COUNTED, PHI, TOKENS, TOP_WORDS, as_counts, top_word_sample
+from pysgrld.options.option import LoopOptions
+from pysgrld.run import RunDirectory
 from pysgrld.run.backlog import Backlog
 from pysgrld.run.layout import METRICS, SAMPLES
 from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Reporter
-from pysgrld.train.prepare import Prepared
-from pysgrld.types import Array
+from pysgrld.types import Array, WordTotals
 
 #: Checkpoints that may fail one after the other before the run gives up.
 FAILED_CHECKPOINTS = 3
@@ -55,8 +56,13 @@ class RunWriter:
 
     Parameters
     ----------
-    prepared : Prepared
-        With the run, locked by this process.
+    run : RunDirectory
+        Locked by this process.
+    options : LoopOptions
+    stream : Minibatches
+        Minibatches of training.
+    word_counts : WordTotals
+        Occurrences of each word in the training documents.
     posterior : Posterior
     model : Model
         Model of the chain: scores documents, and has the invariants of arrays.
@@ -72,7 +78,10 @@ class RunWriter:
 
     def __init__(
         self,
-        prepared: Prepared,
+        run: RunDirectory,
+        options: LoopOptions,
+        stream: Minibatches,
+        word_counts: WordTotals,
         posterior: Posterior,
         model: Model[Any],
         tally: RunTotals,
@@ -81,13 +90,13 @@ class RunWriter:
     ) -> None:
         self.comm = comm
         self.posterior, self.model, self.at = posterior, model, tally
-        self.chain, self.stream, self.reporter = posterior.chain, prepared.stream, reporter
+        self.chain, self.stream, self.reporter = posterior.chain, stream, reporter
         self.score = model.score
-        self.backlog = Backlog(prepared.run, reporter.note)
-        limits = {False: prepared.options.samples, True: prepared.options.top_word_samples}
+        self.backlog = Backlog(run, reporter.note)
+        limits = {False: options.samples, True: options.top_word_samples}
         #: How many samples are kept at most, full ones and of top words alone.
         self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
-        self.word_counts = prepared.word_counts
+        self.word_counts = word_counts
         self.measured = -1
         self.stage: ExactStage | None = None
         self._failed = 0

@@ -57,7 +57,7 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
     SgmcError
         For every error before the chains begin.
     """
-    request.check()
+    request.choices.check()
     choices, inputs = request.choices, request.inputs
     if choices.source.chain_id is not None:
         raise UsageError("--chains numbers the chains itself: leave --chain-id out")

@@ -43,7 +43,7 @@ def train(
     SgmcError
         For every other error, with its exit code.
     """
-    request.check()
+    request.choices.check()
     options, ranks = request.choices.start, ALL_ALONE
     if comm is not ALONE:
         request.choices.check_shared()

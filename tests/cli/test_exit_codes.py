@@ -254,7 +254,7 @@ def test_a_second_ctrl_c_and_a_bug_are_objects_too(monkeypatch, capsys):
         def fail(self, error=error):
             raise error
 
-        monkeypatch.setattr("pysgrld.train.request.Request.check", fail)
+        monkeypatch.setattr("pysgrld.models.choices.Choices.check", fail)
         with pytest.raises(SystemExit) as ended:
             cli.main(["train", "x.txt", "--json-log"])
         assert ended.value.code == code

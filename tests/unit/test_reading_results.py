@@ -15,6 +15,7 @@ from pysgrld.reading.find_runs import find_folder
 from pysgrld.reading.proportion_files import check_suffix
 from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
+from pysgrld.run import jsonio
 from pysgrld.types import Documents
 
 
@@ -181,7 +182,9 @@ def test_the_training_documents_are_those_of_the_record_whatever_the_default_is_
     )
     results = Results(tmp_path / "run", 1)
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 40
-    results.run.config["corpus"]["held_out"] = 7
+    config = results.run.config
+    config["corpus"]["held_out"] = 7
+    results.run._settings = jsonio.sealed(config)
     assert len(results.training_documents(SimpleNamespace(documents=40))) == 33
 
 

@@ -67,7 +67,7 @@ def test_auto_is_off_where_rows_cannot_be_lazy_and_in_reproductions(given):
 def test_on_is_refused_where_rows_cannot_be_lazy(given):
     request = Request(["-"], Choices(given | {"lazy": "on"}))
     with pytest.raises(UsageError, match="--lazy"):
-        request.check()
+        request.choices.check()
 
 
 def test_on_wins_over_a_preset():

@@ -82,7 +82,7 @@ def test_a_run_without_a_name_is_called_after_its_corpus_and_its_sampler(given, 
 
 def test_a_sampler_that_cannot_do_what_is_asked_is_refused_before_anything_is_read():
     with pytest.raises(UsageError, match="--lazy does not apply to --algo sgrld"):
-        Request(["songs.txt"], Choices({"algo": "sgrld", "lazy": "on"})).check()
+        Choices({"algo": "sgrld", "lazy": "on"}).check()
 
 
 # ---- held-out documents

@@ -9,7 +9,7 @@ from pysgrld.errors import Message, Severity, UsageError
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.options.option import Facts, Option
 from pysgrld.options.parse import choice, reals, widths
-from pysgrld.options.word_files import SEEDS, check_seeds
+from pysgrld.options.word_files import SEEDS, WEIGHT
 from pysgrld.samplers import SAMPLERS
 from pysgrld.samplers.table import SCALE_WEIGHT
 
@@ -115,7 +115,6 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse widths given twice, priors of missing layers, and priors of shapes without gibbs."""
-        check_seeds(settings)
         for name in ("r-shape-prior", "r-rate-prior"):
             if name in settings and not SAMPLERS[algo].whole_corpus:
                 raise UsageError(f"--{name} does not apply to --algo {algo}: leave it out")
@@ -137,7 +136,11 @@ class DeepLDAModel(Model["DeepLDAOptions"]):
             value["layers"] = (value["topics"],)
         value["layers"] = tuple(value["layers"] or (TOPICS,))
         value["topics"], depth = value["layers"][0], len(value["layers"])
-        resolve_seeds(value, facts)
+        if value["seed-words"] is not None:
+            value["seed-words"] = resolve_seeds(
+                value["seed-words"], value["topics"], facts.vocabulary
+            )
+            value["seed-weight"] = WEIGHT if value["seed-weight"] is None else value["seed-weight"]
         eta = value["eta"] if isinstance(value["eta"], tuple | list) else (value["eta"],)
         value["eta"] = tuple(eta) if len(eta) == depth else tuple(eta[:1]) * depth
         if value["preset"] and not whole_corpus and value["sweeps"] is None:

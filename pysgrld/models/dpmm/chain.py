@@ -58,7 +58,9 @@ class MixtureChain(Mixture, Chain):
         """Variance of the sampled components relative to the posterior's, by minibatch noise alone."""
         if self.sampler.whole_corpus:
             return 1.0
-        return noise_inflation(self.schedule(0), self.stream.documents, self.stream.size)
+        return noise_inflation(
+            self.step_size_at(self.warm_up), self.stream.documents, self.stream.size
+        )
 
     def remarks(self) -> Iterator[Message]:
         """Yield by how much minibatches widen the posterior of components."""
@@ -89,7 +91,7 @@ class MixtureChain(Mixture, Chain):
         if batch is None:
             raise EOFError(f"no documents are left for iteration {self.step}")
         documents = Documents(batch.indptr, batch.words[batch.indices], batch.counts)
-        self.iterate(documents, batch.doc_ids, h / self.schedule.a)
+        self.iterate(documents, batch.doc_ids, h / self.step_size_at(self.warm_up))
         return Visit(len(documents), documents.tokens, h)
 
     def sample(self) -> dict[str, Floats]:

@@ -140,7 +140,7 @@ class MixtureModel(Model["MixtureOptions"]):
                 f"--dp-swaps does not apply to --algo {algo} without --dp-conc sticks, as its "
                 "components have no order: leave it out"
             )
-        check_one_eta(settings)
+        check_one_eta(settings.get("eta"))
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import Message, UsageError
-from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
+from pysgrld.models.exact_sweeps import EXACT_SWEEPS, exact_bytes, usual_exact
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, RunOn
 from pysgrld.models.short_chain_number import most_starts, short_chains_bytes
 from pysgrld.options.common import ALPHA, STARTS
@@ -82,13 +82,10 @@ class DynamicModel(Model["DynamicOptions"]):
     minibatch = 400
     adds_up = True
 
-    def check(self, settings: Mapping[str, Any], algo: str) -> None:
-        """Refuse Gibbs sweeps after training that is exact."""
-        check_exact(settings, algo)
-
-    def time(self, settings: Mapping[str, Any]) -> tuple[str, str | int] | None:
+    def time(self, column: str | None, slices: Any) -> tuple[str, str | int] | None:
         """Return the column of time and the length of a slice."""
-        return settings["time"], asked_for(settings.get("slices"))
+        assert column is not None  # the model needs it
+        return column, asked_for(slices)
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
@@ -112,7 +109,9 @@ class DynamicModel(Model["DynamicOptions"]):
             value["starts"] = most_starts(value["topics"], facts.words, facts.tokens)
         if value["exact-sweeps"] is None:
             need = exact_bytes(facts, _topics_bytes(value["topics"], facts))
-            value["exact-sweeps"] = usual_exact(value, need, whole_corpus=whole_corpus)
+            draws = SAMPLERS[value["algo"]].draws and not whole_corpus
+            possible = draws and not (value["preset"] or value["corpus-size"])
+            value["exact-sweeps"] = usual_exact(need, possible=possible)
         if not whole_corpus and value["minibatch"] is None:
             cells = facts.rows * value["topics"]
             document_visits = max(1.0, facts.tokens / facts.documents) * value["sweeps"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysgrld.errors import UsageError
-from pysgrld.models.exact_sweeps import EXACT_SWEEPS, check_exact, exact_bytes, usual_exact
+from pysgrld.models.exact_sweeps import EXACT_SWEEPS, exact_bytes, usual_exact
 from pysgrld.models.protocol import CorpusFacts, Extent, Model, Preset, RunOn
 from pysgrld.models.short_chain_number import most_starts, short_chains_bytes
 from pysgrld.options.common import ALPHA, STARTS
@@ -22,7 +22,7 @@ from pysgrld.options.priors import (
     usual_eta,
     usual_topics,
 )
-from pysgrld.options.word_files import SEEDS, check_seeds
+from pysgrld.options.word_files import SEEDS, WEIGHT
 from pysgrld.samplers import SAMPLERS
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ class LDAModel(Model["LDAOptions"]):
 
     def check(self, settings: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words, and persistent documents with minibatches."""
-        check_one_eta(settings)
-        check_seeds(settings)
+        check_one_eta(settings.get("eta"))
         if settings.get("eta") == LEARN and "seed-words" in settings:
             raise UsageError(
                 "--eta learn is one prior for all words, --seed-words gives some another: leave one out"
@@ -136,7 +135,6 @@ class LDAModel(Model["LDAOptions"]):
                     )
         elif "keep-documents" in settings and SAMPLERS[algo].whole_corpus:
             raise UsageError(f"--keep-documents off does not apply to --algo {algo}: leave it out")
-        check_exact(settings, algo)
 
     def resolve(
         self, value: dict[str, Any], user_set: frozenset[str], facts: Facts, *, whole_corpus: bool
@@ -145,7 +143,11 @@ class LDAModel(Model["LDAOptions"]):
         from pysgrld.models.seeds import resolve_seeds
 
         value["topics"] = value["topics"] or usual_topics(facts.tokens)
-        resolve_seeds(value, facts)
+        if value["seed-words"] is not None:
+            value["seed-words"] = resolve_seeds(
+                value["seed-words"], value["topics"], facts.vocabulary
+            )
+            value["seed-weight"] = WEIGHT if value["seed-weight"] is None else value["seed-weight"]
         if "eta" not in user_set:
             value["eta"] = usual_eta(value["topics"])
         if value["eta"] != LEARN:
@@ -157,13 +159,17 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
+        # by minibatches of a stored corpus, and not as a paper has it
+        usual = SAMPLERS[value["algo"]].draws and not (
+            whole_corpus or value["preset"] or value["corpus-size"]
+        )
         if value["exact-sweeps"] is None:
             need = exact_bytes(facts, _topics_bytes(value["topics"], facts))
-            value["exact-sweeps"] = usual_exact(value, need, whole_corpus=whole_corpus)
+            value["exact-sweeps"] = usual_exact(need, possible=usual)
         if value["starts"] is None:
-            may = self._may_start_by_clusters(value, whole_corpus)
-            usual = most_starts(value["topics"], facts.words, facts.tokens)
-            value["starts"] = usual if may else 1
+            usual = usual and not (value["seed-words"] or value["keep-documents"])
+            most = most_starts(value["topics"], facts.words, facts.tokens)
+            value["starts"] = most if usual else 1
         # None unless they persist: the identity of a run has no options that are None
         value["keep-documents"] = "on" if value["keep-documents"] == "on" else None
         if value["keep-documents"]:
@@ -172,16 +178,6 @@ class LDAModel(Model["LDAOptions"]):
                 value["algo"]
             ].draws:  # expected counts, or means of several, vary too little
                 value["counts"], value["kept-sweeps"] = "sampled", 1
-
-    def _may_start_by_clusters(self, value: Mapping[str, Any], whole_corpus: bool) -> bool:
-        """Return True if training may by default begin with clusters of topics."""
-        never = (
-            value["preset"]
-            or value["corpus-size"]
-            or value["seed-words"]
-            or value["keep-documents"]
-        )
-        return SAMPLERS[value["algo"]].draws and not (whole_corpus or never)
 
     def memory(self, options: LDAOptions, facts: Facts, extent: Extent) -> dict[str, int]:
         """Count topics, minibatches, documents in hand and, of whole-corpus samplers, all tokens."""

@@ -63,7 +63,7 @@ class MultinomialFamily(Model["MultinomialOptions"]):
 
     def check(self, given: Mapping[str, Any], algo: str) -> None:
         """Refuse more than one prior of words."""
-        check_one_eta(given)
+        check_one_eta(given.get("eta"))
 
     def resolve(
         self, value: dict[str, Any], said: frozenset[str], facts: Facts, *, whole_corpus: bool
