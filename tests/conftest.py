@@ -1,5 +1,6 @@
 """What tests of kernels share, and the word of honour that a sanitizer is really there."""
 
+import gc
 import importlib
 import json
 import os
@@ -89,6 +90,13 @@ def pytest_sessionstart(session):
             file = importlib.import_module(f"pysgrld.{name}").__file__
             if any(call not in Path(file).read_bytes() for call in _CALLS):
                 pytest.exit(f"{file} is not built under the sanitizers", returncode=3)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """Take what collection made out of reach of the garbage collector, which else visits it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish():

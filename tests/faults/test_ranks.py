@@ -161,7 +161,7 @@ def test_a_short_chain_that_is_not_finite_lets_all_begin_at_random(folder, trial
 
 
 @pytest.mark.row(42)
-@pytest.mark.parametrize("form", nightly_but(HELD, "all", "lazy", "deep", "gibbs-eta", "seeds"))
+@pytest.mark.parametrize("form", nightly_but(HELD, "all", "lazy"))
 def test_ranks_that_hold_topics_of_some_words_each_write_the_bytes_of_one_process(
     wide, form, trials
 ):

@@ -99,7 +99,7 @@ def test_text_without_markup_is_left_alone(text):
     assert strip(text.encode()) == text.encode()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(pages)
 def test_what_is_stripped_once_is_stripped(page):
     """Of well-formed pages: what is put together from the scraps of others may be markup."""

@@ -182,7 +182,7 @@ def successive(layers, documents, copies, rounds):
 @pytest.mark.parametrize(
     ("layers", "documents"),
     [
-        ((3,), 3),
+        pytest.param((3,), 3, marks=pytest.mark.nightly),
         ((3, 2), 1),
         # layers above the second are all alike; test_deep_geweke has three with topics fixed
         pytest.param((3, 2, 2), 2, marks=pytest.mark.nightly),
