@@ -65,8 +65,9 @@ EXPLAINED = {
     "A time: of waiting, between two looks or two lines.": """
         chain/watch SAY LOOK; cli/progress SOON LATER FIRST; cli/ranks PATIENCE; corpus/minibatches
         PATIENCE; corpus/open NOTE_EVERY; corpus/prefetch PATIENCE; estimators/fitting SELDOM;
-        experiments/processes LOOK; report/naming PATIENCE; run/lock INTERVAL SILENT; run/machine
-        PATIENCE; run/signals BEAT GAP; train/processes LOOK PATIENCE GRACE TELL;
+        experiments/processes LOOK; models/lda/collapsed LOOK; report/naming PATIENCE;
+        run/lock INTERVAL SILENT; run/machine PATIENCE; run/signals BEAT GAP; train/processes LOOK
+        PATIENCE GRACE TELL;
         train/ranks_together LOOKED_AT""",
     "A mark of a format, or the number of a stream of random numbers: any would do as well.": """
         chain/mpi _ALL; corpus/about/details WHOLE; corpus/about/scalars NONE;

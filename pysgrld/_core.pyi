@@ -7,7 +7,7 @@ documents: entries).
 """
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pysgrld.types import Array, Doubles, Floats, Int32s, Int64s
 
@@ -195,6 +195,9 @@ def documents_collapsed(
     token_ptr: Int64s,
     work: Workspace,
     threads: int,
+    visited: Int64s | None = None,
+    waiting: Callable[[], None] | None = None,
+    seconds: float = 0.0,
 ) -> Int64s: ...
 def documents_mixture(
     *,

@@ -191,7 +191,7 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | {"mass": np.full((2, padded(k)), 2.0)}
         | {"prior_of": np.arange(WORDS, dtype=np.int32) % 2}
         | {"z": [np.full(ends[-1], -1, np.int32) for _ in range(2)]}
-        | {"token_ptr": ends[docs["indptr"]], "steps": [5, 6]}
+        | {"token_ptr": ends[docs["indptr"]], "steps": [5, 6], "visited": np.array([2])}
         | {name: key[name] for name in ("seed", "chain")}
         | work
         | team,

@@ -50,7 +50,8 @@ void bind_baselines(py::module_& m) {
          Array<std::int32_t> const& prior_of, Array<double> const& mass, std::int32_t sweeps,
          std::uint64_t seed, std::uint32_t chain, std::vector<std::uint64_t> const& steps,
          std::vector<Array<std::int32_t>> z, Array<std::int64_t> const& token_ptr, Workspace& work,
-         int threads) {
+         int threads, std::optional<Array<std::int64_t>> visited,
+         std::optional<py::function> const& waiting, double seconds) {
         if (rows < 0) throw py::value_error("rows: must be >= 0");
         std::int64_t const stride = (std::int64_t{topics} + kPad - 1) / kPad * kPad;
         auto const chains = static_cast<std::int64_t>(z.size());
@@ -89,17 +90,34 @@ void bind_baselines(py::module_& m) {
           tasks[c].address = address(seed, chain, steps[c]);
           tasks[c].z = z[c].mutable_data();
         }
+        std::int64_t before = 0;
+        if (visited) {
+          check_shape(*visited, "visited", {1});
+          before = visited->data()[0];
+          if (before < 0) throw py::value_error("visited: must be >= 0");
+        }
+        std::optional<CollapsedSweeps> of_all;
+        without_lock([&] {
+          of_all.emplace(*active_kernels(), std::move(tasks), rows, before, work, threads);
+        });
+        double const together = waiting ? seconds : std::numeric_limits<double>::infinity();
+        while (without_lock([&] { return of_all->run(together); })) {
+          if (visited) visited->mutable_data()[0] = of_all->visited();
+          if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+          (*waiting)();
+        }
         auto found = lent<std::int64_t>(work, chains * rows, stride);
         std::int64_t* const to = found.mutable_data();
-        without_lock(
-            [&] { run_collapsed(*active_kernels(), std::move(tasks), rows, to, work, threads); });
+        without_lock([&] { of_all->copy_tables(to); });
+        if (visited) visited->mutable_data()[0] = 0;
         return found;
       },
       py::kw_only(), py::arg("rows"), py::arg("topics"), py::arg("indptr"), py::arg("indices"),
       py::arg("counts"), py::arg("doc_ids"), py::arg("alpha"), py::arg("priors"),
       py::arg("prior_of"), py::arg("mass"), py::arg("sweeps"), py::arg("seed"), py::arg("chain"),
       py::arg("steps"), py::arg("z").noconvert(), py::arg("token_ptr"), py::arg("work"),
-      py::arg("threads"));
+      py::arg("threads"), py::arg("visited").noconvert() = py::none(),
+      py::arg("waiting") = py::none(), py::arg("seconds") = 0.0);
   m.def(
       "documents_mixture",
       [](Array<float> const& log_phi, Array<float> const& log_weight, std::int32_t components,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -41,28 +42,33 @@ void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
   if (word_counts) clear_untouched(word_counts, task.touched, rows, task.stride);
 }
 
-void run_collapsed(KernelTable const& k, std::vector<CollapsedTask> tasks, std::int64_t rows,
-                   std::int64_t* word_counts, Workspace& work, int threads) {
-  Scratch memory(work);
-  CollapsedTask const& first = tasks.front();
+CollapsedSweeps::CollapsedSweeps(KernelTable const& k, std::vector<CollapsedTask> tasks,
+                                 std::int64_t rows, std::int64_t visited, Workspace& work,
+                                 int threads)
+    : kernels_(k),
+      tasks_(std::move(tasks)),
+      cells_(rows * tasks_.front().stride),
+      visited_(visited),
+      threads_(threads),
+      memory_(work) {
+  CollapsedTask const& first = tasks_.front();
   check_draws(first.token_ptr[first.documents] - first.token_ptr[0] + first.documents,
               first.sweeps);
-  std::int64_t const stride = first.stride, cells = rows * stride;
-  auto const chains = static_cast<std::int64_t>(tasks.size());
-  auto* const tables = memory.get<std::int32_t>(0, static_cast<std::size_t>(chains * cells));
-  std::vector<std::int64_t> totals(static_cast<std::size_t>(chains * stride), 0);
-  float* at = memory.get<float>(1, static_cast<std::size_t>(chains * (4 * stride + kUniforms)));
+  std::int64_t const stride = first.stride;
+  auto const chains = static_cast<std::int64_t>(tasks_.size());
+  auto* const tables = memory_.get<std::int32_t>(0, static_cast<std::size_t>(chains * cells_));
+  totals_.assign(static_cast<std::size_t>(chains * stride), 0);
+  float* at = memory_.get<float>(1, static_cast<std::size_t>(chains * (4 * stride + kUniforms)));
   auto const take = [&](std::int64_t n) { return std::exchange(at, at + n); };
-  std::vector<CollapsedScratch> scratch;
   for (std::int64_t c = 0; c < chains; ++c) {
-    CollapsedTask& task = tasks[static_cast<std::size_t>(c)];
-    task.table = tables + c * cells;
-    task.totals = totals.data() + c * stride;
-    scratch.push_back({take(stride), take(stride), take(stride), take(stride), take(kUniforms)});
+    CollapsedTask& task = tasks_[static_cast<std::size_t>(c)];
+    task.table = tables + c * cells_;
+    task.totals = totals_.data() + c * stride;
+    scratch_.push_back({take(stride), take(stride), take(stride), take(stride), take(kUniforms)});
   }
   parallel_for(chains, threads, [&](std::int64_t c, int) {
-    CollapsedTask const& task = tasks[static_cast<std::size_t>(c)];
-    std::fill_n(task.table, cells, 0);
+    CollapsedTask const& task = tasks_[static_cast<std::size_t>(c)];
+    std::fill_n(task.table, cells_, 0);
     for (std::int64_t d = 0; d < task.documents; ++d) {
       std::int32_t const* z = task.z + task.token_ptr[d];
       for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i)
@@ -73,11 +79,33 @@ void run_collapsed(KernelTable const& k, std::vector<CollapsedTask> tasks, std::
         }
     }
   });
-  parallel_for(1, 1, [&](std::int64_t, int) {
-    k.documents.collapsed(tasks.data(), scratch.data(), static_cast<int>(chains));
-  });
-  std::int64_t const all = chains * cells, some = kRowBlock * stride;
-  parallel_for((all + some - 1) / some, threads, [&](std::int64_t block, int) {
+}
+
+bool CollapsedSweeps::run(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::int64_t kTokens = 1024;  // of documents between two looks at the clock
+  CollapsedTask const& task = tasks_.front();
+  auto const began = Clock::now();
+  while (task.documents > 0 && visited_ / task.documents < task.sweeps) {
+    std::int64_t const first = visited_ % task.documents;
+    std::int64_t last = first + 1;
+    while (last < task.documents && task.token_ptr[last] - task.token_ptr[first] < kTokens) ++last;
+    CollapsedPart const part{static_cast<std::int32_t>(visited_ / task.documents), first, last};
+    parallel_for(1, 1, [&](std::int64_t, int) {
+      kernels_.documents.collapsed(tasks_.data(), scratch_.data(), static_cast<int>(tasks_.size()),
+                                   part);
+    });
+    visited_ += last - first;
+    if (std::chrono::duration<double>(Clock::now() - began).count() >= seconds) return true;
+  }
+  return false;
+}
+
+void CollapsedSweeps::copy_tables(std::int64_t* word_counts) const {
+  std::int64_t const all = static_cast<std::int64_t>(tasks_.size()) * cells_;
+  std::int64_t const some = kRowBlock * tasks_.front().stride;
+  std::int32_t const* const tables = tasks_.front().table;
+  parallel_for((all + some - 1) / some, threads_, [&](std::int64_t block, int) {
     std::int64_t const end = std::min(all, (block + 1) * some);
     for (std::int64_t i = block * some; i < end; ++i) word_counts[i] = tables[i];
   });

@@ -171,9 +171,10 @@ class Sampler {
   Pending pending_{nullptr, kNobody, kNobody, kNobody, 0.0f, 0.0f};
 };
 
-/// Sweeps of chains over the same documents, one token of each after the other.
+/// Documents [first, last) in a sweep of chains over the same documents, one token of each after
+/// the other.
 template <int Blocks, std::size_t... Chain>
-void run(CollapsedTask const* tasks, CollapsedScratch const* scratch,
+void run(CollapsedTask const* tasks, CollapsedScratch const* scratch, CollapsedPart const& part,
          std::index_sequence<Chain...>) {
   CollapsedTask const& task = tasks[0];
   std::tuple samplers{Sampler<Blocks>(tasks[Chain], scratch[Chain])...};
@@ -181,40 +182,38 @@ void run(CollapsedTask const* tasks, CollapsedScratch const* scratch,
     (what(std::get<Chain>(samplers)), ...);
   };
   std::int64_t const end = task.indptr[task.documents];
-  for (std::int32_t sweep = 0; sweep < task.sweeps; ++sweep) {
-    for (std::int64_t d = 0; d < task.documents; ++d) {
-      std::int64_t const groups = (task.token_ptr[d + 1] - task.token_ptr[d] + 63) / 64;
-      each([&](auto& s) __attribute__((always_inline)) { s.begin(d); });
-      std::int64_t t = 0;
-      for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) {
-        std::int32_t const w = task.indices[i];
-        if (i + kAhead < end) {
-          std::int32_t const next = task.indices[i + kAhead];
-          each([&](auto& s) __attribute__((always_inline)) { s.fetch(next); });
+  for (std::int64_t d = part.first; d < part.last; ++d) {
+    std::int64_t const groups = (task.token_ptr[d + 1] - task.token_ptr[d] + 63) / 64;
+    each([&](auto& s) __attribute__((always_inline)) { s.begin(d); });
+    std::int64_t t = 0;
+    for (std::int64_t i = task.indptr[d]; i < task.indptr[d + 1]; ++i) {
+      std::int32_t const w = task.indices[i];
+      if (i + kAhead < end) {
+        std::int32_t const next = task.indices[i + kAhead];
+        each([&](auto& s) __attribute__((always_inline)) { s.fetch(next); });
+      }
+      for (std::int32_t c = 0; c < task.counts[i]; ++c, ++t) {
+        if (t % 64 == 0) {
+          std::int64_t const group = part.sweep * groups + t / 64;
+          each([&](auto& s) __attribute__((always_inline)) { s.refill(group, task.entity[d]); });
         }
-        for (std::int32_t c = 0; c < task.counts[i]; ++c, ++t) {
-          if (t % 64 == 0) {
-            std::int64_t const group = sweep * groups + t / 64;
-            each([&](auto& s) __attribute__((always_inline)) { s.refill(group, task.entity[d]); });
-          }
-          each([&](auto& s) __attribute__((always_inline)) { s.token(t, w); });
-        }
+        each([&](auto& s) __attribute__((always_inline)) { s.token(t, w); });
       }
     }
-    each([&](auto& s) __attribute__((always_inline)) { s.end(); });
   }
+  each([&](auto& s) __attribute__((always_inline)) { s.end(); });
 }
 
 }  // namespace
 
-void documents_collapsed(CollapsedTask const* tasks, CollapsedScratch const* scratch,
-                         int chains) noexcept {
+void documents_collapsed(CollapsedTask const* tasks, CollapsedScratch const* scratch, int chains,
+                         CollapsedPart const& part) noexcept {
   by_blocks<1, 2, 3, 4, 5, 6, 7, 8>(tasks[0].stride / 16, [&]<int Blocks>() {
     if constexpr (Blocks > 0)
       for (; chains >= 2; chains -= 2, tasks += 2, scratch += 2)
-        run<Blocks>(tasks, scratch, std::make_index_sequence<2>());
+        run<Blocks>(tasks, scratch, part, std::make_index_sequence<2>());
     for (; chains > 0; --chains, ++tasks, ++scratch)
-      run<Blocks>(tasks, scratch, std::make_index_sequence<1>());
+      run<Blocks>(tasks, scratch, part, std::make_index_sequence<1>());
   });
 }
 

@@ -10,7 +10,8 @@ void documents_gibbs(DocumentsTask const&, DocumentsScratch const&) noexcept;
 void documents_deep(DeepTask const&, DeepScratch const&) noexcept;
 void documents_mean_field(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
 void documents_expected(ExpectedTask const&, ExpectedScratch const&) noexcept;
-void documents_collapsed(CollapsedTask const*, CollapsedScratch const*, int chains) noexcept;
+void documents_collapsed(CollapsedTask const*, CollapsedScratch const*, int chains,
+                         CollapsedPart const&) noexcept;
 void documents_mixture(MixtureTask const&, std::int64_t, std::int64_t, float*) noexcept;
 void alpha_evidence(AlphaTask const&, std::int64_t, std::int64_t, std::int32_t*,
                     std::int64_t*) noexcept;

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
@@ -113,7 +113,9 @@ class ExactChain(BlockChain, ABC):
         """Ids of the top words of each topic at the end of training, (K, W)."""
 
     @abstractmethod
-    def sweep(self, sweeps: int, others: Sequence[Any] = ()) -> None:
+    def sweep(
+        self, sweeps: int, others: Sequence[Any] = (), waiting: Callable[[], None] | None = None
+    ) -> None:
         """Sweep over all documents, together with other chains of the same kind on this thread.
 
         Parameters
@@ -121,6 +123,8 @@ class ExactChain(BlockChain, ABC):
         sweeps : int
         others : sequence of ExactChain
             Chains from the same state after equally many sweeps; no draw depends on the other chains.
+        waiting : callable, optional
+            Called now and then; may raise, to stop. The next call then draws what was left to draw.
         """
 
     @abstractmethod
@@ -246,8 +250,8 @@ class ExactStage:
         Parameters
         ----------
         waiting : callable
-            Called between chains if they sweep one after another; may raise, to stop. The next call
-            then sweeps the remaining chains only, also after `restore`.
+            Called now and then, on several threads if chains sweep at the same time; may raise, to
+            stop. The next call then goes on from there, also after `restore`.
 
         Raises
         ------
@@ -263,14 +267,17 @@ class ExactStage:
         if self._pool is None:
             for first, *rest in groups:
                 waiting()
-                first.sweep(number, rest)
+                first.sweep(number, rest, waiting)
         else:
-            sweeping = [self._pool.submit(first.sweep, number, rest) for first, *rest in groups]
+            sweeping = [
+                self._pool.submit(first.sweep, number, rest, waiting) for first, *rest in groups
+            ]
             try:
                 self._take()
             finally:
-                for one in sweeping:
-                    one.result()
+                wait(sweeping)
+            for one in sweeping:
+                one.result()
         self.sweep += number
         if burning:
             return

@@ -34,8 +34,8 @@ SAMPLE = {"phi": _TOPICS, "phi?*": _TOPICS, "[w]": _SHARE} | {f"{n}*": _PRIOR fo
 #: Invariants of a checkpoint of any model: numbers of samples, sweeps and steps, topics of tokens,
 #: scores, and what replicates and traces of the Gibbs refinement hold. Every array has an invariant.
 COMMON = {
-    **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "plan", "spread.draws")},
-    "*spread.words": _COUNT,
+    **{f"*{name}": _COUNT for name in ("samples", "updates", "visits", "visited", "plan")},
+    **{f"*spread.{name}": _COUNT for name in ("draws", "words")},
     "*spread.sums": _NOT_NEGATIVE,
     "*spread.replicates": _SHARE,
     "*trace.*": _SHARE,

@@ -198,7 +198,8 @@ class Training:
         self.comm.share(False)  # no more draws
         done = budget_was_used and keeper.step == first_step
         if not done or keeper.measured != keeper.step:  # killed just before its last line
-            keeper.measure()
+            if not (stopped and self.stage):  # many topics take long
+                keeper.measure()
             self._save(last=True)
         ending = ending or Ending(
             StopReason.CONVERGED, f"{plural(self.chain.step, 'iteration')} done"
@@ -371,8 +372,10 @@ class Training:
                     "intervals; --exact-sweeps 1000 gives intervals"
                 )
             return None
+        self.run_on.waiting()
         self.keeper.measure()
         self._save(last=False)
+        self.run_on.waiting()
         stage = self._begin_exactly(sweeps=sweeps)
         self.reporter.refining(
             self.run,

@@ -3,6 +3,8 @@
 Their laws are tested in tests/statistical; here is what memory errors would show in.
 """
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -71,6 +73,32 @@ def test_collapsed_chains_draw_the_same_together_and_alone(isa, topics, number):
         alone, (z,), _ = collapsed(topics, steps=(step,), alpha=alpha[c : c + 1])
         np.testing.assert_array_equal(found[c], z)
         np.testing.assert_array_equal(counts.reshape(number, WORDS, -1)[c], alone)
+
+
+@pytest.mark.parametrize("topics", [5, 100, 300])
+def test_collapsed_sweeps_that_are_interrupted_draw_the_same(isa, topics):
+    """Red with: an increment that is lost where a call ends; random numbers of a sweep's first call."""
+    given = {name: np.tile(a, 40) for name, a in documents().items() if name != "indptr"}
+    lengths = np.tile(np.diff(documents()["indptr"]), 40)
+    given["indptr"] = np.concatenate(([0], np.cumsum(lengths)))
+    many = given | {"token_ptr": tokens(given), "doc_ids": np.arange(len(lengths))}
+    empty = [np.full(many["token_ptr"][-1], -1, np.int32) for _ in range(2)]
+    counts, whole, _ = collapsed(topics, steps=(1, 2), **many, z=[z.copy() for z in empty])
+    visited, places = np.zeros(1, np.int64), []
+
+    def interrupt():
+        places.append(int(visited[0]))
+        raise InterruptedError
+
+    again = many | {"z": empty, "visited": visited, "waiting": interrupt}
+    while len(places) < 100:
+        with contextlib.suppress(InterruptedError):
+            found, parts, _ = collapsed(topics, steps=(1, 2), **again)
+            break
+    assert any(place % len(lengths) for place in places)
+    assert visited[0] == 0
+    np.testing.assert_array_equal(parts, whole)
+    np.testing.assert_array_equal(found, counts)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import os
 import signal
 
 import pytest
-from faults_runs import result, train_here, write_corpus
+from faults_runs import checkpoints, result, train_here, write_corpus
+from safetensors.numpy import load_file
 
 from pysgrld.errors import Interrupted
 from pysgrld.models.lda.exact import ExactLDA
@@ -49,6 +50,45 @@ def test_a_stop_is_heeded_between_the_chains_of_a_refinement(method, tmp_path, m
             train_here(tmp_path / "stopped", **refinement)
     assert len(calls) == 1
     train_here(tmp_path / "stopped", **refinement)
+    assert result(tmp_path / "stopped") == result(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(("threads", "more"), [(1, {"alpha": "learn", "eta": "learn"}), (4, {})])
+def test_a_stop_is_heeded_within_a_sweep_and_resumed_there(threads, more, tmp_path, monkeypatch):
+    """A sweep over many documents, or of many topics, takes longer than a stop may.
+
+    Red with: a signal that is looked at after a sweep; documents that are visited twice, or left out,
+    after the resume; a thread whose stop leaves the other threads' chains unfinished.
+    """
+    refinement = {"iterations": 10, "burn_in": 6, "sample_every": 2, "exact_sweeps": 8, "sweeps": 3}
+    refinement |= more
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+        write_corpus(tmp_path / name / "corpus.txt", documents=300)
+    train_here(tmp_path / "whole", threads=1, **refinement)
+    looks, stops, work = [], 0, ExactLDA.sweep
+
+    def sweep_and_stop(chain, sweeps, others, waiting):
+        def look():
+            looks.append(chain)
+            if len(looks) > 23:
+                os.kill(os.getpid(), signal.SIGUSR1)
+            waiting()
+
+        work(chain, sweeps, others, look)
+
+    monkeypatch.setattr("pysgrld.models.lda.collapsed.LOOK", 0.0)
+    monkeypatch.setattr(ExactLDA, "sweep", sweep_and_stop)
+    for _ in range(2):
+        looks.clear()
+        with pytest.raises(Interrupted):
+            train_here(tmp_path / "stopped", threads=threads, **refinement)
+        newest = checkpoints(tmp_path / "stopped")[0]
+        visited = [load_file(newest / "state.safetensors")[f"exact.{c}.visited"] for c in range(4)]
+        stops += any(0 < n < 300 for n in visited)
+    assert stops
+    monkeypatch.undo()
+    train_here(tmp_path / "stopped", threads=2, **refinement)
     assert result(tmp_path / "stopped") == result(tmp_path / "whole")
 
 

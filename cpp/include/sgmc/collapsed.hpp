@@ -37,6 +37,13 @@ struct CollapsedTask : Csr {
   std::int64_t* totals;  // (stride): n_k
 };
 
+/// Documents [first, last), visited in one of the task's sweeps. Parts one after the other draw the
+/// same as one of all documents.
+struct CollapsedPart {
+  std::int32_t sweep;
+  std::int64_t first, last;
+};
+
 /// Scratch: `stride` values each, `uniforms` kUniforms.
 struct CollapsedScratch {
   float* counts;   // alpha_k + n_dk

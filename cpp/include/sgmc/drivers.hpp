@@ -118,11 +118,30 @@ void run_deep(KernelTable const& k, DeepTask task, std::int64_t rows, std::int64
 void run_mean_field(KernelTable const& k, MeanFieldTask task, std::int64_t rows,
                     std::int64_t* word_counts, Workspace& work, int threads);
 
-/// Runs the collapsed kernel over all documents, on one thread: chains that differ only in their
-/// draws. `tasks` come without their tables, which are counted from z; word_counts (chains, rows,
-/// stride) receives the final tables.
-void run_collapsed(KernelTable const& k, std::vector<CollapsedTask> tasks, std::int64_t rows,
-                   std::int64_t* word_counts, Workspace& work, int threads);
+/// Sweeps of the collapsed kernel over all documents, on one thread: chains that differ only in
+/// their draws. They can be interrupted between documents; z and `visited` are then what continues
+/// them.
+class CollapsedSweeps {
+ public:
+  /// `tasks` come without their tables, which are counted from z. `visited`: documents that were
+  /// visited before, in all sweeps together.
+  CollapsedSweeps(KernelTable const& k, std::vector<CollapsedTask> tasks, std::int64_t rows,
+                  std::int64_t visited, Workspace& work, int threads);
+  /// Visits documents for at least so many seconds, or to the end; returns false at the end.
+  bool run(double seconds);
+  std::int64_t visited() const { return visited_; }
+  /// word_counts (chains, rows, stride) receives the tables.
+  void copy_tables(std::int64_t* word_counts) const;
+
+ private:
+  KernelTable const& kernels_;
+  std::vector<CollapsedTask> tasks_;
+  std::int64_t cells_, visited_;
+  int threads_;
+  Scratch memory_;
+  std::vector<std::int64_t> totals_;
+  std::vector<CollapsedScratch> scratch_;
+};
 
 /// Runs the allocation kernel over all documents.
 void run_mixture(KernelTable const& k, MixtureTask const& task, int threads);

@@ -238,8 +238,9 @@ struct DocumentKernels {
   void (*deep)(DeepTask const&, DeepScratch const&) noexcept;
   void (*mean_field)(MeanFieldTask const&, MeanFieldScratch const&) noexcept;
   void (*expected)(ExpectedTask const&, ExpectedScratch const&) noexcept;
-  /// `chains` tasks, which differ only in their draws.
-  void (*collapsed)(CollapsedTask const*, CollapsedScratch const*, int chains) noexcept;
+  /// Some documents of `chains` tasks, which differ only in their draws.
+  void (*collapsed)(CollapsedTask const*, CollapsedScratch const*, int chains,
+                    CollapsedPart const&) noexcept;
   /// Documents [begin, end); scores is scratch of stride values.
   void (*mixture)(MixtureTask const&, std::int64_t begin, std::int64_t end, float* scores) noexcept;
   /// Documents [begin, end): q of each, and tables (topics), added to; n is scratch of topics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,9 +35,25 @@ class ExactDynamic(ExactTokens):
             threads=1,
         )
 
-    def sweep(self, sweeps: int, other_chains: Sequence[ExactDynamic] = ()) -> None:
-        """Sample the topics of all tokens and move the topics over words, ``sweeps`` times."""
+    def sweep(
+        self,
+        sweeps: int,
+        other_chains: Sequence[ExactDynamic] = (),
+        waiting: Callable[[], None] | None = None,
+    ) -> None:
+        """Sample the topics of all tokens and move the topics over words, ``sweeps`` times.
+
+        Parameters
+        ----------
+        sweeps : int
+        other_chains : sequence of ExactDynamic
+            They follow this one.
+        waiting : callable, optional
+            Called between chains; may raise, to stop.
+        """
         for chain in (self, *other_chains):
+            if chain is not self and waiting is not None:
+                waiting()
             for _ in range(sweeps):
                 chain.advance()
 

@@ -5,7 +5,7 @@ Kernel: cpp/kernels/documents_collapsed.cpp.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,10 @@ from pysgrld.core.draws import Draw
 from pysgrld.models.token_topics import TokenTopics, alpha_evidence, alpha_of
 from pysgrld.options.priors import ALPHA_BLOCK, ETA_BLOCK
 from pysgrld.samplers.state import Counts
-from pysgrld.types import Block, Doubles, Floats, Int32s, Key, Minibatch
+from pysgrld.types import Block, Doubles, Floats, Int32s, Int64s, Key, Minibatch
+
+#: Seconds of a visit after which it looks at whether to stop.
+LOOK = 0.1
 
 
 class CollapsedDocuments(TokenTopics):
@@ -32,12 +35,18 @@ class CollapsedDocuments(TokenTopics):
         Over all tokens, an iteration.
     threads : int
         The chain itself runs on one.
+
+    Attributes
+    ----------
+    visited : (1,) int64
+        Documents that an interrupted visit has been to, in all sweeps together; else 0.
     """
 
     def __init__(self, *, block: Block, alpha: float | None, sweeps: int, threads: int) -> None:
         self.block, self.alpha, self.sweeps = block, alpha, sweeps
         self.topics = block.shape[1]
         self._work, self._threads = core.Workspace(), threads
+        self.visited: Int64s = np.zeros(1, np.int64)
 
     def begin_from(self, key: Key, draw: Draw, batch: Minibatch) -> None:
         """Give all tokens topics by some sweeps given the topics over words."""
@@ -59,6 +68,7 @@ class CollapsedDocuments(TokenTopics):
         keys: Sequence[Key],
         draws: Sequence[Draw],
         batch: Minibatch,
+        waiting: Callable[[], None] | None = None,
     ) -> list[dict[str, Counts]]:
         """Visit the documents of several chains on one thread, token by token: as `visit` of each.
 
@@ -67,12 +77,14 @@ class CollapsedDocuments(TokenTopics):
         Parameters
         ----------
         chains : sequence of CollapsedDocuments
-            Of the same documents, block and number of sweeps.
+            Of the same documents, block and number of sweeps, and equally many `visited`.
         keys : sequence of Key
             Of the same seed and chain.
         draws : sequence of Draw
         batch : Minibatch
             The whole corpus.
+        waiting : callable, optional
+            Called between documents; may raise, to stop. The next visit then goes on from there.
         """
         first, k = chains[0], chains[0].topics
         assert first.token_ptr is not None
@@ -84,26 +96,34 @@ class CollapsedDocuments(TokenTopics):
             c._prior(batch.words, float(draw[ETA_BLOCK][0]) if ETA_BLOCK in draw else c.block.prior)
             for c, draw in zip(chains, draws, strict=True)
         ]
-        counts = core.documents_collapsed(
-            rows=len(batch.words),
-            topics=k,
-            indptr=batch.indptr,
-            indices=batch.indices,
-            counts=batch.counts,
-            doc_ids=batch.doc_ids,
-            alpha=lanes,
-            priors=np.stack([prior.rows for prior in priors]),
-            prior_of=priors[0].of,
-            mass=np.stack([prior.mass for prior in priors]),
-            sweeps=first.sweeps,
-            seed=keys[0].seed,
-            chain=keys[0].chain,
-            steps=[key.step for key in keys],
-            z=[c._topics_of_tokens for c in chains],
-            token_ptr=first.token_ptr,
-            work=first._work,
-            threads=first._threads,
-        ).reshape(len(chains), len(batch.words), -1)
+        try:
+            tables = core.documents_collapsed(
+                rows=len(batch.words),
+                topics=k,
+                indptr=batch.indptr,
+                indices=batch.indices,
+                counts=batch.counts,
+                doc_ids=batch.doc_ids,
+                alpha=lanes,
+                priors=np.stack([prior.rows for prior in priors]),
+                prior_of=priors[0].of,
+                mass=np.stack([prior.mass for prior in priors]),
+                sweeps=first.sweeps,
+                seed=keys[0].seed,
+                chain=keys[0].chain,
+                steps=[key.step for key in keys],
+                z=[c._topics_of_tokens for c in chains],
+                token_ptr=first.token_ptr,
+                work=first._work,
+                threads=first._threads,
+                visited=first.visited,
+                waiting=waiting,
+                seconds=LOOK,
+            )
+        finally:
+            for c in chains[1:]:
+                c.visited[:] = first.visited
+        counts = tables.reshape(len(chains), len(batch.words), -1)
         level = int(batch.counts.sum(dtype=np.int64)) / k
         results = []
         for c, key, alpha, chain_counts in zip(chains, keys, alphas, counts, strict=True):

@@ -9,6 +9,8 @@ import numpy as np
 from pysgrld.chain.blocks import BlockChain
 from pysgrld.chain.exact import ReplicatedChain
 from pysgrld.core import padded
+from pysgrld.core.restore import put_back
+from pysgrld.errors import CheckpointError
 from pysgrld.models.exact_tokens import ExactTokens
 from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.lda.collapsed import CollapsedDocuments
@@ -38,9 +40,24 @@ class ExactLDA(ExactTokens, ReplicatedChain):
             block=block[0], alpha=options.fixed_alpha, sweeps=1, threads=1
         )
 
-    def sweep(self, sweeps: int, other_chains: Sequence[ExactLDA] = ()) -> None:
-        """Sweep over all tokens ``sweeps`` times, in step with the other chains, token by token."""
-        chains = (self, *other_chains)
+    def sweep(
+        self,
+        sweeps: int,
+        other_chains: Sequence[ExactLDA] = (),
+        waiting: Callable[[], None] | None = None,
+    ) -> None:
+        """Sweep over all tokens ``sweeps`` times, in step with the other chains, token by token.
+
+        Parameters
+        ----------
+        sweeps : int
+        other_chains : sequence of ExactLDA
+            Those that were interrupted elsewhere follow this one.
+        waiting : callable, optional
+            Called between documents; may raise, to stop. The next call then goes on from there.
+        """
+        elsewhere = [c for c in other_chains if c._tokens.visited[0] != self._tokens.visited[0]]
+        chains = (self, *(c for c in other_chains if c not in elsewhere))
         for chain in chains:
             chain._tokens.sweeps = sweeps
         results = CollapsedDocuments.visit_together(
@@ -48,14 +65,21 @@ class ExactLDA(ExactTokens, ReplicatedChain):
             [chain.key for chain in chains],
             [chain._read(chain.key, self.batch.words) for chain in chains],
             self.batch,
+            waiting,
         )
         for chain, chain._visited in zip(chains, results, strict=True):
             chain.advance()
+        if elsewhere:
+            elsewhere[0].sweep(sweeps, elsewhere[1:], waiting)
 
     def replicate(self, number: int, threads: int, waiting: Callable[[], None]) -> Floats:
         """Continue this chain on resampled documents, and return the mean of the topics, (K, V)."""
         phi = Replicate(self, number, threads).mean(waiting)
         return np.ascontiguousarray(phi[:, : self.topics.shape[1]].T)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the topics of all tokens, and how many documents an interrupted visit has been to."""
+        return super().arrays() | {"visited": self._tokens.visited.copy()}
 
     def restore(self, step: int, arrays: Mapping[str, Array]) -> None:
         """Continue from `arrays`; the topics over words follow from the topics of the tokens.
@@ -66,6 +90,9 @@ class ExactLDA(ExactTokens, ReplicatedChain):
             If they are no state of this chain.
         """
         super().restore(step, arrays)
+        put_back({"visited": self._tokens.visited}, arrays)
+        if self._tokens.visited[0] < 0:
+            raise CheckpointError(f"array 'visited' of the checkpoint is {self._tokens.visited}")
         block, batch, z = self.topics, self.batch, self._tokens.z
         assert z is not None
         across = padded(block.shape[1])
