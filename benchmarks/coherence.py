@@ -6,8 +6,7 @@
 
 Each fit is one line of results/coherence.jsonl; a fit that has a line is not repeated. Protocol: ten
 words of each topic, NPMI with the formula of gensim's ``c_npmi`` (windows of ten words) on the documents
-of training, diversity (share of different words), K = 10, 50 and 30, one seed. The published table has
-K = 10 to 50 in steps of 10 and three seeds (``--topics 10 20 30 40 50 --seeds 3``).
+of training, diversity (share of different words), K = 10, 50 and 30, one seed.
 """
 
 from __future__ import annotations
@@ -339,7 +338,7 @@ METHODS = {
     "tomotopy": Method(tomotopy, "tomotopy", f"{SWEEPS} sweeps, priors by default"),
     "topica": Method(topica, "topica", f"{SWEEPS} sweeps"),
     "pyrmallet": Method(pyrmallet, "pyrmallet", f"MALLET's sampler in Rust, {SWEEPS} sweeps"),
-    "gensim LDA": Method(gensim(1), "gensim", "defaults, one pass: the LDA of the published table"),
+    "gensim LDA": Method(gensim(1), "gensim", "defaults, one pass: the LDA of published tables"),
     "gensim LDA, 5 passes": Method(gensim(5), "gensim", "defaults otherwise"),
     "scikit-learn LDA": Method(sklearn("lda"), "scikit-learn", "defaults"),
     "scikit-learn NMF": Method(sklearn("nmf"), "scikit-learn", "TF-IDF"),
@@ -429,8 +428,8 @@ def stored(path: Path) -> list[dict[str, Any]]:
 # ---- tables
 
 
-def tables(rows: list[dict[str, Any]], published: Path | None) -> str:
-    """Return the tables of the page: words, classes of people, and the published rows."""
+def tables(rows: list[dict[str, Any]]) -> str:
+    """Return the tables of the page: words, and classes of people."""
     rows = comparable(rows)
     corpora = [name for name in CORPORA if any(r["corpus"] == name for r in rows)]
     methods = list(dict.fromkeys(r["method"] for r in rows))
@@ -456,18 +455,6 @@ def tables(rows: list[dict[str, Any]], published: Path | None) -> str:
             continue
         cells = [mean_of(rows, name, method, ("purity", "ari", "nmi")) for name in labelled]
         lines.append(f"| {method} | {' | '.join(cells)} |")
-    if published:
-        cells_of: dict[str, dict[str, str]] = {}
-        for row in csv.DictReader(lines_of(published)):
-            words = f"{float(row['npmi']):.3f}, {float(row['diversity']):.2f}"
-            cells_of.setdefault(row["model"], {})[row["corpus"]] = words
-        names = list(dict.fromkeys(name for cells in cells_of.values() for name in cells))
-        lines += ["", "Published means of 15 runs, NPMI and diversity:", ""]
-        lines += [f"| method | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-        lines += [
-            f"| {method} | {' | '.join(cells.get(name, '-') for name in names)} |"
-            for method, cells in cells_of.items()
-        ]
     return "\n".join(lines) + "\n"
 
 
@@ -514,8 +501,7 @@ def main() -> None:
     logging.disable(logging.WARNING)
     if asked.data:
         train(asked)
-    table = asked.data and asked.data / "human-ratings" / "bertopic-benchmark.csv"
-    text = tables(stored(asked.results), table)
+    text = tables(stored(asked.results))
     if asked.page:
         head, _, rest = asked.page.read_text().partition(BEGIN)
         asked.page.write_text(f"{head}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}")

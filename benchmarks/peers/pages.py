@@ -111,9 +111,7 @@ def write_docs(contests: list[dict[str, Any]], kernels: dict[str, Any], docs: Pa
             kernels=kernel_table(kernels),
             kernels_machine=processor(kernels["machine"]),
             within=WITHIN if len(machines) > 1 else "",
-            settings="\n".join(
-                dict.fromkeys(row for found in contests for row in peer_rows(found))
-            ),
+            settings=settings_list(contests),
             judging=judging(contests),
             best=best_of_other_priors(contests),
             **words(contests),
@@ -172,13 +170,16 @@ def processor(machine: dict[str, Any]) -> str:
     return "{cpu}, {isa}".format(**machine)
 
 
-def peer_rows(found: dict[str, Any]) -> list[str]:
-    """Write an item for each peer of a contest: its version and its settings."""
-    versions = {**found["versions"], "pysgrld": found["machine"]["pysgrld"]}
-    own = ", own priors" if found["settings"]["own"] else ""
-    return [
-        f"- {p['peer']}{own}, {versions[package_of(p)]}: {p['settings']}" for p in found["peers"]
-    ]
+def settings_list(contests: list[dict[str, Any]]) -> str:
+    """Write an item for each settings of peers: their names and versions, and the settings."""
+    peers: dict[str, dict[str, None]] = {}
+    for found in contests:
+        versions = {**found["versions"], "pysgrld": found["machine"]["pysgrld"]}
+        own = ", own priors" if found["settings"]["own"] else ""
+        for p in found["peers"]:
+            name = f"{p['peer']}{own} {versions[package_of(p)]}"
+            peers.setdefault(p["settings"], {})[name] = None
+    return "\n".join(f"- {', '.join(names)}: {settings}" for settings, names in peers.items())
 
 
 def judging(contests: list[dict[str, Any]]) -> str:
