@@ -198,7 +198,7 @@ def charts(result: SearchResult) -> list[Chart]:
     ] = [
         (
             f"{result.kind.title.capitalize()} of held-out documents",
-            "Lower predicts better. Bars: 95 % interval of the difference to the best on other "
+            "Lower is better. Bars: 95 % interval of the difference to the best, on other "
             "documents.",
             score,
             None,
@@ -206,22 +206,22 @@ def charts(result: SearchResult) -> list[Chart]:
         ),
         (
             "Words in topics that all chains found",
-            "What another run would find again. 1 is all of the corpus.",
+            "Share of the corpus that another run would find again. 1: all of it.",
             lambda row: None if row.found is None else (row.found, None, None),
             0.0,
             1.05,
         ),
         (
             "Coherence (NPMI)",
-            "How often a topic's ten words meet in documents: the mean of all topics, and the bars hold "
-            "half of them.",
+            "How often a topic's ten words occur in the same documents. Mean of all topics; bars "
+            "hold half of them.",
             lambda row: row.coherence,
             None,
             None,
         ),
         (
-            "Steady words, of ten",
-            "How many of a topic's ten words are among its ten in a single draw.",
+            "Stable words, of ten",
+            "How many of a topic's ten words are among its ten words in a single draw.",
             lambda row: None if row.steady is None else (row.steady, None, None),
             0.0,
             10.5,

@@ -212,7 +212,7 @@ def made(
         ],
         "missing": [],
         "curve": {
-            "name": "perplexity", "sentence": "Perplexity of words that were kept from the model; lower is better.",
+            "name": "perplexity", "sentence": "Perplexity of words hidden from the model; lower is better.",
             "average": [[1.2 + 0.07 * i, 765 + 60 * float(np.exp(-i / 18))] for i in range(100)],
             "point": [[0.4 + 0.4 * i, 812 + 90 * float(np.exp(-i / 3)) + 3 * (-1) ** i] for i in range(20)],
             "unigram": 1368.0, "last": {"average": 765.2, "point": 812.4, "unigram": 1368.0},
@@ -350,9 +350,9 @@ def _trust(found, rhat) -> dict[str, Any]:
     text = (
         "do not rely on it."
         if 4 * n < 3 * of
-        else "another would, in 9 of 10 cases."
+        else "a further chain would find it in 9 of 10 cases."
         if firm
-        else "another may have it in another form."
+        else "a further chain may have it in another form."
     )
     good = True if firm else None if 4 * n >= 3 * of else False
     state = {True: "again", None: "partly", False: "alone"}[good]

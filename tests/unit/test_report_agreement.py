@@ -36,8 +36,11 @@ def test_chains_are_counted_that_are_alike_among_each_other(overlaps, expected):
     assert (found == 4) == (min(overlaps) >= 0.7)
 
 
-AGAIN, MAY = "another would, in 9 of 10 cases.", "another may have it in another form."
-MOST = "its figures are of those."
+AGAIN, MAY = (
+    "a further chain would find it in 9 of 10 cases.",
+    "a further chain may have it in another form.",
+)
+MOST = "its values are from these chains."
 
 
 def topic(overlap, rhat, found):

@@ -122,7 +122,7 @@ def test_topics_are_the_same_by_their_documents_if_these_are_known():
 
 
 def test_documents_are_read_over_the_words_of_the_other_run():
-    """Red with: indices of the words of their own run; words that the other lacks."""
+    """Red with: indices of the words of their own run; words that the other run lacks."""
     documents = Documents(
         np.array([0, 3, 4]), np.array([0, 1, 2, 1], np.int32), np.array([5, 6, 7, 8], np.int32)
     )

@@ -23,7 +23,7 @@ function about(side, where) {
     h("p.remark", `${side.model}, ${side.algo}${deep}`),
     h("dl.figures", [
       [nouns(side)[1], count(side.topics)], ["documents", count(side.documents)], ["words", count(side.words)],
-      ["words that the other lacks", side.words > report.words && side.outside !== null && `${percent(side.outside, 1)} of tokens`],
+      ["words that the other run lacks", side.words > report.words && side.outside !== null && `${percent(side.outside, 1)} of tokens`],
     ].map(([name, value]) => value && h("div", h("dt", name), h("dd", bold(value))))));
 }
 
@@ -45,12 +45,12 @@ function half(row, side, which) {
   if (!ids.length) return h(`div.part.${which}`, nearestOf(row, side));
   return h(`div.part.${which}`,
     h("ul.topics-of", ids.map((id, n) => topicLine(side, id, row, many ? row.overlaps[n] : undefined))),
-    h("p.remark", share !== null && `${percent(share, 1)} of the corpus`, outside !== null && outside >= TOLD && h("span.doubt", ` ${percent(outside)} on words that the other run lacks`)),
+    h("p.remark", share !== null && `${percent(share, 1)} of the corpus`, outside !== null && outside >= TOLD && h("span.doubt", ` ${percent(outside)} of it on words that the other run lacks`)),
     own.length > 0 && h("p.own", own.map((each) => [" ", each.known ? bdi(each.word) : h("i", { title: "not in the other vocabulary" }, "(", bdi(each.word), ")")])));
 }
 
 function nearestOf(row, side) {
-  return h("p.remark", row.kind === "new" ? "was not there. " : row.kind === "gone" ? "is not there. " : "has no topic of its own here. ", "Nearest: ", String(row.nearest), " ", bdi(named(side, row.nearest)), `, overlap ${fixed(row.overlap, 2)}`);
+  return h("p.remark", row.kind === "new" || row.kind === "gone" ? "Not in this run. " : "No topic of its own in this run. ", "Nearest: ", String(row.nearest), " ", bdi(named(side, row.nearest)), `, overlap ${fixed(row.overlap, 2)}`);
 }
 
 function middle(row) {
@@ -98,11 +98,11 @@ function show(most) {
 const legend = h("section.card.prose",
   h("h2", "How to read it"),
   h("dl",
-    h("dt", "Overlap"), h("dd", report.signed ? "The cosine of the two directions, over the words that both runs have; 1: the same." : "The probability that both sides have in common, over the words that both runs have: the sum of the smaller of the two. 1: the same; 0: no word in common."),
-    report.correlated && [h("dt", "Correlation"), h("dd", `Of the proportions of both sides in the same documents; from ${report.correlated} on, the topics are the same. A topic without a partner is partial if some topic of the other run correlates with it by ${report.absent} or more, else gone or new.`)],
-    h("dt", "One to one, split, merged"), h("dd", `Each ${left.noun} has a best partner on the other side. Where several have the same one, they are put together by their shares, and each counts that adds 0.05 or more to the overlap.`),
-    h("dt", "Gone, new"), h("dd", "Nobody's partner; the nearest is named."),
-    h("dt", "Words"), h("dd", "Top words of both sides in the middle, of one side alone next to its name; in brackets those that the other run's vocabulary lacks.")));
+    h("dt", "Overlap"), h("dd", report.signed ? "The cosine of the two directions, over the words that both runs have; 1: the same." : "The smaller of the two probabilities of each word, added up over the words that both runs have. 1: the same; 0: no word in common."),
+    report.correlated && [h("dt", "Correlation"), h("dd", `Correlation of the two topics' proportions over the same documents. From ${report.correlated} on, the topics are the same. A topic without a partner is partial if its correlation with a topic of the other run is ${report.absent} or more, else gone or new.`)],
+    h("dt", "One to one, split, merged"), h("dd", `Each ${left.noun} has a best partner in the other run. If several have the same partner, their mean, weighted by share, is compared with it; one counts if it adds 0.05 or more to the overlap.`),
+    h("dt", "Gone, new"), h("dd", `No ${left.noun} of the other run has it as its partner; the nearest one is named.`),
+    h("dt", "Words"), h("dd", "In the middle, top words of both. Next to a name, top words of this one alone, in brackets if the other run's vocabulary lacks them.")));
 
 const main = h("main", { id: "main", tabindex: "-1" }, intro, h("div.cols.even.runs", about(left, "left"), about(right, "right")),
   h("div.choosing", { role: "search" }, asked, kinds), list, legend);

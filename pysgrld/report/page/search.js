@@ -86,9 +86,9 @@ function tableCard() {
     cells.map((cell, i) => (i === 0
       ? h("th", { scope: "row", class: dropped ? "aside" : null }, bdiText(cell), tag && [" ", h("span.pill.good", tag)])
       : h("td", { class: dropped ? "figure aside" : "figure" }, cell)))));
-  return h("section.card", h("h2", "All that was tried"),
-    h("p.remark", "Perplexity and its interval are the mean of the chains; the gain is over the next smaller number of topics; coherence is the mean of the topics."),
-    h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "table of all that was tried" }, h("table.topics", h("thead", h("tr", head)), h("tbody", rows))));
+  return h("section.card", h("h2", "All numbers of topics"),
+    h("p.remark", "Perplexity and its interval are the mean of the chains; the gain is that over the next smaller number of topics; coherence is the mean over the topics."),
+    h("div", { class: "groups-scroll", tabindex: "0", role: "region", "aria-label": "table of all numbers of topics" }, h("table.topics", h("thead", h("tr", head)), h("tbody", rows))));
 }
 
 // ---- the page
@@ -97,7 +97,7 @@ function tableCard() {
 function legend() {
   const [best, small] = report.marks.map(([k]) => count(k));
   const said = best === small ? `K = ${best} ${MARKS[0]}` : `K = ${best} ${MARKS[0]}, K = ${small} is ${MARKS[1]}`;
-  return h("p.remark", `Dashed lines: ${said}.`, report.rows.some((row) => row.dropped) && " Crosses were dropped early, and trained less.");
+  return h("p.remark", `Dashed lines: ${said}.`, report.rows.some((row) => row.dropped) && " Crosses: dropped early, after less training.");
 }
 
 document.body.append(

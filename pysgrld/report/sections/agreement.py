@@ -168,11 +168,13 @@ def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
     if is_shared(topic):
         head = f"{all_of(chains, 'chains').capitalize()} found it:"
         if is_firm(topic, chains, share):
-            return Trust(True, head, "another would, in 9 of 10 cases.", drift, "again")
-        return Trust(None, head, "another may have it in another form.", drift, "partly")
+            return Trust(
+                True, head, "a further chain would find it in 9 of 10 cases.", drift, "again"
+            )
+        return Trust(None, head, "a further chain may have it in another form.", drift, "partly")
     head = f"{topic.found} of {chains} chains found it:"
     if 4 * topic.found >= 3 * chains:
-        return Trust(None, head, "its figures are of those.", drift, "partly")
+        return Trust(None, head, "its values are from these chains.", drift, "partly")
     if topic.found == 1:
         head = "No other chain found it:"
     return Trust(False, head, "do not rely on it.", None, "alone")

@@ -79,9 +79,9 @@ class HowSure(Section):
         where = f" of layer {run.at + 1}" if results.fitted.depth > 1 else ""
         told = f"{plural(len(run.shown), results.fitted.noun)}{where} of {plural(documents, *run.noun)}."
         if not results.fitted.samples:
-            return f"{told} The figures are those of the newest checkpoint."
+            return f"{told} Values are from the newest checkpoint."
         if several and not run.pooled:
-            told += " The figures are those of the first chain."
+            told += " Values are from the first chain."
         return told + (
             f" A line in a bar is the {results.spread().title}." if run.terms.draws else ""
         )
@@ -175,7 +175,8 @@ class HowSure(Section):
         n = sum(map(is_shared, d.topics))
         head = f"{n} of {len(d.topics)} {d.noun}s found by {all_of(d.chains, 'chains')}."
         text = (
-            "Trust what these are about. Do not rely on the others: some chain has none like them."
+            "You can rely on the subjects of these. Do not rely on the others: at least one chain "
+            "lacks them."
         )
         return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
 
@@ -189,14 +190,12 @@ class HowSure(Section):
         if d is not None and moving:
             number = f"all {d.noun}s" if moving == len(d.topics) else plural(moving, d.noun)
             said = f"Shares of {number} may still change by more than their intervals."
-        rough = "Take shares, probabilities and intervals as rough; train longer for exact ones."
+        rough = "Shares, probabilities and intervals are rough; train longer for exact ones."
         if spread.faithful:
             if d is not None and said and self.run.pooled:
                 number = "all" if moving == len(d.topics) else f"{moving} of {len(d.topics)}"
                 head = f"Chains differ in the numbers of {number} {d.noun}s."
-                wide = (
-                    "Intervals are of all chains that have one, as wide as so few chains make them."
-                )
+                wide = "Intervals cover all chains that have the topic; few chains make them wide."
                 return [Verdict(None, head, wide)]
             if said and (exact := self.run.results.fitted.exact):
                 few = "Train longer:"
@@ -206,13 +205,13 @@ class HowSure(Section):
             return [Verdict(True, "Intervals can be trusted.", "Draws vary as the posterior does.")]
         head, text = said or "Intervals are rough.", f"{rough} " if said else ""
         if self.run.results.fitted.exact:
-            few = "Exact chains have swept too few times to be sure of them. Intervals come with"
+            few = "The Gibbs refinement is too short for reliable intervals. Train longer:"
             return [Verdict(False, head, few, spread.remedy)]
         if spread.noise is None or spread.width is None or not spread.remedy:
             return [Verdict(False, head, f"{text}{spread.title}: {spread.remark()}.")]
         wide = f"{spread.width:.2g} times as wide as credible ones"
         text += f"The noise of minibatches makes intervals about {wide}"
-        text += ", but where the chains have not been yet is not in them" if said else ""
+        text += ", but without the values that the chains have not reached yet" if said else ""
         return [Verdict(False, head, f"{text}. Credible ones come with", spread.remedy)]
 
     # ---- the curve
@@ -243,7 +242,7 @@ class HowSure(Section):
             if math.isfinite(score)
         ]
         unit = (
-            "words that were kept from the model" if not kind.whole else "documents that were kept"
+            "words hidden from the model" if not kind.whole else "documents hidden from the model"
         )
         return {
             "name": kind.title,

@@ -48,7 +48,7 @@ function figuresOf(t) {
     t.npmi !== null && one(fixed(t.npmi, 2), null, "coherence"),
     t.steady !== null && one(String(Math.round(t.steady)), "of 10", "top words are stable"),
     t.found && one(String(t.found[0]), `of ${t.found[1]}`, "chains found it"),
-    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, "in common in the two least similar chains"),
+    t.found && t.overlap !== null && one(h("span", { class: { again: "good", partly: null }[t.trust?.state] ?? "doubt" }, fixed(t.overlap, 2)), null, "overlap of the two least similar chains"),
     one(String(t.id), null, "its number"));
 }
 
