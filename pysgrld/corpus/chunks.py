@@ -1,4 +1,4 @@
-"""Long documents, cut into pieces that are documents of their own."""
+"""Books: long documents in pieces that are documents of their own, without a licence around them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ _ENDS = tuple(
 )
 #: Piece length divided by the distance, to each side of a boundary, in which such an end is searched.
 _WINDOW = 5
+
+#: The lines around a book of Project Gutenberg, in whose place its licence stands.
+_BEGIN = re.compile(rb"\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK[^*]{0,400}\*{3}", re.I)
+_END = re.compile(rb"\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK", re.I)
 
 
 class Chunked(NamedTuple):
@@ -75,6 +79,19 @@ def chunked(texts: Texts, words: int) -> Chunked:
         None if texts.records is None else [texts.records[i] for i in places],
     )
     return Chunked(new, documents_of_pieces, np.where(np.repeat(lengths, lengths) > 1, number, 0))
+
+
+def without_licence(text: bytes) -> bytes:
+    """Return a book of Project Gutenberg without the notes and the licence around it.
+
+    Parameters
+    ----------
+    text : bytes
+        Any text; texts without both marks of Project Gutenberg are returned as they are.
+    """
+    if (begin := _BEGIN.search(text)) and (end := _END.search(text, begin.end())):
+        return text[begin.end() : end.start()].strip()
+    return text
 
 
 def pieces(text: bytes, words: int) -> list[bytes]:

@@ -42,6 +42,9 @@ LOOKED_INTO, PARAGRAPH = 64, 20
 _CACHED = "cache-"
 #: The name of a matrix of single cells.
 _MATRIX = "matrix.mtx"
+#: Files of text that are cut into pieces: at most so many, of this mean size in bytes at least (10,000
+#: words); and words of a piece. Measured on the books of the Bible: docs/corpora.md.
+MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
 #: Fewer files are no corpus of files.
 SEVERAL = 3
 
@@ -339,7 +342,7 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
     Returns
     -------
     CorpusOptions
-        With ``document_is`` "line" or "file".
+        With ``document_is`` "line" or "file", and ``chunk`` for few and long files.
 
     Raises
     ------
@@ -352,9 +355,29 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
                 raise UsageError(
                     f"--document-is line: each file of a folder is one; name {path.rstrip('/')}/*.txt"
                 )
-    if options.document_is != "auto":
-        return options
-    return replace(options, document_is="file" if _look_like_files(inputs, options) else "line")
+    if options.document_is == "auto":
+        by_file = _look_like_files(inputs, options)
+        options = replace(options, document_is="file" if by_file else "line")
+    if options.chunk is None and options.document_is == "file" and _are_books(inputs):
+        return replace(options, chunk=PIECE_WORDS)
+    return options
+
+
+def _are_books(inputs: Sequence[str]) -> bool:
+    """Return True if the inputs are few and long files of plain text."""
+    sizes = []
+    for path in inputs:
+        if size_of(path) is None and not is_folder(path):
+            return False
+        files = [Path(path)]
+        if is_folder(path):
+            if is_stored(Path(path)) or matrix_in(Path(path)):
+                return False
+            files = texts_of_folder(Path(path)).files
+        sizes += [file.stat().st_size for file in files if _suffix(file.name) in ("", ".txt")]
+        if len(files) > MOST_BOOKS or len(sizes) > MOST_BOOKS:
+            return False
+    return bool(sizes) and sum(sizes) >= BOOK * len(sizes)
 
 
 def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:

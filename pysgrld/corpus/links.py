@@ -12,6 +12,8 @@ from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
 #: Counts texts whose UTF-8 was taken for Latin-1.
 GARBLED = "garbled"
+#: Counts texts without the licence that stood around them.
+LICENCE = "licence"
 #: Texts that mean a missing text, in small letters.
 PLACEHOLDERS = frozenset(
     (

@@ -24,7 +24,7 @@ from pysgrld.corpus.about.metadata import Metadata
 from pysgrld.corpus.inputs import resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import size_of
-from pysgrld.corpus.links import CALLED, GARBLED
+from pysgrld.corpus.links import CALLED, GARBLED, LICENCE
 from pysgrld.corpus.reading import AUTO, CorpusOptions, ReadingProgress
 from pysgrld.corpus.segment import SEGMENTERS
 from pysgrld.corpus.sources import files_of, look, recipe
@@ -560,7 +560,10 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     """Log the documents and tokens that were left out of a corpus of `tokens` tokens."""
     if lexicon.options.chunk:
         whole = plural(lexicon.cut, "long document")
-        lexicon.log(f"{whole} cut into {plural(lexicon.pieces, 'piece')} (--chunk)")
+        pieces = f"{plural(lexicon.pieces, 'piece')} of about {lexicon.options.chunk:,} words"
+        lexicon.log(f"{whole} cut into {pieces} (--chunk none keeps them whole)")
+    if licences := lexicon.parts[LICENCE]:
+        lexicon.log(f"licence of Project Gutenberg left out of {plural(licences, 'document')}")
     bad = {reason: n for reason, n in sorted(lexicon.skipped.items()) if reason != UNWANTED}
     if lexicon.options.on_bad_document == "skip" and bad:
         reasons = ", ".join(f"{n} {reason}" for reason, n in bad.items())
@@ -577,7 +580,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
             "program decoded as Latin-1; export the file from its source again, as UTF-8",
             Severity.WARNING,
         )
-    of_texts = {*CALLED, *masks.CALLED, GARBLED}
+    of_texts = {*CALLED, *masks.CALLED, GARBLED, LICENCE}
     placeholders = {text: n for text, n in lexicon.parts.items() if text not in of_texts}
     if placeholders:
         shown = ", ".join(f"{text} ({n:,})" for text, n in sorted(placeholders.items()))

@@ -129,7 +129,8 @@ class CorpusOptions:
     document_is : {"auto", "line", "file"}
         What a document of plain text is; "auto": by what the inputs look like.
     chunk : int, optional
-        Split documents of text into pieces of about this many words; 0 and None: leave them whole.
+        Split documents of text into pieces of about this many words; 0 leaves them whole, and by
+        default few and long files are split.
     encoding : str
         What text, CSV and JSON lines are in, as Python calls it.
     on_bad_document : {"stop", "skip"}
@@ -305,6 +306,7 @@ class CorpusOptions:
             numbers=None,
             drop_repeated=None,
             language=None,
+            chunk=self.chunk or 0,
             meta_field=parse.NOTHING,
             metadata=None,
             keep_text="none",

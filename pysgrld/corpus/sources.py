@@ -191,6 +191,8 @@ def stands_for(
     text = "token-pattern" in reading
     if options.document_is == "auto" and text:  # the same inputs look the same
         reading = reading | {"document-is": "auto"}
+    if options.chunk is None and text:
+        reading = reading | {"chunk": None}
     if reading != resolved(options.for_documents(), rules, stop_words(rules.stop_words), text=text):
         return False
     if not isinstance(old_inputs, list) or len(old_inputs) != len(inputs):

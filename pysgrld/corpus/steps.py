@@ -8,6 +8,7 @@ too long are split into pieces here, which are documents from then on.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 
 from pysgrld.corpus._tokenize import Phrases, WordCounts, count_words
 from pysgrld.corpus.about.details import WHOLE, DocumentDetails, Fields, WantedFields
-from pysgrld.corpus.chunks import chunked
+from pysgrld.corpus.chunks import chunked, without_licence
 from pysgrld.corpus.formats import (
     FILE_OF_TEXT,
     IN_FOLDERS,
@@ -44,7 +45,7 @@ from pysgrld.corpus.inputs import (
     vocabulary_beside,
 )
 from pysgrld.corpus.lines import UTF8, Lines, plain_name
-from pysgrld.corpus.links import plain_texts
+from pysgrld.corpus.links import LICENCE, plain_texts
 from pysgrld.corpus.masks import masked
 from pysgrld.corpus.prefetch import map_in_order
 from pysgrld.corpus.reading import AUTO, FOLDER, NUMBERED, NUMBERS, OF_WORDS, YEAR, CorpusOptions
@@ -346,7 +347,11 @@ class _Input:
 
     def _texts(self, texts: Texts) -> Step:
         """Make a step of documents that are lines of a file, or files of a folder, or pieces of them."""
-        whole = len(texts.documents)
+        whole, licences = len(texts.documents), 0
+        if self.options.document_is == "file":
+            books = [without_licence(document) for document in texts.documents]
+            licences = sum(map(operator.ne, books, texts.documents))
+            texts = texts._replace(documents=books)
         places, cut = self.given + np.arange(whole), None
         if self.options.chunk:
             cut = chunked(texts, self.options.chunk)
@@ -382,10 +387,12 @@ class _Input:
         records = rows if texts.records is None else np.array(texts.records, np.int64)
         about = DocumentDetails(self.number, names, files, rows, records, places, texts.fields)
         about.several_inputs = self.several_inputs
-        if cut is None:
-            return self._step(texts, about)
-        about.pieces = cut.pieces
+        if cut is not None:
+            about.pieces = cut.pieces
         step = self._step(texts, about)
+        step.parts[LICENCE] += licences
+        if cut is None:
+            return step
         step.cut, step.pieces = int((cut.pieces == 1).sum()), int((cut.pieces > 0).sum())
         return step
 

@@ -151,7 +151,7 @@ SHARED: dict[str, Option] = {
     "document-is": Option(choice("auto", "line", "file"), "auto",
                           "a document of plain text: line, file, or auto: by what the inputs look like",
                           "Corpus", metavar="line|file|auto", default="auto"),
-    "chunk": Option(integer(0, 1 << 31, none=0), "none",
+    "chunk": Option(integer(0, 1 << 31, none=0), "none; 500 for few and long files",
                     "cut documents into pieces of about N words, each a document", "Corpus",
                     metavar="N|none"),
     "encoding": Option(encoding, "utf-8",

@@ -53,6 +53,42 @@ def test_few_long_documents_are_advised_to_be_read_in_pieces(tmp_path):
         build(tmp_path, *paths, min_df=2, max_df=0.5, stop_words="english")
 
 
+def books(folder, n=3, words=12_000):
+    """Write files of long texts in paragraphs, with the notes and the licence of Project Gutenberg."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for name in "abc"[:n]:
+        text = " ".join(
+            f"word{i}" + "\n\n" * (i % 9 == 0) for i in rng.integers(0, 90, words).tolist()
+        )
+        begin = "Licence: redistribute.\n*** START OF THE PROJECT GUTENBERG EBOOK A ***\n"
+        end = (
+            "\n*** END OF THE PROJECT GUTENBERG EBOOK A ***\nThe trademark licence, redistribute.\n"
+        )
+        (folder / f"{name}.txt").write_text(begin + text + end)
+    return folder
+
+
+def test_few_and_long_files_are_cut_and_lose_their_licence(tmp_path):
+    """Red with: three books as three documents; a licence that is a topic; later books read whole."""
+    said, folder = Lines(), books(tmp_path / "books")
+    corpus = build(tmp_path, folder, name="cut", log=said)
+    assert (
+        "3 long documents cut into 72 pieces of about 500 words (--chunk none keeps them whole)"
+        in said
+    )
+    assert "licence of Project Gutenberg left out of 3 documents" in said
+    assert corpus.documents == 72
+    assert not {"licence", "redistribute", "trademark", "gutenberg"} & set(corpus.vocabulary)
+    assert CorpusOptions.over(corpus.reading, {}).chunk == 500
+    whole = build(tmp_path, folder, name="whole", chunk=0, max_df=1.0)
+    assert whole.documents == 3
+    assert CorpusOptions.over(whole.reading, {}).chunk == 0
+    short = build(tmp_path, books(tmp_path / "few", words=500), name="short", max_df=1.0)
+    assert short.documents == 3
+    assert CorpusOptions.over(short.reading, {}).chunk == 0  # new long ones are whole, too
+
+
 @pytest.mark.parametrize("field", ["file", "FILE"])
 def test_rows_of_metadata_may_call_files_without_their_suffix(field, tmp_path):
     """Red with: an exact comparison of names, by which no row of 001_smith is of 001_smith.txt."""
