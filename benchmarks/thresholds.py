@@ -94,7 +94,7 @@ EXPLAINED = {
         cli/several EACH; cli/terminal PARAGRAPH; cli/topics BESIDE; corpus/inputs MOST PARAGRAPH;
         effects/design _SHOWN POINTS; effects/picture TOPICS _LEVELS _LETTERS _BESIDE;
         estimators/dataframes TOPICS_SHOWN WORDS_SHOWN TOPICS_DRAWN; estimators/notebook *;
-        models/seeds NAMED; options/word_files _SHOWN; reading/diagnosis LISTED SHOWN;
+        models/seeds NAMED; options/word_files _SHOWN; reading/diagnosis SHOWN; reading/verdict LISTED;
         reading/diagnosis_picture GREATEST; report/compare/comparison _TURN;
         report/sections/agreement _OTHER_WORDS;
         report/sections/documents TITLE STRETCH WORDS _NEAR; report/sections/groups _LABEL _TITLE;
@@ -134,7 +134,7 @@ TURNS = """
     PROLOG DEPTH FIELD _MOST_AFTER; corpus/formats/text_fields CHARACTERS TIMES WORDS; corpus/inputs
     SEVERAL; corpus/lines HEAD HEAD_LINES; effects/design LEVELS; estimators/inputs MOST_WORDS;
     models/dtm/declared MOST_ROWS; models/exact_sweeps EXACT_BYTES; models/exact_tokens DOCUMENTS;
-    models/resolve FEW; reading/diagnosis FEW ENOUGH; reading/intervals ENOUGH; reading/use MOST_CELLS;
+    models/resolve FEW; reading/verdict FEW ENOUGH; reading/intervals ENOUGH; reading/use MOST_CELLS;
     report/geometry FEWEST; report/sections/documents TITLES ROOM; report/sections/groups MOST;
     report/sections/map PAIRS; report/sections/predictions FEWEST; report/topic_words TOPICS_OF_WORD;
     run/tensors _KEPT"""

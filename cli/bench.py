@@ -85,8 +85,8 @@ def command(
     """
     from pysgrld.experiments.bench.results import read_results, speedups
     from pysgrld.experiments.bench.timing import use_isa
-    from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs
+    from pysgrld.run.output_files import whole_file
 
     from .ranks import over_ranks
 

@@ -132,7 +132,7 @@ def command(
 
 def _write_page(comparison: Comparison, path: Path, screen: Any, *, open: bool) -> None:
     from pysgrld.report.compare.comparison import page_of
-    from pysgrld.run.files import whole_file
+    from pysgrld.run.output_files import whole_file
 
     page = page_of(comparison)
     with whole_file(path) as file:

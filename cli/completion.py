@@ -63,7 +63,7 @@ def command(shell: str, install: bool) -> None:
     if not install:
         write(script)
         return
-    from pysgrld.run.files import whole_file
+    from pysgrld.run.output_files import whole_file
 
     variable, below_home, file_in_it, otherwise = _PLACES[shell]
     path = Path(os.environ.get(variable) or Path.home() / below_home) / file_in_it

@@ -210,9 +210,9 @@ def phrases(
     options = _reading(values)
 
     from pysgrld.corpus.phrases import LEAST_COUNT, LEAST_NPMI, find_phrases, lines
-    from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs
     from pysgrld.run.machine import threads as count
+    from pysgrld.run.output_files import whole_file
 
     from .progress import Screen
 

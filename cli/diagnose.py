@@ -81,7 +81,7 @@ def command(
     what every draw has is compared. See docs/diagnose.md.
     """
     from pysgrld.reading.compare_chains import TOP, diagnose
-    from pysgrld.reading.diagnosis import longer, verdict
+    from pysgrld.reading.verdict import longer, verdict
 
     from .progress import Screen
 

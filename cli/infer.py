@@ -135,9 +135,9 @@ def command(
         write_proportions,
     )
     from pysgrld.reading.proportion_files import Layout, check_suffix, check_writer
-    from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs, is_run
     from pysgrld.run.machine import threads as count
+    from pysgrld.run.output_files import whole_file
 
     from .progress import Screen
 

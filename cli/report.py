@@ -143,8 +143,8 @@ def command(
     from pysgrld.report.making import report
     from pysgrld.report.page_file import compact
     from pysgrld.report.page_server import PageServer
-    from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs, claim_outputs
+    from pysgrld.run.output_files import whole_file
 
     from .progress import Screen
 

@@ -179,8 +179,8 @@ def command(
     The job writes a checkpoint before its time limit and goes back into the queue until it is done.
     COMMAND is checked now, not after hours in the queue. Nothing is submitted.
     """
-    from pysgrld.run.files import whole_file
     from pysgrld.run.layout import check_outputs
+    from pysgrld.run.output_files import whole_file
 
     values_by_name = dict(over)
     if len(values_by_name) < len(over):

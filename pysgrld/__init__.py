@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pysgrld.estimators.lda import LDA as LDA
     from pysgrld.estimators.sam import SAM as SAM
     from pysgrld.reading.compare_chains import diagnose as diagnose
-    from pysgrld.reading.diagnosis import verdict as verdict
+    from pysgrld.reading.verdict import verdict as verdict
     from pysgrld.report.compare import compare as compare
     from pysgrld.samplers.targets import simplex as simplex
     from pysgrld.samplers.targets import sphere as sphere
@@ -29,7 +29,7 @@ _PUBLIC = {
     "SAM": "pysgrld.estimators.sam",
     "compare": "pysgrld.report.compare",
     "diagnose": "pysgrld.reading.compare_chains",
-    "verdict": "pysgrld.reading.diagnosis",
+    "verdict": "pysgrld.reading.verdict",
 }
 _MODULES = {
     "report": "pysgrld.report",

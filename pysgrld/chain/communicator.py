@@ -87,6 +87,35 @@ class RowsHere(NamedTuple):
     order: Int64s | None = None
 
 
+class Requested(NamedTuple):
+    """Words of a minibatch, by owner, and the words that other members have requested from this one.
+
+    Attributes
+    ----------
+    batch, ordered : Minibatch
+        The batch as it came, and with its words in the order of the owners.
+    sent, taken : (P,) int64
+        Words that each member is asked for, and that each asks of this one.
+    requested : (n,) int32
+        Words that this one is asked for, member by member.
+    held : (R,) int32
+        The distinct ones, sorted.
+    order : (n,) int64
+        Rows of ``requested`` word by word; the rows of this member have the first numbers.
+    begins : (R + 1,) int64
+        Position of each distinct word's first row in ``order``.
+    """
+
+    batch: Minibatch
+    ordered: Minibatch
+    sent: Int64s
+    taken: Int64s
+    requested: Int32s
+    held: Int32s
+    order: Int64s
+    begins: Int64s
+
+
 class Communicator:
     """The ranks that train one chain, as seen by one of them; this class is a single process.
 

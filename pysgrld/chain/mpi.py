@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import mpi4py
 import numpy as np
@@ -18,6 +18,7 @@ from pysgrld.chain.communicator import (
     Communicator,
     Meeting,
     Orders,
+    Requested,
     RowsHere,
     check_launch,
     launch,
@@ -42,35 +43,6 @@ FEW = 1 << 18
 SMALL = 1 << 12
 #: Bytes of topics' rows that are brought or dealt in one message.
 STRIP = 1 << 24
-
-
-class Requested(NamedTuple):
-    """Words of a minibatch, by owner, and the words that other members have requested from this one.
-
-    Attributes
-    ----------
-    batch, ordered : Minibatch
-        The batch as it came, and with its words in the order of the owners.
-    sent, taken : (P,) int64
-        Words that each member is asked for, and that each asks of this one.
-    requested : (n,) int32
-        Words that this one is asked for, member by member.
-    held : (R,) int32
-        The distinct ones, sorted.
-    order : (n,) int64
-        Rows of ``requested`` word by word; the rows of this member have the first numbers.
-    begins : (R + 1,) int64
-        Position of each distinct word's first row in ``order``.
-    """
-
-    batch: Minibatch
-    ordered: Minibatch
-    sent: Int64s
-    taken: Int64s
-    requested: Int32s
-    held: Int32s
-    order: Int64s
-    begins: Int64s
 
 
 class Ranks(Communicator):

@@ -23,7 +23,7 @@ from pysgrld.corpus.lines import COMPRESSED, Lines, plain_name, size_of, without
 from pysgrld.corpus.reading import CorpusOptions
 from pysgrld.corpus.stored_files import is_stored
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
-from pysgrld.options.paths import is_file, is_folder, is_there, resolve_path
+from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of, resolve_path
 from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
 #: Suffixes that are named in a message.
@@ -402,3 +402,27 @@ def _look_like_files(inputs: Sequence[str], options: CorpusOptions) -> bool:
     if plain < SEVERAL and not options.chunk:
         return False
     return blank * PARAGRAPH >= lines or (plain >= SEVERAL and longest == 1)
+
+
+def check_inputs(inputs: Sequence[str]) -> None:
+    """Refuse inputs that are missing before anything is read.
+
+    Parameters
+    ----------
+    inputs : sequence of str
+        Paths as typed.
+
+    Raises
+    ------
+    UsageError
+        If nothing is given, or standard input twice.
+    MissingInputError
+        If a file is missing or cannot be looked at.
+    """
+    if not inputs:
+        raise UsageError("no corpus was given")
+    if list(inputs).count("-") > 1:
+        raise UsageError("standard input (-) can be read only once")
+    for path in inputs:
+        if path != "-" and not is_there(path):
+            raise refusal_of(path, FileNotFoundError())

@@ -21,7 +21,7 @@ from pysgrld.corpus.about.archive import Stays, write_about
 from pysgrld.corpus.about.columns import COLUMN, ID, TITLE, DetailsCollector
 from pysgrld.corpus.about.details import WantedFields
 from pysgrld.corpus.about.metadata import Metadata
-from pysgrld.corpus.inputs import resolve_document_is
+from pysgrld.corpus.inputs import check_inputs, resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
 from pysgrld.corpus.lines import size_of
 from pysgrld.corpus.links import CALLED, GARBLED, LICENCE
@@ -35,17 +35,8 @@ from pysgrld.corpus.stored_files import is_stored
 from pysgrld.corpus.survey import Survey, survey
 from pysgrld.corpus.vocabulary import RULES, Rules, choose, resolved, stop_words
 from pysgrld.corpus.write import ABOUT, WorkFolder, Writer, renumber, without_empty, work_folder
-from pysgrld.errors import (
-    CorpusError,
-    Interrupted,
-    Log,
-    Message,
-    Severity,
-    UsageError,
-    no_log,
-    plural,
-)
-from pysgrld.options.paths import is_folder, is_stream, is_there, refusal_of
+from pysgrld.errors import CorpusError, Interrupted, Log, Message, Severity, no_log, plural
+from pysgrld.options.paths import is_folder, is_stream
 from pysgrld.types import Documents, Int64s
 
 #: Documents without words, by this name in the record.
@@ -166,30 +157,6 @@ def open_corpus(
             raise
         builder.finish({"inputs": builder.sources} | read_by, whole=True, shard=among is not None)
     return Corpus.open(store)
-
-
-def check_inputs(inputs: Sequence[str]) -> None:
-    """Refuse inputs that are missing before anything is read.
-
-    Parameters
-    ----------
-    inputs : sequence of str
-        Paths as typed.
-
-    Raises
-    ------
-    UsageError
-        If nothing is given, or standard input twice.
-    MissingInputError
-        If a file is missing or cannot be looked at.
-    """
-    if not inputs:
-        raise UsageError("no corpus was given")
-    if list(inputs).count("-") > 1:
-        raise UsageError("standard input (-) can be read only once")
-    for path in inputs:
-        if path != "-" and not is_there(path):
-            raise refusal_of(path, FileNotFoundError())
 
 
 class Meter:

@@ -11,8 +11,9 @@ import numpy as np
 
 from pysgrld.core.arithmetic import log as log_of
 from pysgrld.corpus._tokenize import Dictionary, Pairs
+from pysgrld.corpus.inputs import check_inputs
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.open import check_inputs, grown, numbered
+from pysgrld.corpus.open import grown, numbered
 from pysgrld.corpus.reading import BUILT_STOP_WORDS, CorpusOptions, ReadingProgress
 from pysgrld.corpus.stopwords import warned_of_language
 from pysgrld.corpus.vocabulary import stop_words

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from pysgrld.corpus.build import OTHER_FOLDER, build
-from pysgrld.corpus.inputs import resolve_document_is
+from pysgrld.corpus.inputs import check_inputs, resolve_document_is
 from pysgrld.corpus.join import join
-from pysgrld.corpus.open import check_inputs
 from pysgrld.corpus.reading import CorpusOptions, Listener
 from pysgrld.corpus.sources import look, recipe
 from pysgrld.corpus.store import Corpus

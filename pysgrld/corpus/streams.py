@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from pysgrld.corpus.about.details import DocumentDetails, NamedDocuments
-from pysgrld.corpus.inputs import resolve_document_is
+from pysgrld.corpus.inputs import check_inputs, resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.open import CorpusBuilder, Meter, check_inputs, numbered, say_left_out
+from pysgrld.corpus.open import CorpusBuilder, Meter, numbered, say_left_out
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.slices import put_in_slices
 from pysgrld.corpus.sources import look, recipe

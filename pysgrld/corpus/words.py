@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.corpus._tokenize import tally
-from pysgrld.corpus.inputs import resolve_document_is
+from pysgrld.corpus.inputs import check_inputs, resolve_document_is
 from pysgrld.corpus.lexicon import Lexicon
-from pysgrld.corpus.open import check_inputs, grown, numbered
+from pysgrld.corpus.open import grown, numbered
 from pysgrld.corpus.reading import CorpusOptions, ReadingProgress
 from pysgrld.corpus.vocabulary import RULES, Rules, choose, stop_words
 from pysgrld.errors import Log

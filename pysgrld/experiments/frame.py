@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 from pysgrld.errors import OutputError, Severity, UsageError
 from pysgrld.options.paths import is_folder, list_folder
-from pysgrld.run.files import whole_file
 from pysgrld.run.layout import claim_outputs
+from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import LIST, foreign, is_marked
 
 

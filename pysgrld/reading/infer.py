@@ -27,8 +27,9 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.proportion_files import WRITERS, InferredBlock, Layout
 from pysgrld.reading.results import Results
 from pysgrld.run import jsonio
-from pysgrld.run.files import make_folder, read_small, whole_file
+from pysgrld.run.files import make_folder, read_small
 from pysgrld.run.layout import claim_outputs
+from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import LIST, is_marked
 from pysgrld.types import Documents, Doubles
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pysgrld.errors import CorpusError
 from pysgrld.options.paths import read_input
 from pysgrld.run import chains_of, jsonio
-from pysgrld.run.files import whole_file
+from pysgrld.run.output_files import whole_file
 
 #: The file in a run's folder.
 LABELS = "labels.json"

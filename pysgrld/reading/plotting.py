@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pysgrld.errors import UsageError
-from pysgrld.run.files import whole_file
+from pysgrld.run.output_files import whole_file
 
 #: After Okabe and Ito: colour-blind readers can distinguish these colours.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")

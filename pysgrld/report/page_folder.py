@@ -12,9 +12,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from pysgrld.errors import LockedError, OutputError
-from pysgrld.run.files import fsync_folder, make_folder, rename, whole_file, write_new
+from pysgrld.run.files import fsync_folder, make_folder, rename, write_new
 from pysgrld.run.layout import claim_outputs
 from pysgrld.run.lock import hold_folder, scratch_folder
+from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import LIST, FileList, is_marked
 
 #: The page.

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
+from pysgrld.run.chain_folders import chain_number, chain_path, chains_of
 from pysgrld.run.checkpoint_read import (
     Checkpoint,
     CheckpointReport,
     list_checkpoints,
     verify_checkpoint,
 )
-from pysgrld.run.choose import (
-    Candidate,
-    Decision,
-    chain_number,
-    chain_path,
-    chains_of,
-    claim,
-    decide,
-    find_run,
-    latest_run,
-    set_latest,
-)
+from pysgrld.run.choose import Candidate, Decision, claim, decide, find_run, latest_run, set_latest
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.machine import boot_clock, process_start
 from pysgrld.run.signals import SecondInterrupt, StopFlag

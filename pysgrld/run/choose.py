@@ -20,8 +20,9 @@ from pysgrld.errors import (
     OutputError,
     UsageError,
 )
-from pysgrld.options.paths import is_file, is_folder, list_folder, resolve_path
+from pysgrld.options.paths import is_folder, list_folder, resolve_path
 from pysgrld.run import jsonio
+from pysgrld.run.chain_folders import chains_of, holds_chains
 from pysgrld.run.checkpoint_read import checkpoint_folders, damaged_checkpoints
 from pysgrld.run.directory import RunDirectory
 from pysgrld.run.files import read_small, rename, temporary_name, write_new
@@ -448,101 +449,6 @@ def claim(
         else:
             return decision, run
     raise AssertionError("unreachable")
-
-
-# ---- folders of chains: ``chain-1``, ``chain-2``, ... in one folder, each a run of its own
-
-_NAME = re.compile(r"chain-([1-9]\d{0,8})")
-
-
-def chain_path(folder: Path, number: int) -> Path:
-    """Return the folder of the chain of a number, counted from 1.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of all chains.
-    number : int
-        Number of the chain, from 1.
-
-    Returns
-    -------
-    Path
-        Folder of the chain, which need not exist.
-    """
-    return folder / f"chain-{number}"
-
-
-def chain_number(path: Path) -> int:
-    """Return the number of the chain in a folder of `chains_of`.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of one chain.
-
-    Returns
-    -------
-    int
-        Number of the chain, from 1.
-    """
-    return int(path.name.removeprefix("chain-"))
-
-
-def called(path: Path) -> str:
-    """Name a run by its folder; name a chain by the folder of its chains too, without their parents.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of a run or of a chain.
-
-    Returns
-    -------
-    str
-        The name, for messages.
-    """
-    if not _NAME.fullmatch(path.name):
-        return path.name
-    return f"{path.absolute().parent.name}, chain {chain_number(path)}"
-
-
-def chains_of(folder: Path) -> list[Path]:
-    """List the chains in a folder, by number; an empty list if it holds none or cannot be read.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of all chains.
-
-    Returns
-    -------
-    list of Path
-        Folders of the chains.
-
-    Raises
-    ------
-    MissingInputError
-        If the folder of a chain cannot be read.
-    """
-    chains: dict[int, Path] = {}
-    paths: list[Path] = []
-    with contextlib.suppress(MissingInputError):
-        paths = list_folder(folder)
-    for path in paths:
-        if (match := _NAME.fullmatch(path.name)) and is_run(path):
-            chains[int(match[1])] = path
-    return [path for _, path in sorted(chains.items())]
-
-
-def holds_chains(folder: Path) -> bool:
-    """Return True if a folder has chains to continue, or only the corpus for them."""
-    if chains_of(folder):
-        return True
-    with contextlib.suppress(OSError):
-        names = {path.name for path in folder.iterdir() if not is_marked(path.name, PREFIX)}
-        return names == {"corpus"} and is_file(folder / "corpus" / "meta.json")
-    return False
 
 
 # ---- progress between starts: a batch system must not restart a failing run for ever

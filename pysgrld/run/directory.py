@@ -38,6 +38,7 @@ from pysgrld.run.checkpoint_read import (
     warn_of_changed,
 )
 from pysgrld.run.checkpoint_write import commit, remove_later, remove_older, restore_replaced
+from pysgrld.run.config_file import read_config
 from pysgrld.run.files import (
     Written,
     digest_of,
@@ -71,7 +72,6 @@ from pysgrld.run.lock import Lock, holder, scratch_folder
 from pysgrld.run.parts import StoredParts
 from pysgrld.run.restore import restore_removed, vocabulary_text
 from pysgrld.run.samples import Samples
-from pysgrld.run.schema import misfit
 from pysgrld.run.tensors import NONE, DamagedError
 from pysgrld.types import Array, Invariant
 
@@ -79,31 +79,6 @@ logger = logging.getLogger(__name__)
 
 #: A vocabulary beyond this was changed after it was written.
 MAX_VOCABULARY = 1 << 30
-
-#: The types of the parts of ``config.json`` that are read without their model.
-_RECORD = {
-    "options": dict[str, Any],
-    "corpus": {
-        "fingerprint": str | None,
-        "name": str | None,
-        "reading": dict[str, Any] | None,
-        "word_counts": str | None,
-        "words": int | None,
-        "documents": int | None,
-        "tokens": int | None,
-    },
-    "vocabulary": {"words": int | None, "sha256": str | None},
-    "command": {
-        "corpus": str | None,
-        "inputs": list[str] | None,
-        "estimator": dict[str, Any] | None,
-    },
-    "defaults": list[str] | None,
-    "free": list[str],
-    "parent": dict[str, Any] | None,
-    "versions": dict[str, Any] | None,
-    "isa": str | None,
-}
 
 #: States of ``status.json``.
 STATES = ("running", "interrupted", "finished", "failed")
@@ -131,8 +106,6 @@ class RunDirectory:
         self._lock: Lock | None = None
         self._unlogged: list[dict[str, Any]] = []  # events that are not logged yet
         self._doubtful = False  # whether an fsync of the metrics has failed
-
-    # ---- making and opening
 
     @classmethod
     def create(
@@ -176,10 +149,8 @@ class RunDirectory:
             raise CorpusError(f"a word cannot be written as UTF-8: {error.reason}") from None
         record: dict[str, Any] = {"free": []} | jsonio.plain(dict(config), where="config")
         record["schema"] = SCHEMA
-        record["vocabulary"] = {
-            "words": len(vocabulary),
-            "sha256": hashlib.sha256(text).hexdigest(),
-        }
+        digest = hashlib.sha256(text).hexdigest()
+        record["vocabulary"] = {"words": len(vocabulary), "sha256": digest}
         settings = jsonio.sealed(record)
         # A rename would replace a symbolic link; the folder behind it is meant.
         path = path.resolve() if path.is_symlink() else path
@@ -229,28 +200,7 @@ class RunDirectory:
         CheckpointError
             If that is damaged, or of a run of another format.
         """
-        file = path / CONFIG
-        try:
-            settings = read_small(file)
-            config = jsonio.unsealed(settings, file)
-            if not isinstance(config, dict):
-                raise ValueError("not a table of options")
-            record = {"free": [], **config} if "schema" not in config else config
-            if config.get("schema", SCHEMA) == SCHEMA and (problem := misfit(record, _RECORD)):
-                raise ValueError(problem)
-        except (FileNotFoundError, NotADirectoryError):
-            raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
-        except OSError as error:
-            raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise CheckpointError(f"{file}: is damaged: {error}; restore it") from None
-        if (schema := config.get("schema")) != SCHEMA:
-            release = (config.get("versions") or {}).get("pysgrld", "another release")
-            raise CheckpointError(
-                f"{file}: a run of format {schema!r}, written by sgmc {release}, but this sgmc reads "
-                f"format {SCHEMA}: use the sgmc that wrote it, or train a new run in another folder"
-            )
-        return cls(path, settings)
+        return cls(path, read_config(path))
 
     @property
     def config(self) -> dict[str, Any]:

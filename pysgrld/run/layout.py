@@ -17,7 +17,8 @@ import numpy as np
 
 from pysgrld.errors import CheckpointError, MissingInputError, OutputError
 from pysgrld.options.paths import Kind, Refusal, is_file, is_folder, is_there, look_up, resolve_path
-from pysgrld.run.files import read_small, regular_target, replace_file, writing
+from pysgrld.run.files import read_small, replace_file, writing
+from pysgrld.run.output_files import regular_target
 from pysgrld.run.ownership import LIST, FileList, claim_files, expect_free
 from pysgrld.types import WordTotals
 

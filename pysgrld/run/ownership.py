@@ -11,8 +11,9 @@ line, and is left as it was. There are four kinds of marks, and no other reason 
    of exports, of a page, of parts, of a reproduced figure, and pages at their default place in a run. It
    has name, size and SHA-256 of each file that sgmc wrote there; a file is sgmc's if its name is in the
    list and its content is as listed. `claim_files` refuses a folder in which foreign files have the names
-   that will be written. `pysgrld.run.files.whole_file` then adds a line for each file that it writes into
-   such a folder, before the file gets its name, so that no kill can leave a file without its mark.
+   that will be written. `pysgrld.run.output_files.whole_file` then adds a line for each file that it
+   writes into such a folder, before the file gets its name, so that no kill can leave a file without
+   its mark.
    ``--force`` replaces files of this list, and no others.
 3. **A file that the user named** (``-o FILE``) is replaced with ``--force`` at the user's request:
    `pysgrld.run.layout.check_outputs`. It must be a regular file that the same command does not read and

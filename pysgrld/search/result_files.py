@@ -11,8 +11,8 @@ from typing import NamedTuple
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.report.page_file import page
 from pysgrld.run import jsonio
-from pysgrld.run.files import whole_file
 from pysgrld.run.machine import version
+from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import claim_files
 from pysgrld.search.outcome import SearchResult, Tried
 from pysgrld.search.show import called, sentences, table

@@ -21,7 +21,7 @@ from pysgrld.report.document_pass import drawn_blocks
 from pysgrld.report.exports import ExportRequest, export
 from pysgrld.report.exports import table_files as module
 from pysgrld.run import chains_of
-from pysgrld.run.files import whole_file
+from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import claim_files
 
 

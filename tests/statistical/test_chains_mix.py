@@ -8,7 +8,7 @@ import pytest
 from pysgrld.models.choices import Choices
 from pysgrld.models.options import OPTIONS
 from pysgrld.reading.compare_chains import diagnose
-from pysgrld.reading.diagnosis import verdict
+from pysgrld.reading.verdict import verdict
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 

@@ -14,15 +14,14 @@ from pysgrld.models.table import model_of
 from pysgrld.options.option import Facts
 from pysgrld.reading.compare_chains import diagnose
 from pysgrld.reading.diagnosis import (
-    FEW,
     Diagnosis,
     MatchedTopic,
     Measure,
     Prediction,
     TopWord,
     is_mixed,
-    verdict,
 )
+from pysgrld.reading.verdict import FEW, verdict
 from pysgrld.run import RunDirectory
 from pysgrld.types import Documents, Key
 

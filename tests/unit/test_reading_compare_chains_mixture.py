@@ -10,9 +10,9 @@ from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import whole
 from pysgrld.models.dpmm.fitted import MixtureFitted
 from pysgrld.reading.compare_chains import diagnose
-from pysgrld.reading.diagnosis import verdict
 from pysgrld.reading.find_runs import open_run
 from pysgrld.reading.topics import topics_of
+from pysgrld.reading.verdict import verdict
 from pysgrld.run import RunDirectory
 from pysgrld.types import Documents
 

@@ -23,7 +23,7 @@ from pysgrld.report.compare.comparison import (
 )
 from pysgrld.report.compare.documents import with_words_of
 from pysgrld.report.compare.partners import Likening, Topics, group
-from pysgrld.run.choose import called
+from pysgrld.run.chain_folders import called
 from pysgrld.types import Documents
 
 HOW = Likening(DISTRIBUTIONS, signed=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pysgrld.errors import OutputError
-from pysgrld.run.files import whole_file
 from pysgrld.run.layout import check_outputs
+from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import LIST, FileList, claim_files, is_marked, marked_name
 
 

@@ -12,14 +12,9 @@ import pytest
 
 from pysgrld.errors import OutputError, WriteError
 from pysgrld.run import _failpoints
-from pysgrld.run.files import (
-    refuse_full_folder,
-    replace_file,
-    replacing,
-    temporary_name,
-    whole_file,
-)
+from pysgrld.run.files import refuse_full_folder, replace_file, replacing, temporary_name
 from pysgrld.run.layout import check_outputs
+from pysgrld.run.output_files import whole_file
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from pysgrld.run import RunDirectory, find_run
-from pysgrld.run.choose import chain_path
+from pysgrld.run.chain_folders import chain_path
 from pysgrld.train.several import choose_folder
 
 

@@ -12,7 +12,7 @@ from pysgrld.evaluate.matching import CORRELATED, SAME
 from pysgrld.reading.labels import Label
 from pysgrld.report.compare.partners import ABSENT, Kind
 from pysgrld.report.page_file import STYLES, page
-from pysgrld.run.choose import called
+from pysgrld.run.chain_folders import called
 from pysgrld.run.machine import version
 
 #: Standard errors on each side of a 95 % interval.

@@ -14,8 +14,8 @@ from pysgrld.evaluate.matching import assign
 from pysgrld.options.paths import is_folder
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell
-from pysgrld.run.files import whole_file
 from pysgrld.run.machine import version
+from pysgrld.run.output_files import whole_file
 from pysgrld.types import Int64s, Key
 
 FILE = "draws.nc"

@@ -16,7 +16,7 @@ from pysgrld.corpus import Corpus
 from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell
-from pysgrld.run.files import whole_file
+from pysgrld.run.output_files import whole_file
 from pysgrld.types import Documents, Int32s, Int64s
 
 STATE, KEYS, DOCUMENTS, WEIGHTS = (

@@ -15,7 +15,7 @@ from pysgrld.reading.labels import LABELS
 from pysgrld.reading.results import Results
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.run import jsonio
-from pysgrld.run.files import whole_file
+from pysgrld.run.output_files import whole_file
 from pysgrld.run.tensors import header_of
 from pysgrld.types import Floats
 

@@ -18,7 +18,7 @@ from pysgrld.report.document_pass import DOCUMENTS, drawn_blocks, drawn_steps
 from pysgrld.report.exports import Exported, ExportRequest, Tell, drawn_from
 from pysgrld.report.geometry import distances, laid_out, principal_axes
 from pysgrld.report.topic_words import best, columns
-from pysgrld.run.files import whole_file
+from pysgrld.run.output_files import whole_file
 from pysgrld.types import Doubles, Floats, Int64s
 
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"

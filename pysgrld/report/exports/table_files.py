@@ -24,7 +24,7 @@ from pysgrld.report.reported_run import diagnosed
 from pysgrld.report.sample_pass import TEN, Followed, followed
 from pysgrld.report.topic_words import names_of
 from pysgrld.report.words_over_time import words_over_time
-from pysgrld.run.files import whole_file
+from pysgrld.run.output_files import whole_file
 from pysgrld.types import Array, Doubles, Floats, Others
 
 #: Least share of a topic that a sparse document lists.

@@ -8,16 +8,8 @@ import numpy as np
 
 from pysgrld.errors import all_of
 from pysgrld.evaluate.matching import SAME
-from pysgrld.reading.diagnosis import (
-    FIRM,
-    LARGE,
-    MIXED,
-    MatchedTopic,
-    is_firm,
-    is_mixed,
-    is_shared,
-    judgements,
-)
+from pysgrld.reading.diagnosis import FIRM, LARGE, MIXED, MatchedTopic, is_firm, is_mixed, is_shared
+from pysgrld.reading.verdict import judgements
 from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Definition, Section
 

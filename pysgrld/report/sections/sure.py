@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import MissingInputError, all_of, plural
-from pysgrld.reading.diagnosis import is_mixed, is_shared, judgements
+from pysgrld.reading.diagnosis import is_mixed, is_shared
+from pysgrld.reading.verdict import judgements
 from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Section
 from pysgrld.run.layout import StopReason

@@ -1,0 +1,219 @@
+"""The kept samples of a run that is open for reading: full ones, and the most probable words alone."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+
+from pysgrld.chain.exact import averaged
+from pysgrld.chain.population import PopulationDraws
+from pysgrld.chain.posterior import averages_in
+from pysgrld.errors import CheckpointError, MissingInputError
+from pysgrld.models.fitted import Fitted
+from pysgrld.models.samples import TOP_WORDS, looked_up, width
+from pysgrld.reading import run_record
+from pysgrld.reading.intervals import Interval, interval
+from pysgrld.run import Checkpoint, RunDirectory, list_checkpoints
+from pysgrld.types import Array, Floats, Int64s
+
+
+class KeptSamples:
+    """A run that is open for reading: its newest checkpoint, and its kept samples.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of a run.
+    threads : int
+        Threads that read and sample documents, at least 1.
+    these : bool
+        As for `pysgrld.reading.results.Results`.
+    """
+
+    def __init__(self, path: Path, threads: int, *, these: bool) -> None:
+        self.path, self.threads, self.these = path, threads, these
+        self.run = RunDirectory.open(path)
+        self.model, self.options = run_record.model_and_options(self.run)
+        self.seed: int = self.options.seed
+        self.chain = self.options.chain
+        if gone := self.run.samples.gone():
+            run_record.warn_once(
+                f"{path}: {len(gone)} of {len(self.run.samples.listed())} kept samples that the newest "
+                "checkpoint lists are missing; results use the remaining samples"
+            )
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Words of the corpus; word n is column n of the topics."""
+        return self.run.vocabulary
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint:
+        """The newest checkpoint that verifies.
+
+        Raises
+        ------
+        CheckpointError
+            If the run has none.
+        """
+        if not list_checkpoints(self.path):
+            status = self.run.status
+            hint = "train it with 'sgmc train'"
+            if status.get("state") == "running":
+                hint = (
+                    f"one is written every {self.options.checkpoint_every} and at the end, or "
+                    f"at once on 'kill -USR2 {status.get('pid')}' on {status.get('host')}"
+                )
+            raise CheckpointError(f"{self.path}: has no checkpoint yet; {hint}")
+        checkpoint = self.run.load_checkpoint(
+            required=True, invariants=self.model.fitted.state_invariants
+        )
+        assert checkpoint is not None
+        return checkpoint
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        """The run as its model reads it: topics, proportions, scores."""
+        record = run_record.RunRecord(self.run, self.options, lambda: self.checkpoint)
+        return self.model.fitted(record, self.threads)
+
+    def kept(self, *, slim: bool = False) -> list[int]:
+        """Return the iterations of the kept samples, ascending: of full ones, or of top-word samples."""
+        return self.run.samples.steps(top_words=slim)
+
+    def history(self) -> dict[int, float]:
+        """Return the averaged score after each posterior sample, by iteration; empty if unknown."""
+        every, first = self.options.sample_every, self.options.burn_in
+        arrays, exact = self.checkpoint.arrays, self.fitted.exact
+        scores = averages_in(arrays).history.tolist()
+        scores_by_iteration = {first + n * every: score for n, score in enumerate(scores, 1)}
+        if exact:
+            first, scores = (
+                exact.begun + exact.burn_in,
+                averages_in(averaged(arrays)).history.tolist(),
+            )
+            scores_by_iteration |= {
+                first + n * exact.every: score for n, score in enumerate(scores, 1)
+            }
+        return scores_by_iteration
+
+    def read_sample(self, step: int) -> Mapping[str, Array]:
+        """Read a kept sample, as `pysgrld.reading.run_record.read_sample` does, with its errors."""
+        return run_record.read_sample(self.run, self.fitted, step)
+
+    @cached_property
+    def population(self) -> PopulationDraws | None:
+        """Transformation of kept draws into draws for other texts like these, or None without one."""
+        return None if self.these else self.fitted.population
+
+    def topic_sample(self, step: int) -> Mapping[str, Array]:
+        """Return the draw of the population that belongs to a kept sample, in the form of one.
+
+        Raises
+        ------
+        MissingInputError, CheckpointError
+            As `read_sample`.
+        """
+        sample = self.read_sample(step)
+        return sample if self.population is None else self.fitted.like_these(step, sample)
+
+    def rows_of(self, step: int, layer_index: int) -> Floats:
+        """Return the topics of a layer over the words in a draw, (K, V)."""
+        return self.fitted.rows_of(self.topic_sample(step), layer_index)
+
+    def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
+        """Yield the topics of a layer over the words, (K, V), in one kept sample after the other.
+
+        Parameters
+        ----------
+        steps : sequence of int
+            Iterations of kept samples (`draw_steps`).
+        layer_index : int
+            The layer, counted from 0.
+        """
+        return (self.rows_of(step, layer_index) for step in steps)
+
+    def read_slim(self, step: int) -> dict[str, Array]:
+        """Read a kept top-word sample: ids and probabilities of words, (K, 256), a row for each topic.
+
+        Raises
+        ------
+        MissingInputError
+            If the iteration has no sample.
+        CheckpointError
+            If it is damaged, was changed, or belongs to another model.
+        """
+        sample = self.run.samples.read(step, TOP_WORDS, top_words=True)
+        place, v = str(self.run.samples.path(step, top_words=True)), len(self.vocabulary)
+        shape = (self.fitted.layers[0], width(v))
+        run_record.check_shapes(sample, {"words": shape, "phi": shape}, place)
+        self.run.samples.verify(step, top_words=True)
+        if sample["words"].max(initial=0) >= v:
+            raise CheckpointError(f"{place}: has a word beyond the {v:,} that there are")
+        if self.population is None:
+            return sample
+        words = sample["words"].astype(np.int64)
+        wide, _ = self.population.at(step, words, partial(looked_up, sample))
+        order = np.argsort(-wide, axis=1, kind="stable")
+        return {
+            "words": np.take_along_axis(sample["words"], order, axis=1),
+            "phi": np.take_along_axis(wide, order, axis=1),
+        }
+
+    def word_steps(self, layer_index: int = 0) -> tuple[list[int], bool]:
+        """Return the iterations of the samples that follow words, and True for top-word samples.
+
+        Top-word samples are used if more of them than of full ones are kept; they have the lowest
+        layer alone.
+        """
+        full, slim = self.kept(), self.kept(slim=True) if layer_index == 0 else []
+        return (slim, True) if len(slim) > len(full) else (full, False)
+
+    def top_word_draws(self, words: Int64s, layer_index: int = 0) -> Iterator[tuple[Floats, Array]]:
+        """Yield the probabilities of some words of each topic in one kept sample after the other.
+
+        The samples are the ones of `word_steps`. A sample that is dropped meanwhile is left out.
+
+        Parameters
+        ----------
+        words : (K, n) int64
+            Ids of words of each topic.
+        layer_index : int
+            The layer, counted from 0.
+
+        Yields
+        ------
+        values : (K, n) float32
+            Probabilities of the words in a sample.
+        censored : (K, n) bool
+            True if the sample is a top-word sample without the word; the value is then an upper
+            bound.
+        """
+        steps, slim = self.word_steps(layer_index)
+        for step in steps:
+            with contextlib.suppress(MissingInputError):
+                yield self.words_at(step, words, layer_index, slim=slim)
+
+    def words_at(
+        self, step: int, words: Int64s, layer_index: int, *, slim: bool
+    ) -> tuple[Floats, Array]:
+        """Return the probabilities of words of each topic in one sample; see `top_word_draws`."""
+        if slim:
+            return looked_up(self.read_slim(step), words)
+        phi = self.fitted.rows_of(self.read_sample(step), layer_index)
+
+        def look_up(ids: Int64s) -> tuple[Floats, Array]:
+            return phi[np.arange(len(ids))[:, None], ids], np.zeros(ids.shape, bool)
+
+        if self.population is None or layer_index:
+            return look_up(words)
+        return self.population.at(step, words, look_up)
+
+    def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
+        """Return the intervals of some words of each topic, (K, n), or None if samples are too few."""
+        exact = self.fitted.exact is not None
+        return interval([list(self.top_word_draws(words, layer_index))], exact=exact)

@@ -1,0 +1,319 @@
+"""The meaning of a comparison of chains in sentences: `verdict` of a `Diagnosis`."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pysgrld.chain.exact import ENOUGH as ENOUGH_SWEEPS
+from pysgrld.errors import all_of, plural
+from pysgrld.evaluate.matching import SAME
+from pysgrld.reading.diagnosis import MIXED, Diagnosis, MatchedTopic, is_mixed, is_shared
+from pysgrld.run import chains_of
+from pysgrld.types import QUIET, wider
+
+#: Effective draws in all chains together below which estimates are rough (Vehtari et al. 2021).
+ENOUGH = 400
+#: Langevin steps that contract by more than this do not converge.
+STABLE = 2.0
+#: Fewest samples of each chain for a statement on whether it still drifts.
+FEW = 50
+#: A chain is called short that ends before this share of the longest.
+SHORT = 0.7
+#: Topics that are listed in a sentence.
+LISTED = 20
+
+
+class Judgement(NamedTuple):
+    """A sentence of a verdict, and whether it is good news, or None if it is neither good nor bad."""
+
+    good: bool | None
+    sentence: str
+
+
+def verdict(d: Diagnosis) -> list[str]:
+    """Return a verdict in plain words: the agreement of the chains, and the advice.
+
+    Parameters
+    ----------
+    d : Diagnosis
+        From `diagnose`.
+
+    Returns
+    -------
+    list of str
+        Paragraphs, at least two; docs/diagnose.md has the thresholds behind them.
+    """
+    return [judgement.sentence for judgement in judgements(d)]
+
+
+def judgements(d: Diagnosis) -> list[Judgement]:
+    """Return the sentences of `verdict`, each marked as good news or not.
+
+    Parameters
+    ----------
+    d : Diagnosis
+        From `diagnose`.
+
+    Returns
+    -------
+    list of Judgement
+        Sentences in the order of `verdict`.
+    """
+    several, advice = d.chains > 1, _advice(d)
+    sure = [topic for topic in d.topics if is_shared(topic)]
+    if d.topics:
+        result = [Judgement(len(sure) == len(d.topics), _same(d))]
+    else:
+        mixed = all(is_mixed(q.measure) for q in d.quantities)
+        result = [] if _untold(d) else [Judgement(mixed, _quantities(d))]
+    untold = _untold(d)
+    if sure and not untold:
+        parts = "chains" if several else "exact chains" if d.exact_sweeps else "two halves"
+        result.append(Judgement(all(map(is_mixed, sure)), _mixing(sure, parts)))
+    if d.prediction is not None and not untold:
+        result.append(Judgement(is_mixed(d.prediction.measure), _prediction(d)))
+    result.append(Judgement(advice.good, advice.sentence))
+    if not several:
+        alone = (
+            f"Another chain may find other {d.noun}s: here the first half of one chain is compared with "
+            "its second half. Train several chains: repeat the train command with --chains 4."
+        )
+        result.append(Judgement(None, alone))
+    if sum(d.moved):
+        moved = (
+            f"{plural(sum(d.moved), 'topic')} changed places within a chain: their results compare "
+            "different topics."
+        )
+        result.append(Judgement(False, moved))
+    result += [Judgement(False, sentence) for sentence in _sampler(d)]
+    if not d.exact_sweeps and d.iterations[-1] < SHORT * max(d.last):
+        short = (
+            f"The shortest chain ends at iteration {min(d.last):,}, and the longest at "
+            f"{max(d.last):,}: later samples of the other chains are left out. Train the shortest chain "
+            "longer, or leave it out."
+        )
+        result.append(Judgement(None, short))
+    return [*result, *(Judgement(None, f"{note[0].upper()}{note[1:]}.") for note in d.notes)]
+
+
+def longer(d: Diagnosis) -> list[str]:
+    """Return the commands that train the chains for twice as long, if `verdict` advises that.
+
+    Parameters
+    ----------
+    d : Diagnosis
+        From `diagnose`.
+
+    Returns
+    -------
+    list of str
+        One for a folder of chains, or one for each run; empty if more iterations would not help.
+    """
+    if not _advice(d).longer:
+        return []
+    folders = {run.parent for run in d.runs}
+    whole = len(folders) == 1 and set(chains_of(folder := folders.pop())) == set(d.runs)
+    named = [folder] if whole else d.runs
+    option = f"--iterations {2 * max(d.last)}"
+    if d.exact_sweeps:
+        option = f"--exact-sweeps {max(ENOUGH_SWEEPS, 2 * d.exact_sweeps)}"
+    return [f"sgmc train --resume {shlex.quote(str(run))} {option}" for run in named]
+
+
+def _untold(d: Diagnosis) -> bool:
+    """Return True if there are too few draws for any R-hat."""
+    rhats = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
+    if d.prediction is not None:
+        rhats.append(d.prediction.measure.rhat)
+    return len(d.iterations) < FEW and all(map(math.isnan, rhats))
+
+
+def _same(d: Diagnosis) -> str:
+    differing = [topic for topic in d.topics if not is_shared(topic)]
+    k, n = len(d.topics), len(d.topics) - len(differing)
+    where = "in both halves of the chain" if d.chains == 1 else f"in {all_of(d.chains, 'chains')}"
+    common = f"at least {100 * SAME:.0f} % of their probability in common"
+    if not differing:
+        which = f"All {k} topics are" if k > 1 else "The one topic is"
+        return f"{which} the same {where}, with {common}."
+    if not n:
+        return f"None of the {k} topics is the same {where}: none has {common}."
+    listed = ", ".join(str(t.id) for t in sorted(differing, key=lambda t: t.id)[:LISTED])
+    omitted = f" and {len(differing) - LISTED} more" if len(differing) > LISTED else ""
+    return (
+        f"{n} of {k} topics {'is' if n == 1 else 'are'} the same {where}, with {common}; "
+        f"{len(differing)} {'is' if len(differing) == 1 else 'are'} not: {listed}{omitted}."
+    )
+
+
+def _quantities(d: Diagnosis) -> str:
+    nouns = f"{d.noun.capitalize()}s"
+    unmixed = [q.title for q in d.quantities if not is_mixed(q.measure)]
+    criterion = f"R-hat below {MIXED:g}"
+    if unmixed:
+        return (
+            f"{nouns} differ from draw to draw and are not matched. Of the quantities of every draw, "
+            f"{len(d.quantities) - len(unmixed)} of {len(d.quantities)} "
+            f"{'has' if len(d.quantities) - len(unmixed) == 1 else 'have'} mixed ({criterion}); not: "
+            f"{'; '.join(unmixed)}."
+        )
+    least = min(
+        (
+            min(q.measure.ess_bulk, q.measure.ess_tail)
+            for q in d.quantities
+            if not math.isnan(q.measure.rhat)
+        ),
+        default=math.nan,
+    )
+    size = f"effective sample size (ESS) is at least {least:,.0f}"
+    if least < ENOUGH:
+        size += f" ({ENOUGH} needed for reliable intervals)"
+    return (
+        f"{nouns} differ from draw to draw and are not matched. All quantities of every draw have mixed "
+        f"({criterion}); {size}."
+    )
+
+
+def _mixing(sure: Sequence[MatchedTopic], parts: str) -> str:
+    mixed = [topic for topic in sure if is_mixed(topic)]
+    criterion = f"R-hat of weight and top words below {MIXED:g}"
+    left_out = "intervals of one chain ignore that; intervals of all chains allow for it"
+    if parts == "exact chains":
+        left_out = "intervals use all four chains and allow for it"
+    if not mixed:
+        return (
+            f"No shared topic has mixed ({criterion}): the {parts} agree on the words of the shared "
+            f"topics, not on their numbers. {left_out[:1].upper()}{left_out[1:]}."
+        )
+    least = min((t.ess for t in mixed if not math.isnan(t.ess)), default=math.nan)
+    size = f"effective sample size (ESS) is at least {least:,.0f}"
+    if least < ENOUGH:
+        size += f" ({ENOUGH} needed for reliable intervals)"
+    if len(mixed) == len(sure):
+        return f"All shared topics have mixed ({criterion}); {size}."
+    return (
+        f"Of the shared topics {len(mixed)} {'has' if len(mixed) == 1 else 'have'} mixed "
+        f"({criterion}; {size}); the numbers of the other {len(sure) - len(mixed)} differ between "
+        f"{parts.removeprefix('two ')} by more than within them: {left_out}."
+    )
+
+
+def _prediction(d: Diagnosis) -> str:
+    assert d.prediction is not None
+    least, most = min(d.prediction.log_probability), max(d.prediction.log_probability)
+    rhat = d.prediction.measure.rhat
+    opening = f"Held-out documents: R-hat of their log probability is {rhat:.2f}; "
+    if not rhat >= MIXED:
+        return opening + f"{'the chains' if d.chains > 1 else 'both halves'} predict equally well."
+    if d.chains == 1:
+        return opening + "the two halves of the chain do not predict equally well."
+    if d.unit == "document":
+        return opening + (
+            "the chains do not predict equally well. Minus the log density of a document is "
+            f"{-most:,.3f} in the best chain and {-least:,.3f} in the worst."
+        )
+    worst, best = math.exp(-least), math.exp(-most)
+    return opening + (
+        f"the chains do not predict equally well. A draw's perplexity is {best:,.1f} in the best "
+        f"chain and {worst:,.1f} in the worst, {100 * (worst / best - 1):.1f} % apart."
+    )
+
+
+class _Advice(NamedTuple):
+    """Advice in one sentence, with a flag for longer training and a flag for a good result."""
+
+    sentence: str
+    longer: bool = False
+    good: bool = False
+
+
+def _advice(d: Diagnosis) -> _Advice:
+    same = sum(map(is_shared, d.topics)) == len(d.topics)
+    mixed = same and all(map(is_mixed, d.topics))
+    mixed = mixed and all(is_mixed(q.measure) for q in d.quantities)
+    if d.prediction is not None and d.prediction.measure.rhat >= MIXED:
+        mixed = False
+    if _untold(d):
+        return _Advice(
+            f"{plural(len(d.iterations), 'draw')} of each chain are too few to judge mixing: train "
+            "longer.",
+            longer=True,
+        )
+    drifting = [
+        n for n, rhat in enumerate(d.prediction.alone if d.prediction else (), 1) if rhat >= MIXED
+    ]
+    if mixed:
+        return _Advice(
+            "Nothing speaks against using the draws of all chains together."
+            if (d.chains > 1)
+            else "Nothing speaks against using its draws.",
+            good=True,
+        )
+    if len(d.iterations) < FEW:
+        return _Advice(
+            f"Only {len(d.iterations)} samples of each chain are compared, too few for more: train "
+            "longer, or train a new run with a smaller --sample-every.",
+            longer=True,
+        )
+    if drifting and d.chains > 1:
+        which = (
+            "Every chain"
+            if len(drifting) == d.chains
+            else (f"Chain{'s' if len(drifting) > 1 else ''} {', '.join(map(str, drifting))}")
+        )
+        verb = "still drift" if len(drifting) > 1 and len(drifting) < d.chains else "still drifts"
+        return _Advice(
+            f"{which} {verb} (R-hat of first and second half): train longer first; --burn-in N leaves "
+            "early samples out here.",
+            longer=True,
+        )
+    if drifting:
+        return _Advice("The chain still drifts: train longer.", longer=True)
+    if d.chains == 1:
+        return _Advice(
+            f"The chain moves slowly: for results of single {d.noun}s train longer. Held-out perplexity, "
+            "an average over all of them, may have converged all the same.",
+            longer=True,
+        )
+    apart = (
+        "Each chain is steady by itself, but they stay in different places: training longer "
+        "may not bring them together. "
+    )
+    if not d.topics:
+        return _Advice(apart + "Average predictions over the chains.")
+    return _Advice(
+        apart + "Fewer --topics leave fewer ways to differ; trust the shared topics, and "
+        "average predictions over the chains."
+    )
+
+
+def _sampler(d: Diagnosis) -> list[str]:
+    remarks = []
+    if d.noise is not None and d.noise > QUIET:
+        widening = f", about {wider(d.noise):.2g} times the posterior's" if d.topics else ""
+        remarks.append(
+            f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
+            f"given the counts{widening}: use averages, as single draws and intervals vary too much. "
+            "Chains that agree do not make intervals right; "
+            f"{d.remedy} does, in a run that mixes more slowly."
+        )
+    elif d.noise is not None and not d.faithful:
+        remarks.append(
+            "Minibatches add little noise, but means of topics may be off by more than the "
+            f"posterior's width: {d.remedy} gives credible intervals."
+        )
+    if d.contraction and max(d.contraction) > STABLE:
+        n = sum(r > STABLE for r in d.contraction)
+        remarks.append(
+            f"Steps of {d.algo} are too large for {plural(n, 'topic')}: h (N_k + V eta) / s_k is up to "
+            f"{max(d.contraction):.3g}, and stable below 2. Use a smaller --step-size."
+        )
+    if d.slow_tails:
+        remarks.append(
+            "Mirrored Langevin hardly moves the words that a topic does not use: these results apply "
+            "to the words that it uses."
+        )
+    return remarks

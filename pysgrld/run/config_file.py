@@ -1,0 +1,71 @@
+"""The record of a run in ``config.json``: the types of its parts, and its reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pysgrld.errors import CheckpointError, MissingInputError
+from pysgrld.run import jsonio
+from pysgrld.run.files import read_small
+from pysgrld.run.layout import CONFIG, SCHEMA
+from pysgrld.run.schema import misfit
+
+#: The types of the parts of ``config.json`` that are read without their model.
+_RECORD = {
+    "options": dict[str, Any],
+    "corpus": {
+        "fingerprint": str | None,
+        "name": str | None,
+        "reading": dict[str, Any] | None,
+        "word_counts": str | None,
+        "words": int | None,
+        "documents": int | None,
+        "tokens": int | None,
+    },
+    "vocabulary": {"words": int | None, "sha256": str | None},
+    "command": {
+        "corpus": str | None,
+        "inputs": list[str] | None,
+        "estimator": dict[str, Any] | None,
+    },
+    "defaults": list[str] | None,
+    "free": list[str],
+    "parent": dict[str, Any] | None,
+    "versions": dict[str, Any] | None,
+    "isa": str | None,
+}
+
+
+def read_config(path: Path) -> bytes:
+    """Return the content of the ``config.json`` of a run, verified.
+
+    Raises
+    ------
+    MissingInputError
+        If the folder holds no run, or the file cannot be read.
+    CheckpointError
+        If it is damaged, or of a run of another format.
+    """
+    file = path / CONFIG
+    try:
+        settings = read_small(file)
+        config = jsonio.unsealed(settings, file)
+        if not isinstance(config, dict):
+            raise ValueError("not a table of options")
+        record = {"free": [], **config} if "schema" not in config else config
+        if config.get("schema", SCHEMA) == SCHEMA and (problem := misfit(record, _RECORD)):
+            raise ValueError(problem)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingInputError(f"{path}: is not a run (it has no {CONFIG})") from None
+    except OSError as error:
+        raise MissingInputError(f"{file}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{file}: is damaged: {error}; restore it") from None
+    if (schema := config.get("schema")) != SCHEMA:
+        release = (config.get("versions") or {}).get("pysgrld", "another release")
+        raise CheckpointError(
+            f"{file}: a run of format {schema!r}, written by sgmc {release}, but this sgmc reads "
+            f"format {SCHEMA}: use the sgmc that wrote it, or train a new run in another folder"
+        )
+    return settings
