@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pysgrld.reading.results import Results
     from pysgrld.report.answers import Between
 
-#: Signs of a small chart, the lowest first, and groups that are listed of a topic.
+#: Bars of a small chart, the lowest first, and the number of groups listed for a topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
 #: Space before the excerpt of a document.
 INDENT = " " * 11

@@ -18,7 +18,7 @@ from .values import files
 if TYPE_CHECKING:
     from pysgrld.train.audit import Audit, AuditedTopic
 
-#: Words of a topic in a row, and of a part of it.
+#: Number of words shown for a topic, and for each part of a mixed topic.
 _WORDS, _PART = 6, 4
 #: Probability on words that the corpus lacks, from which a warning is due.
 _UNKNOWN = 0.2

@@ -15,8 +15,8 @@ from .options import Described, Value, flag
 from .terminal import echo, write
 from .values import of_option
 
-#: Where each shell looks for completions of a user: a folder that a variable names, else below the home,
-#: and the file in it; and what to do where it does not look there.
+#: For each shell: the variable that names a user's folder of completions, its default below the home
+#: folder, the file in it, and advice if the shell does not look there.
 _PLACES = {
     "bash": (
         *("XDG_DATA_HOME", ".local/share", "bash-completion/completions/sgmc"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Columns whose tables have all topics: of more columns, only topics that surely differ are shown.
 WHOLE = 4
-#: Columns of a name of a topic, and least columns of a name next to the shares at all values.
+#: Width of a topic's name, and its least width next to the shares at all values.
 NAME, _LEAST_NAME = 22, 12
 #: Letters of a value of a column.
 _VALUE = 12
@@ -73,7 +73,7 @@ Examples:
 @plain(
     "--cluster",
     "each document alone",
-    "documents of one value of this column came together",
+    "documents with one value of this column have one source",
     parse=str,
     metavar="COLUMN",
 )

@@ -77,7 +77,7 @@ class Screen(logging.Handler):
         self.stamped = stamped and not is_terminal
         self.began = self.last = time.monotonic()
         self._first: tuple[float, int] | None = (
-            None  # when a reading was first looked at, and where
+            None  # time and place of the first report of a reading
         )
         self._bar: Any = None
         self._what: tuple[str, int | None] = "", None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Default of --rank-timeout in seconds.
 PATIENCE = 1800.0
-#: Seconds for the launcher to pass on the output of a process before all are ended: it drops the rest.
+#: Seconds that the launcher gets to pass on a process's output before all processes are ended.
 PASSED_ON = 0.5
 
 

@@ -70,7 +70,7 @@ Examples:
 @plain(
     "--cluster",
     "each document alone",
-    "documents of one value of this column came together",
+    "documents with one value of this column have one source",
     parse=str,
     metavar="COLUMN",
 )

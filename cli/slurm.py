@@ -351,7 +351,7 @@ def _bytes(memory: str | None) -> int | None:
     return int(number) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[unit]
 
 
-#: Options by which jobs write parts of one thing.
+#: Options by which the jobs of an array write parts of one result.
 _SHARING = ("--shard", "--part", "--task")
 
 

@@ -17,7 +17,7 @@ from pysgrld.errors import OutputError
 
 #: Widest paragraph, however wide the terminal is.
 PARAGRAPH = 100
-#: What a terminal acts on: control characters, ends of lines, and what turns the direction of writing.
+#: Characters that a terminal acts on: control characters, line ends, and marks of writing direction.
 _ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 

@@ -118,7 +118,7 @@ Examples:
 @plain(
     "--cluster",
     "each document alone",
-    "with --by or --along: documents of one value came together",
+    "with --by or --along: documents with one value have one source",
     parse=str,
     metavar="COLUMN",
 )

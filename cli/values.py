@@ -9,9 +9,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-#: Words of help for a path, and for a list that may have one.
+#: Placeholders in help for a path, and for a list that may contain one.
 _PATHS = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "LIST"})
-#: What stands for a file or a folder in the help of an option.
+#: Placeholders in help for a file or a folder.
 _PLACES = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "RUN|never|auto"})
 
 

@@ -28,7 +28,7 @@ class Orders(IntFlag):
     SAVE = 4
     #: Something is wrong with a member.
     FAIL = 8
-    #: Let the first rank have all topics after the iteration, which looks at them.
+    #: Gather all topics on the first rank after the iteration.
     LOOK = 16
 
 
@@ -70,7 +70,7 @@ class Collected(NamedTuple):
 
 
 class RowsHere(NamedTuple):
-    """Rows of topics, as documents read them, of words that a rank owns: rows ``order`` of two arrays.
+    """Rows of topics, as documents read them, of the words that a rank owns.
 
     Attributes
     ----------

@@ -390,7 +390,7 @@ class ExactStage:
             self._spread = WordSpread(self.chains[0].top_words)
 
 
-#: What keeps a draw: returns it in the form of a sample if it is kept.
+#: Function that keeps a draw: returns it in the form of a sample if it is kept.
 Keep = Callable[[ExactChain], Mapping[str, Array] | None]
 
 

@@ -41,7 +41,7 @@ MOST = 1 << 27
 FEW = 1 << 18
 #: Elements of arrays that are added up in one message.
 SMALL = 1 << 12
-#: Bytes of topics' rows that are brought or dealt in one message.
+#: Bytes of topics' rows that are gathered or scattered in one message.
 STRIP = 1 << 24
 
 
@@ -63,7 +63,7 @@ class Ranks(Communicator):
 
     def __init__(self, timeout: float | None = None, threads: int = 1) -> None:
         if not MPI.Is_initialized():
-            # messages come from the main thread, all but the last of one that gives up
+            # the main thread sends all messages, except the last one of a member that gives up
             MPI.Init_thread(MPI.THREAD_FUNNELED)
         self.comm = MPI.COMM_WORLD
         self.rank, self.size = self.comm.rank, self.comm.size

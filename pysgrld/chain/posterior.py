@@ -23,7 +23,7 @@ SETTLED_SAMPLES = 50
 
 #: Names of arrays in a checkpoint: the number of samples, averaged scores, and a block's sum of them.
 PREFIX = "posterior."
-#: Of the scorer of training documents, and its averaged score after each sample.
+#: Arrays of the scorer of training documents, and of its averaged score after each sample.
 WATCH, WATCHED = "watch.", "watch.history"
 _SAMPLES, HISTORY, SUMS = f"{PREFIX}samples", f"{PREFIX}history", f"{PREFIX}sum."
 _NUMBER, _HISTORY = Form(np.int64, (1,)), Form(np.float64, (-1,))
@@ -170,7 +170,7 @@ class Posterior:
 
     @property
     def due_next(self) -> bool:
-        """Whether the chain will stand at one after the next iteration."""
+        """Whether the next iteration ends at a posterior sample."""
         return self._due_at(self.chain.step + 1)
 
     def _due_at(self, step: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 #: Seconds after which a waiting process reports it, once.
 SAY = 60.0
-#: Seconds between two looks.
+#: Seconds between two checks.
 LOOK = 1.0
 #: Exit code of a process that waited for others in vain.
 GIVEN_UP = 70

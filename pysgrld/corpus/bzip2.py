@@ -24,11 +24,11 @@ _BLOCK, _END = 0x314159265359, 0x177245385090
 _MARK = (1 << 48) - 1
 _WORD = 0xFFFFFFFF
 _POLYNOMIAL = 0x04C11DB7
-#: No block is longer once compressed.
+#: Largest size of a compressed block.
 _LONGEST = 2**20
 
 
-#: Of each pair of bytes, whether a block mark may have it behind the byte in which it begins.
+#: For each pair of bytes: True if a block mark may contain the pair after its first byte.
 _TABLE = np.zeros(2**16, np.bool_)
 _TABLE[[m << (8 - shift) >> 32 & 0xFFFF for m in (_BLOCK, _END) for shift in range(8)]] = True
 

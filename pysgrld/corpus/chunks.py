@@ -18,7 +18,7 @@ _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
 )
-#: Piece length divided by the distance, to each side of a boundary, in which such an end is searched.
+#: Piece length divided by the largest distance of a preferred end from the boundary.
 _WINDOW = 5
 
 #: The lines around a book of Project Gutenberg, in whose place its licence stands.

@@ -36,7 +36,7 @@ _OURS = (
     ("topics.npy", "vocab.txt"),
     ("topics.safetensors", "vocab.txt"),
 )
-#: Files that are looked into, of many; and lines to one blank one, at most, of text in paragraphs.
+#: Number of files that are examined, and most lines for each blank line in text with paragraphs.
 LOOKED_INTO, PARAGRAPH = 64, 20
 #: Prefixes of cache files that Hugging Face's datasets writes next to its data files.
 _CACHED = "cache-"
@@ -45,7 +45,7 @@ _MATRIX = "matrix.mtx"
 #: Files of text that are cut into pieces: at most so many, of this mean size in bytes at least (10,000
 #: words); and words of a piece. Measured on the books of the Bible: docs/corpora.md.
 MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
-#: Fewer files are no corpus of files.
+#: Fewer text files than this are read line by line.
 SEVERAL = 3
 
 

@@ -178,14 +178,14 @@ def grown(
         match=(*words, *new),
         **how,
     )
-    before, stays, renamed = "none of before", None, None
+    before, stays, renamed = "no earlier document", None, None
     if old is not None:
         renamed = _renamed(list(input_names(inputs).values()), old.about)
-        before = f"with {plural(old.documents, 'document')} of before"
+        before = f"with {plural(old.documents, 'earlier document')}"
         if forget is not None:
             many = round(old.documents * 0.5 ** (matched.documents / forget))
             stays = choose_documents(old.documents, many, Key(_FORGOTTEN, matched.documents, 0))
-            before = f"with {many:,} of {plural(old.documents, 'document')} of before"
+            before = f"with {many:,} of {plural(old.documents, 'earlier document')}"
     listener.note(
         f"{plural(first.documents, 'new document')}, {plural(len(new), 'new word')}; {before}"
     )

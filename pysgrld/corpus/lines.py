@@ -33,7 +33,7 @@ UTF8 = "utf-8"
 HEAD, HEAD_LINES = 2**16, 4
 
 _BOM = b"\xef\xbb\xbf"
-#: How malformed bytes are decoded: to what no UTF-8 has, so that they are found like malformed UTF-8.
+#: Replacement of malformed bytes: bytes that UTF-8 never has, so that they are detected as malformed.
 _MALFORMED = "pysgrld.malformed"
 codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 

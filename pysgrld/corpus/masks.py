@@ -18,7 +18,7 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, re.compile(pattern)) for kind, pattern in _MASKS.items())
-#: A word between blanks, and the signs of which a masked word has one.
+#: A word between blanks; and the signs, at least one of which a masked word has.
 _WORD, _SIGN = re.compile(rb"\S+"), re.compile(rb"[\d/\\]")
 #: Nouns in the log, singular and plural, by kind.
 CALLED = {

@@ -267,7 +267,7 @@ class OnePass:
         As of `Epochs`.
     """
 
-    #: Minibatches that are prepared together: one, as what has come is used at once.
+    #: Minibatches that are prepared together: one, as documents of a stream are used at once.
     together = 1
 
     def __init__(
@@ -323,7 +323,7 @@ class OnePass:
             self._draw()
 
     def position(self, t: int) -> FeedPosition:
-        """Return the position in the feed when ``t`` minibatches had been drawn; of the last few t."""
+        """Return the position in the feed after ``t`` minibatches; it is known for the last few t."""
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:

@@ -89,7 +89,7 @@ def _japanese() -> Cut:
     book = sudachi.Dictionary(dict="core")
     make = getattr(book, "tokenizer", None) or book.create  # older versions have `create` alone
     tokenizer, mode = make(), sudachi.SplitMode.B
-    most = 10_000  # characters, in bytes fewer than it takes at a time
+    most = 10_000  # characters: their bytes are fewer than the library takes at a time
 
     def cut(text: str) -> Iterator[str]:
         for line in text.splitlines():

@@ -159,8 +159,8 @@ def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None
             )
     if options.metadata is not None and options.id_field is None:
         raise UsageError(
-            "--shard: the rows of --metadata go by the order of all documents; give them ids, and "
-            "--id-field"
+            "--shard: rows of --metadata without ids follow the order of all documents, which a shard "
+            "does not know; add a column of ids to them, and name it with --id-field"
         )
     if n_shards > len(inputs):
         raise UsageError(

@@ -58,7 +58,7 @@ from pysgrld.errors import CorpusError, Message
 from pysgrld.options.paths import is_folder
 from pysgrld.types import Documents
 
-#: Whether some of the documents from the one number to before the other are wanted.
+#: Function of a first number and an end: True if some documents of this range are wanted.
 Wish = Callable[[int, int], bool]
 
 

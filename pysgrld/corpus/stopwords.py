@@ -96,7 +96,7 @@ def named(name: str) -> frozenset[str]:
         return _of_iso(name)
     from stop_words import get_stop_words
 
-    # what an apostrophe or a point cuts comes from the text in pieces, which are in the list too
+    # the tokeniser splits words at apostrophes and points, so the list has the pieces too
     words = {fold(word) for word in get_stop_words(name) if word.isalpha()}
     return frozenset(words - {fold(word) for word in _CONTENT[name].split()})
 

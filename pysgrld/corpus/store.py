@@ -249,7 +249,7 @@ class Corpus:
             if not whole and vector is not None and isinstance(stamp, list) and "sha256" in record:
                 recorded = (
                     2 if self._looked_through else 1
-                )  # for a very large file the size, otherwise the time too
+                )  # of a very large file only the size is compared, otherwise the time too
                 if vector.stamp[:recorded] == stamp[:recorded]:
                     digests.append(str(record["sha256"]))
                     continue

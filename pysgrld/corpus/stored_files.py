@@ -30,9 +30,9 @@ ARRAYS: dict[str, np.dtype[Any]] = {
     "counts": np.dtype("<i4"),
 }
 
-#: The files of a stored corpus, by which it is whole.
+#: Files that a complete stored corpus has.
 PARTS = (*(f"{name}.npy" for name in ARRAYS), "vocab.txt", "meta.json")
-#: The archive that has the arrays of a small corpus, as one is held out, in place of a file for each.
+#: Archive with the arrays of a small corpus, such as a held-out one, in place of a file for each array.
 PACKED = "counts.npz"
 #: The file that has the occurrences of every word.
 WORD_COUNTS = "word-counts.npy"

@@ -37,7 +37,7 @@ while head := read(8):
 
 
 class TooSlowError(Exception):
-    """A pattern has taken its time, in seconds, for a document; ``at`` is its number among the texts."""
+    """Raised if a pattern exceeds its seconds for a text, which has this position among the texts."""
 
     def __init__(self, position: int, seconds: float) -> None:
         super().__init__(position, seconds)

@@ -102,7 +102,7 @@ class Vector:
                 raise ValueError("not a vector as they are written here")
             try:
                 shape, _, file_dtype = np.lib.format.read_array_header_1_0(file)
-            except (tokenize.TokenError, SyntaxError):  # NumPy parses it as Python once more
+            except (tokenize.TokenError, SyntaxError):  # NumPy parses the header as Python again
                 raise ValueError("not a header of NumPy's") from None
             offset = file.tell()
         end = start + (whole if length is None else length)

@@ -36,7 +36,7 @@ from pysgrld.types import Int64s
 _LONGEST = 2**20
 #: Bytes of a list of words, at most.
 _LARGEST = 2**31
-#: What names of lists of genes of 10x end with.
+#: Suffixes of files of gene names from 10x.
 _OF_GENES = ("features.tsv", "genes.tsv")
 
 
@@ -81,7 +81,7 @@ def read_vocabulary(path: str | Path, *, exact: bool = False) -> tuple[str, ...]
 
 
 def read_genes(path: str | Path) -> tuple[str, ...]:
-    """Read the names of the genes of a matrix of 10x, each made another one if it comes twice.
+    """Read the names of the genes of a matrix of 10x; repeated names are made distinct.
 
     Raises
     ------
@@ -344,7 +344,7 @@ class Choice(NamedTuple):
         return {name: int((self.by == number).sum()) for number, name in enumerate(RULES)}
 
 
-#: Rules that take words out, in the order in which they are asked; the last: a word never occurs.
+#: Rules that leave words out, in the order of their application; the last: a word never occurs.
 RULES = ("stop words", "numbers", "min_df", "max_df", "max_vocab", "unused")
 
 

@@ -53,7 +53,7 @@ _LONGEST_NOTE = 2**30
 
 #: The folder in which the details of documents are collected.
 ABOUT = "about"
-#: An empty file by which a folder to work in is known: none without it is ever touched.
+#: Empty file that marks a work folder of sgmc: a folder without it is never touched.
 MARKER = ".sgmc-work"
 
 #: Advice if the output path exists already.
@@ -268,7 +268,7 @@ def work_folder(store: Path, identity: dict[str, Any] | None = None) -> Iterator
                         work.record = noted["record"]
             keep = {MARKER, _NOTE, _WORDS, ABOUT, "read", "corpus"}
             if work.record is None and (identity is not None or not note.is_file()):
-                keep = {MARKER}  # the files in it cannot be continued
+                keep = {MARKER}  # its files cannot be continued
             for leftover in place.iterdir():  # left by a process that was killed
                 if leftover.name not in keep:
                     shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()

@@ -22,7 +22,7 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 WEIGHTINGS, _CELLS = 400, 1 << 22
 #: Units that are weighted one by one, about: of more documents several together have one weight.
 _UNITS = 20_000
-#: Documents that are gone over at a time.
+#: Number of documents that are processed at a time.
 _CACHED = 8_192
 #: Seed of the documents' weights: the same run has the same effects.
 _SEED = 1981

@@ -160,7 +160,7 @@ class Estimator(ABC):
     if not TYPE_CHECKING:  # types of attributes are those of the class
 
         def __getattr__(self, name: str) -> Any:
-            """Answer names of other tools' methods with what does their job here.
+            """Raise an error that names the method here for the name of another tool's method.
 
             Raises
             ------

@@ -89,8 +89,8 @@ def check_memory(
             row = int(np.searchsorted(documents.indptr, entry, side="right")) - 1
             raise UsageError(
                 f"X[{row}, {word}] is {most:,}: a document with that many tokens needs about "
-                f"{need / 2**30:,.1f} GB of memory, and {allowed / 2**30:,.1f} GB may be used; is it a "
-                "count? divide large ones"
+                f"{need / 2**30:,.1f} GB of memory, and {allowed / 2**30:,.1f} GB may be used; check "
+                "that X has counts, and divide large ones"
             )
         raise UsageError(
             f"X has {facts.words} features: topics over that many need about {need / 2**30:,.1f} GB of "

@@ -131,7 +131,7 @@ class KeptModel(Framed):
     _options: Resolved
     _posterior: Posterior  # the chain, in the process that fitted it; elsewhere after `partial_fit`
     _kept: MatrixRecord  # the record when the model was pickled or saved
-    _stage: ExactStage | None = None  # the refinement of `fit`, until `partial_fit`
+    _stage: ExactStage | None = None  # the Gibbs refinement, from `fit` until `partial_fit`
     _samples: Mapping[int, Sample]
     _word_counts: WordTotals | None = None  # of the documents of `fit`
     _seen: int  # documents of minibatches that `partial_fit` was given
@@ -281,7 +281,7 @@ class KeptModel(Framed):
         reference : str, optional
             A value that the other values of its column are compared with.
         cluster : str, optional
-            A column with the clusters of documents, which came together.
+            A column with the cluster of each document: documents of one source.
         layer : int
             The layer of a deep model, counted from 1, which is the lowest.
 

@@ -237,5 +237,5 @@ class TopicTables(KeptModel):
             place = Path(folder) / type(self).__name__.lower()
             self.save(place)
             page = report(place)
-            _ = page.html  # made while the run is there
+            _ = page.html  # computed while the run's folder exists
             return page

@@ -72,7 +72,7 @@ def convergence(draws: Doubles) -> Convergence:
             folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         scores, tails = _normal_scores(halves), []
         for q in TAILS:
-            # at or below the quantile are the same draws whether or not it is interpolated
+            # the same draws are at or below the quantile, interpolated or not
             below = columns <= np.quantile(columns, q, axis=(0, 1), method="lower")
             tails.append(_effective(_halves(below.astype(np.float64))))
         rhat = np.maximum(_scale_reduction(scores), _scale_reduction(_normal_scores(folded)))
@@ -108,7 +108,7 @@ def _normal_scores(draws: Doubles) -> Doubles:
     ends = np.ones(flat.shape, bool)
     ends[:-1] = new[1:]
     last = np.minimum.accumulate(np.where(ends, place, size)[::-1], axis=0)[::-1]
-    # twice the mean rank, counted from 1, is a whole number: a table has all there can be
+    # twice the mean rank, counted from 1, is a whole number, so a table has all values
     quantile = NormalDist().inv_cdf
     table = np.array(
         [

@@ -50,7 +50,7 @@ ITERATIONS, QUICK_ITERATIONS = 20_000, 300
 #: Steps h. Mirrored Langevin is stable below 4 / 10,021.
 STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
-#: Number of steps shown of each, the nearest at the end first.
+#: Number of step sizes shown for each sampler: the ones that end nearest.
 SHOWN = 3
 #: A decay is measured from this total variation down to this multiple of the curve's end.
 DECAY_FROM, DECAY_TO = 0.7, 1.5

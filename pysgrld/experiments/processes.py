@@ -30,7 +30,7 @@ def in_processes(
     tell: Callable[[int], None],
     done: Callable[[int, Result], None] = lambda position, result: None,
 ) -> list[Result]:
-    """Run ``work(task, share)`` for all tasks, dear ones first; results in the order of the tasks.
+    """Run ``work(task, share)`` for all tasks, the longest first; return results in the order of tasks.
 
     A process is spawned, not forked: a fork in the presence of OpenMP's threads may hang.
 
@@ -56,8 +56,8 @@ def in_processes(
     MemoryLimitError
         If a process was killed.
     """
-    # raised inside of the executor, an interrupt could leave it waiting for ever, and raised inside of
-    # an import it would be lost
+    # an interrupt inside of the executor could leave it waiting for ever, and inside of an import it
+    # would be lost
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     context = mp.get_context("spawn")

@@ -217,7 +217,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
                 axes.set_title(panel, fontsize=10)
         panels[index][0].set_ylabel(f"{called}\n(nats a document, lower is better)")
         panels[index][0].yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        if seen:  # the worst rows would squeeze what differs
+        if seen:  # limit the axis: the worst rows are far from all others
             low, high = min(seen), float(np.quantile(seen, 0.85))
             room = 0.05 * max(1.0, high - low)
             panels[index][0].set_ylim(low - room, high + room)

@@ -25,7 +25,7 @@ from pysgrld.types import Array, Block, Doubles, Int32s, Int64s, Key, Minibatch
 
 #: Top words of each topic, and documents, with a recorded effective sample size.
 WORDS, DOCUMENTS = 10, 100
-#: Bit of the iteration in random keys from which on it has the number of the exact chain.
+#: Bit of the iteration in random keys above which the number of the exact chain is stored.
 _NUMBER = 56
 
 

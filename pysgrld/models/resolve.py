@@ -122,7 +122,7 @@ def resolve(user_values: Mapping[str, Any], facts: Facts) -> Resolution:
         # if documents are scored whole, a cell costs far more in an iteration than in a sample
         cells = 0 if model.score.whole else k * facts.rows
         tokens = facts.tokens * value["minibatch"] / d
-        read = min(tokens, facts.words / 2)  # lazy rows are few of the words
+        read = min(tokens, facts.words / 2)  # with lazy rows a step moves few of the words
         stepped = TOUCHED * k * read if settings.rows_wait else cells
         sample = Work(facts.score_visits, cells)
         if not sampler.draws:  # documents have no persistent chains
@@ -152,13 +152,13 @@ def restored(values: Mapping[str, Any]) -> Resolved:
     return resolved
 
 
-#: Work of training for that of a posterior sample, at least: samples take an eleventh of both.
+#: Least work of training for each unit of work on posterior samples: samples take an eleventh of both.
 BETWEEN_SAMPLES = 10
-#: Token visits of training for one of a look at the current topics, at least.
+#: Least token visits of training for each visit that scores the current topics.
 BETWEEN_LOOKS = 40
 #: Nanoseconds of a token visit, without the part that grows with the topics.
 VISIT = 25.0
-#: What a cell of a lazy row that is touched costs, in steps of one that is not lazy.
+#: Cost of a touched cell of a lazy row, in steps of a cell that is not lazy.
 TOUCHED = 2
 
 

@@ -18,7 +18,7 @@ QUANTILE = 1.645
 TOKENS_OF_DOCUMENT = 30.0
 #: The weight of exclusivity in FREX, and the lambda of relevance without a number.
 FREX, RELEVANCE = 0.5, 0.6
-#: Topics that are copied together, at most and at least, and the numbers of their copy in between.
+#: Most and fewest topics that are copied together, and the size of the copy in between.
 _TOGETHER, _FEW, _CELLS = 16, 4, 2_000_000
 _TINY = 1e-12
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from pysgrld.errors import CorpusError, MissingInputError, SgmcError
 
-#: Milliseconds between two questions whether to wait on for a pipe.
+#: Milliseconds between two checks whether to stop waiting for a pipe.
 _BEAT = 100
 #: Letters of a path that a message shows, at its beginning and at its end.
 _FIRST, _LAST = 120, 60

@@ -44,7 +44,7 @@ def usual_topics(tokens: int) -> int:
     return step * round(k / step)
 
 
-#: Short chains that training begins with the topics of, at most by default.
+#: Default maximum number of short chains that training begins with.
 STARTS = 16
 
 
@@ -108,7 +108,7 @@ def check_one_eta(eta: Any) -> None:
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:
-    """Return the prior of topics over words: the number, the first of several, or its start.
+    """Return the prior of topics over words: a fixed eta, the first one, or a learned one's start.
 
     Parameters
     ----------

@@ -48,11 +48,11 @@ def read_text(option: str, path: str, largest: int, description: str) -> str:
         raise CorpusError("this is not UTF-8: save the file as UTF-8", path, line) from None
 
 
-#: What a file may have, at most.
+#: Largest size of a file in bytes.
 LARGEST = 64 << 20
 #: Words of a phrase, at most.
 LONGEST = 10
-#: Signs of a phrase that a message shows.
+#: Characters of a phrase that a message shows.
 _SHOWN = 60
 
 
@@ -125,7 +125,7 @@ FoundSeeds = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
 #: Share of an average topic's tokens that the seeds of a topic count for together.
 WEIGHT = 0.01
-#: What a file may have, at most.
+#: Largest size of a file in bytes.
 LARGEST_SEEDS = 16 << 20
 #: Letters of a name, at most.
 LONGEST_NAME = 200

@@ -37,7 +37,8 @@ from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Number of top words of a topic with probabilities that are followed.
 TOP = 10
-#: A topic has another's row in the second half of a chain if it is nearer to that one by this much.
+#: A topic counts as another topic in the second half of a chain if it is nearer to that one by this
+#: much.
 MOVED = 0.1
 #: Remark if topics are followed by top-word samples alone.
 _FEW_FULL = (

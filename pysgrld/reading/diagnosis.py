@@ -18,7 +18,7 @@ from pysgrld.types import Doubles
 
 #: Split R-hat below which chains are called mixed; demanding work asks for 1.01.
 MIXED = 1.1
-#: What held-out documents are followed by, for each unit that draws predict.
+#: The quantity of held-out documents that is followed, for each unit that draws predict.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
 #: Topics, words and chains that a `Diagnosis` shows of itself.
 SHOWN = 10

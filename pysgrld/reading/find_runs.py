@@ -261,5 +261,5 @@ def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
                 yield from chains
             elif searches and is_folder(path) and not path.name.startswith("."):
                 yield from _runs_in(path, searches=False)
-        except MissingInputError:  # the list has the reason why it cannot be read
+        except MissingInputError:  # the list states why the run cannot be read
             yield path

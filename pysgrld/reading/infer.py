@@ -126,7 +126,7 @@ def infer(
             if steps:
                 theta, low, high = _drawn(results, documents, first, steps, layer_index)
                 empty = np.flatnonzero(lengths == 0)
-                if len(empty):  # the prior's mean is known exactly; draws of it are only near
+                if len(empty):  # the prior's mean is exact; the mean of draws is only near it
                     wordless = documents.take(empty)
                     theta[empty] = results.proportions(wordless, ids[empty], layer_index)
             else:

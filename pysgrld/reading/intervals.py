@@ -12,11 +12,11 @@ from pysgrld.chain.exact import by_chain
 from pysgrld.evaluate.convergence import convergence
 from pysgrld.types import Array, Doubles
 
-#: Kept samples from which an interval is read.
+#: Least number of kept samples for an interval.
 ENOUGH = 20
 #: Share of the draws that lies within an interval.
 SHARE = 0.9
-#: Effective size below which none is believed: too few draws of slow chains cannot measure it.
+#: Least effective sample size that is believed: few draws of slow chains cannot measure a smaller one.
 LEAST = 2.5
 
 

@@ -30,7 +30,7 @@ class GroupOfEach(NamedTuple):
     size : int
         How many groups.
     cluster : (n,) int64, optional
-        The cluster of each document, from 0: documents that came together, as the chapters of a book.
+        The cluster of each document, from 0: documents of one source, as the chapters of a book.
         By default each document is a cluster of its own.
     """
 

@@ -146,7 +146,7 @@ def _first_words(text: str) -> str:
 
 
 def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
-    """Join a file of metadata to the documents of a run, for all that is asked of the run later.
+    """Join a file of metadata to the documents of a run, for all later reads of the run.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 #: Seconds between two touches of a `LockFile`, and without one until its holder may be taken for dead.
 INTERVAL, SILENT = 20.0, 200.0
 
-#: Begins the name of a folder for work in hand.
+#: Prefix of the name of a work folder.
 PREFIX = ".sgmc-"
 
 _FLAGS = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -496,7 +496,7 @@ def scratch_folder(parent: Path) -> Iterator[Path]:
     while True:
         path = parent / scratch_name()
         path.mkdir()
-        # Another process may sweep it before it is locked here: then it is gone, or about to be.
+        # Another process may remove it before this one has locked it.
         with contextlib.suppress(FileNotFoundError, BlockingIOError):
             fd = hold_folder(path)
             if fd is None or path.exists():

@@ -169,7 +169,7 @@ def login_node(count: Threads, environment: Mapping[str, str] | None = None) -> 
     if command is None:
         return None
     return (
-        f"there is a batch system here ({command}) and this is no job of it: on a login node use "
+        f"this machine has a batch system ({command}), and this is no job of it: on a login node use "
         f"fewer than {count.number} threads, with --threads"
     )
 
@@ -297,7 +297,7 @@ def job_end(environment: Mapping[str, str] | None = None) -> float | None:
         return None
     match = re.fullmatch(r"(?:(\d+)-)?((?:\d+:){0,2}\d+)", done.stdout.strip())
     if not match:
-        return None  # SLURM's words for no end
+        return None  # SLURM's words for no time limit
     parts = [int(part) for part in match[2].split(":")]
     units = (3600, 60, 1) if match[1] or len(parts) == 3 else (60, 1)
     seconds = sum(n * unit for n, unit in zip(parts, units, strict=False))

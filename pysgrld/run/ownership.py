@@ -292,7 +292,7 @@ class FileList:
 
 #: Folders that this process has claimed: its files there are listed.
 _claimed: set[Path] = set()
-#: Files that it will write, and that did not exist when it looked.
+#: Files that this process will write, which did not exist when it checked.
 _free: set[Path] = set()
 
 
@@ -342,7 +342,7 @@ def list_of(folder: Path) -> FileList | None:
 
 
 def claim_files(folder: Path, names: Iterable[str], *, force: bool) -> FileList:
-    """Raise an error if foreign files with these names are in a folder; else return its list.
+    """Return the list of files in a folder; raise an error if a foreign file has one of these names.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ class StopFlag(contextlib.ExitStack):
         return self
 
 
-#: Seconds between two looks of an `AwakeClock`, and how much later than that one must come to be a gap.
+#: Seconds between two readings of an `AwakeClock`, and the delay from which a reading counts as a gap.
 BEAT, GAP = 0.25, 5.0
 
 

@@ -230,7 +230,7 @@ def result_of(
         standing, scores = read_standing(contender, chains)
         score = bounds(float(standing.score), resampled([standing.score])[0])
         share, least, most = (math.nan if x is None else x for x in one["worse"])
-        # share that it takes off the next smaller number of topics, with all other options equal
+        # reduction relative to the next smaller number of topics, all other options equal
         gain = None
         if not dropped:
             smaller = [

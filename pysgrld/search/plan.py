@@ -182,7 +182,7 @@ class SearchPlan(NamedTuple):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Options, settings and corpus that make it this search, by the names that are typed."""
+        """Options, settings and corpus that identify the search, by the names that users type."""
         return {
             **{f"--{name}": value for name, value in self.choices.values.items()},
             "what is tried": ", ".join(c.name for c in self.contenders),

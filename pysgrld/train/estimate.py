@@ -68,7 +68,7 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def useful_threads(self) -> int:
-        """Threads up to which each is busy for at least half of its time."""
+        """Largest number of threads that are all busy for at least half of their time."""
         return max(1, min(1 + int(self.seconds / ALONE), self.minibatch // DOCUMENTS))
 
     @property

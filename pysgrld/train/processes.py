@@ -86,7 +86,8 @@ def run_all(
     list of Ended
         The processes that were started, by number.
     """
-    stop.take_checkpoint_request()  # a request by the time limit: the runs have their own
+    # the request comes from the time limit, which the runs keep themselves
+    stop.take_checkpoint_request()
     waiting = list(enumerate(tasks, 1))
     runs: list[Ended] = []
     is_stopping, looked = False, time.monotonic()

@@ -23,8 +23,7 @@ from pysgrld.corpus.vectors import TOGETHER, GrowingFile, add_member, new_archiv
 from pysgrld.errors import CorpusError, Log, NoFieldError, Severity, plural
 from pysgrld.types import Int64s
 
-#: Bytes of text, together, of columns that are kept by default; and of such columns, how many the log
-#: names.
+#: Total bytes of text columns that are kept by default, and the number of columns that the log names.
 ROOM, NAMED = 2**26, 8
 #: The member of the archive that lists its columns.
 CONTENTS = "columns.json"
@@ -32,7 +31,7 @@ CONTENTS = "columns.json"
 LEVELS, MOST_LEVELS = 1000, 2**20
 #: Hashes of ids that are sorted together.
 SORTED = 2**20
-#: The values of kinds that are numbers, and what stands for none.
+#: The values of numeric kinds, and the value that marks a missing one.
 NUMBERS: dict[str, tuple[str, float]] = {
     "integer": ("<i8", NONE),
     "real": ("<f8", np.nan),

@@ -34,13 +34,14 @@ from pysgrld.types import Int64s
 FRAME = 2**18
 #: Most bytes of a text that is kept; a reader takes nothing longer, whatever a file claims.
 LONGEST = 2**26
-#: Bytes of the window of a frame that is no longer than that: more than any of level 1 has.
+#: Window in bytes of a frame that is no longer than this: larger than any window of level 1.
 WINDOW = 2**20
-#: Of Zstandard: level 3 takes 1.4 times as long for a twentieth less.
+#: Compression level of Zstandard: level 3 takes 1.4 times as long and saves a twentieth.
 LEVEL = 1
 #: Bytes of texts that may wait to be compressed.
 AHEAD = 8 * FRAME
-#: Frames between two looks at the compressed size: by their number, so that no thread's pace matters.
+#: Frames between two checks of the compressed size: a number, so that the speed of threads does not
+#: matter.
 LOOKED = 16
 #: The members of an archive of texts, with the type of their values: frames one after the other; ends of
 #: each frame, compressed and not; ends of the texts; their documents.
@@ -106,7 +107,7 @@ class TextWriter:
         self._under_way: deque[_UnderWay] = deque()
         for path in folder.glob("text-*"):
             if record and not path.name.startswith(f"text-{self.halved}-"):
-                path.unlink()  # left by a halving that was not noted
+                path.unlink()  # left by a halving of the texts that was not recorded
         if record and record["rows"]:
             self._rows = record["rows"]
             whole = base64.b64decode(record["waiting"])
@@ -150,7 +151,7 @@ class TextWriter:
             while (
                 self.limit is not None and self.files[TEXT].size > self.limit and self.halved < 63
             ):
-                # the texts that stay are written again; the old files stay until the next note
+                # the remaining texts are written again; the old files stay until the next record
                 old = self.stored()
                 self.halved += 1
                 limit, self.limit = self.limit, None

@@ -189,7 +189,7 @@ TEXT = Format(
 #: The same for files that are one document each, as in folders.
 FILE_OF_TEXT = TEXT._replace(reader="plain_text.all_of", whole=True)
 
-#: The first that matches is taken: from the unmistakable to what any file could be.
+#: The first match decides: unmistakable formats come first, formats that any file could have come last.
 FORMATS = (
     Format(
         "HTML", "text", "extract.html", _HTML, (".html", ".htm", ".xhtml"), encoded=True, whole=True

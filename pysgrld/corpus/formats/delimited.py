@@ -217,7 +217,7 @@ def _records(
                     lines.broken += 1
             elif delimiter == "\t" and lines.fields and len(record) != lines.fields:
                 record = _cells(lines, delimiter) or record
-            # a line of blanks is nothing, as for other readers of tables
+            # a line of blanks is skipped, as other readers of tables do
             if len(record) > 1 or (record and "".join(lines.record).strip(" \r\n")):
                 yield record, first
 
@@ -255,7 +255,9 @@ def _names(
 ) -> tuple[str, list[str]]:
     """Skip the lines above the table, and return the delimiter and the names of the fields."""
     options, fields = context.options, context.wanted
-    of_texts = fields.text is not None  # else of --metadata, whose names are never made up
+    of_texts = (
+        fields.text is not None
+    )  # else a table of --metadata, whose columns get no made-up names
     tabs = source.name.lower().endswith(".tsv") or delimiter_of(source.head) == "\t"
     separators: tuple[str, ...] = ("\t", ",", ";", "|") if tabs else (",", ";", "\t", "|")
     above = lines_above(source.head, separators)

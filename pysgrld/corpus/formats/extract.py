@@ -25,7 +25,7 @@ _CHARSET = re.compile(
 )
 #: Bytes of a page in which it may name its encoding.
 _LOOKED_AT = 4096
-#: What these names mean on the web: the encodings that hold them.
+#: Encodings that browsers take for these names: they contain the named ones.
 _WIDER = {
     "iso8859-1": "windows-1252",
     "ascii": "windows-1252",
@@ -194,7 +194,7 @@ class _Words:
     def __init__(self, text: str, signs: dict[str, str]) -> None:
         self._text, self._signs = text, signs
         self._parts: list[str] = []
-        self._hidden = 0  # alternatives that are open: boxes that would be there twice
+        self._hidden = 0  # open alternatives: their boxes would be read twice
         self._is_text = False
 
     def start(self, tag: str, attributes: Any) -> None:

@@ -99,7 +99,7 @@ def _damaged(error: Exception, label: str) -> CorpusError:
 
 
 def _matrix(file: Any, label: str) -> _Matrix:
-    """Return the first matrix of whole numbers: X, the layer "counts", or raw; of 10x the only one.
+    """Return the first whole numbers of X, the layer "counts" and raw; of 10x the only matrix.
 
     Raises
     ------

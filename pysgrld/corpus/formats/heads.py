@@ -20,9 +20,9 @@ _ENTRY = (
 )
 BIBTEX = re.compile(rb"(?:[^\n@]*\n){0,20}?[ \t]*%b\s*[{(]" % _ENTRY, re.I)
 
-#: Without a way back: a file of blanks would take quadratic time.
+#: Without backtracking: a file of blanks would take quadratic time.
 _BEFORE_ROOT = rb"\s*+(?:<\?[^>]*+>\s*+|<!--.*?-->\s*+)*+"
-#: A document type that declares something itself ("[") is none of these.
+#: Excludes a document type with declarations of its own ("[").
 PUBMED_XML = re.compile(
     rb"%b(?:<!DOCTYPE\s+Pubmed\w+[^>\[]*>\s*)?%b<Pubmed(?:Article|BookArticle)(?:Set)?[\s>]"
     % (_BEFORE_ROOT, _BEFORE_ROOT),
@@ -38,7 +38,7 @@ JATS = re.compile(
 FACTIVA = re.compile(
     rb"\s*<(?:!DOCTYPE|html)\b.*?<div [^>]*class=\"article \w\wArticle\"", re.S | re.I
 )
-#: Not a vertical text, in which a word and its tags are a line.
+#: Excludes vertical text, in which each line has a word and its tags.
 DOC = re.compile(
     rb"\s*(?:<\?xml[^>]*>\s*|<docs>\s*)?"
     rb"<doc(?:\s+[\w:-]+=\"[^\"]*\")*\s*>(?!\s*(?:<[^<>\n]+>\s*\n)*(?:[^\t\n]+\t[^\n]*\n){2})"

@@ -201,7 +201,8 @@ class Elements:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.ready, self.at)
-                if end < len(self.ready) or self.ended:  # otherwise a number may go further
+                # else the number may continue in the next piece
+                if end < len(self.ready) or self.ended:
                     length, self.at = end - self.at, end
                     self.taken += 1
                     return value, length

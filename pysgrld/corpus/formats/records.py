@@ -219,7 +219,7 @@ def _below_titles(
             f"{label}: {plural(place, 'row')} above the header left out (--header-line N names the "
             "row of the header)"
         )
-    is_metadata = context.wanted.text is None  # whose names are never made up
+    is_metadata = context.wanted.text is None  # of a table whose columns get no made-up names
     if not is_metadata and is_row(texts[place], texts[place + 1 :]):
         context.log(
             f"{label}: no header, as the first row looks like the others: columns are called "
@@ -329,7 +329,7 @@ def _bibtex_records(
         decoded = latex.transform(library.Library([entry for _, entry, _ in entries])).entries
         for (place, _, key), entry in zip(entries, decoded, strict=True):
             fields: dict[str, Any] = {}
-            for field in entry.fields:  # the first of repeated fields
+            for field in entry.fields:  # of repeated fields the first one is used
                 fields.setdefault(field.key.lower(), field.value)
             records[place] = fields | {"id": key, "type": entry.entry_type}
         yield chunk.size, sorted(records.items())

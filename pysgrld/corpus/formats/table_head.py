@@ -93,7 +93,7 @@ def _is_quoted(text: str, delimiter: str) -> bool:
 def _is_table(text: str, delimiter: str) -> bool:
     first = text.partition("\n")[0].split(delimiter)
     n_usual = len(_USUAL.intersection(plain_names(name.strip('" \r') for name in first)))
-    # the questions of a survey are long names
+    # names may be long, as the questions of a survey
     if n_usual < 2 and any(len(name) > _LONGEST + 2 for name in first):  # with quotes
         return False
     try:

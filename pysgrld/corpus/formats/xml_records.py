@@ -54,7 +54,7 @@ _WITHIN_TEXT = frozenset(
 _NAMING = ("field", "str", "arr", "int", "date", "long", "double", "bool", "column", "attribute")
 #: Fields, at least, of an element that is a record although its name is not usual.
 _FEWEST = 3
-#: The element of an item in Zotero's RDF that has its kind, and kinds that are no works.
+#: Element with the kind of an item in Zotero's RDF, and the kinds that are not works.
 _KIND, _NO_WORKS = "itemType", ("attachment", "note")
 
 

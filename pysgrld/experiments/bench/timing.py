@@ -16,7 +16,7 @@ from pysgrld.core import core
 from pysgrld.errors import UsageError
 from pysgrld.run.machine import processor_name, threads, version
 
-#: The layout of the results; files of another one are not compared.
+#: Version of the layout of results; files of another version are not compared.
 SCHEMA = 1
 
 

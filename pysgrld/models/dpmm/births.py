@@ -63,7 +63,7 @@ class Births:
             A uniform for each document.
         """
         d, components = int(choices[0] * len(z)), int(z.max()) + 1
-        # the more components there are, the more a proposal costs: with 1/J there is one
+        # a proposal costs more with more components, so its probability is 1/J
         birth = bool(choices[1] < 0.5 / components)
         if choices[1] >= 1.0 / components or (components == 1 and not birth):
             return z

@@ -173,7 +173,8 @@ class MixtureFitted(Fitted):
         w = draw["w"][:-1].astype(np.float64)
         numbers = numbers_of_components(w * self.record.documents)
         measured = {name: float(number) for name, number in numbers.items()}
-        # the exponential of the entropy of the weights: as many equal components would have it
+        # the exponential of the entropy of the weights: the number of equal components with this
+        # entropy
         p = w[w > 0] / w.sum()
         measured["effective"] = math.exp(-dot(p, log(p)))
         largest = np.sort(np.append(w, np.zeros(3)))[::-1][:3]

@@ -346,7 +346,7 @@ class Mixture:
         choice, *log_u = u[:, 0], *log(u[:, 1:]).T
         log_weights, members = self.log_weights[0], self.sizes
         log_rest = two - logaddexp(one, two)
-        # the component that is at each place then, and the place that its stick comes from
+        # for each place: its component after the swap, and the former place of its stick
         component, stick = np.arange(k), np.arange(k)
 
         def swap(j: Int64s, other: Int64s, accepted: Array, *moved: Array) -> None:

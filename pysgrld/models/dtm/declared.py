@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 DRIFT, SPREAD = 0.1, 3.0
 #: Gibbs sweeps of a document at a visit.
 SWEEPS = 10
-#: Visits of tokens, in sweeps, for a cell of the topics that a minibatch is large enough for: a step
-#: moves all cells, whatever a minibatch has.
+#: Least token visits of a minibatch, in sweeps, for each cell of the topics: a step moves all cells.
 VISITS_PER_CELL = 0.5
 #: Rows that topics may have: words times slices.
 MOST_ROWS = 2**31 - 1

@@ -88,7 +88,8 @@ class LDAModel(Model["LDAOptions"]):
             "step-size": (0.5, 10.0, 0.33),
             "lazy": "off",
         },
-        # "the same setting" as SGRLD's; no step is named: ours, of smld by the corpus
+        # the paper has "the same setting" as for SGRLD and names no step: the step is the default of
+        # smld
         "smld-2018": {
             "algo": "smld-approx",
             "topics": 50,
@@ -159,7 +160,7 @@ class LDAModel(Model["LDAOptions"]):
             visited = LEARNING_SWEEPS if value["alpha"] == LEARN else visited
             visited = PASSES if value["algo"] == "ovb" else visited
             value["sweeps"] = 1 if whole_corpus else visited
-        # by minibatches of a stored corpus, and not as a paper has it
+        # training by minibatches of a stored corpus, without a preset
         usual = SAMPLERS[value["algo"]].draws and not (
             whole_corpus or value["preset"] or value["corpus-size"]
         )

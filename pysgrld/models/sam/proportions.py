@@ -162,7 +162,7 @@ def start(products: Products, topics: int) -> Doubles:
         gram -= factor[:, None] * pivot
         right -= factor[:, None] * row
         gram[k], right[k] = pivot, row
-    # document by document: how a sum is taken depends on how an array lies
+    # document by document: the order of a sum depends on the layout of the array
     proportions = np.ascontiguousarray(np.maximum(right, 0.1 / topics).T)
     theta = np.zeros((n, stride))
     theta[:, :topics] = proportions / proportions.sum(axis=1, keepdims=True)

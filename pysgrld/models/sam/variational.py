@@ -253,7 +253,7 @@ def fit(shapes: Doubles, gram: Doubles, along: Doubles, law: Law, passes: int) -
         for _ in range(passes):
             now = block[:, going]
             expansion = expand(now, gram, toward[:, going], law)
-            # a parameter that is the least already stays if the gradient points down
+            # a parameter at its minimum stays if the gradient points down
             held = (now <= LEAST) & (expansion.gradient < 0.0)
             gradient = np.where(held, 0.0, expansion.gradient)
             matrix = expansion.curvature + damping[going] * expansion.metric

@@ -19,11 +19,11 @@ from pysgrld.run.machine import version
 _WIDTH = 1.96
 #: Ratio of a topic's shares on both sides from which on it has grown or faded.
 GROWN = 1.5
-#: Difference of these shares from which on it has, so that rare topics do not by chance.
+#: Least difference of these shares, so that rare topics do not grow or fade by chance.
 GROWN_BY = 0.005
 #: Share of a topic's probability on words that the other run lacks, from which on it is new or gone.
 UNKNOWN = 0.5
-#: Changes of topics, in the order in which news are told.
+#: Changes of topics, in the order in which they are listed.
 CHANGES = ("new", "grown", "faded", "gone", "partial", "steady")
 #: Degrees between the colours of neighbouring rows of the page: the golden angle, so that none are alike.
 _TURN = 137.5

@@ -24,7 +24,7 @@ from pysgrld.types import Doubles, Floats, Int64s
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
 #: Steps of the slider by which words are ordered.
 LAMBDA_STEP = 0.01
-#: Expected uses of a word in a topic from which on the topic is drawn for it.
+#: Least expected uses of a word in a topic for the page to draw the topic for the word.
 _USES = 0.5
 #: Most bytes of the words in the arrays, in which each takes as much room as the longest.
 _WORDS = 1 << 30

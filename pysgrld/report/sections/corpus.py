@@ -23,7 +23,7 @@ HALF = 0.5
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
 #: Documents whose names are read together.
 _TOGETHER = 4096
-#: Shares that are told apart, in each doubling of the length, for intervals of other documents.
+#: Number of classes of shares, in each doubling of the length, for intervals of other documents.
 _ALIKE = 16
 #: Documents of a topic below which its name is not on the map.
 _LABELLED = 3
@@ -60,7 +60,7 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return low and high ends of other documents: means with the mean gaps; 0 if none are alike."""
+        """Return bounds of other documents by mean distances; 0 without documents alike."""
         classes = self._alike(mean, lengths)
         alike = np.minimum(classes, len(self._known) - 1)
         is_known = (classes == alike) & (self._known[alike] > 0)

@@ -33,7 +33,8 @@ LEAST = 0.005
 TITLE = 200
 #: Letters of a text that are shown, around its best stretch; letters of that; words of one without text.
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
-#: Between words; and where none is within so many letters, as in Chinese, a text is cut anywhere.
+#: Blanks between words, and the distance within which a text is cut at one: without any, it is cut
+#: anywhere.
 _GAP, _NEAR = re.compile(r"\s+"), 40
 
 

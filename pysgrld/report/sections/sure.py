@@ -38,7 +38,7 @@ _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
 class Verdict(NamedTuple):
-    """A judgement of a run in one respect; ``good`` is None where it is neither good nor bad."""
+    """A judgement of a run in one respect; ``good`` is None if it is neither good nor bad."""
 
     good: bool | None
     head: str
