@@ -20,7 +20,7 @@ ENOUGH = 400
 STABLE = 2.0
 #: Fewest samples of each chain for a statement on whether it still drifts.
 FEW = 50
-#: A chain is called short that ends before this share of the longest.
+#: A chain is called short if it ends before this share of the longest one.
 SHORT = 0.7
 #: Topics that are listed in a sentence.
 LISTED = 20
