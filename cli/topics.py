@@ -49,6 +49,8 @@ FOUND = (
 )
 #: Explanation of words with a low effective sample size.
 ROUGH = "In brackets: effective sample size of a word, if below 100; its interval is wider for it."
+#: Explanation of a column of the table.
+COHERENCE = "NPMI: do the first ten words occur together? 0: by chance, 1: always."
 #: Explanation of the order of words that are printed with probabilities.
 ORDERED = "Words are in the order {}, not of their probabilities (--words probable)."
 #: Columns of a terminal from which on probable words are listed next to the others.
@@ -56,7 +58,7 @@ WIDE = 110
 #: Columns of a terminal from which on the distinctiveness of topics is listed.
 ROOMY = 72
 #: Rows of a screen that hold no topics: the heading, the line of omitted topics, and the next prompt.
-BESIDE = 8
+BESIDE = 10
 
 
 @click.command(
@@ -264,6 +266,8 @@ def command(
             rows,
             top is None,
         )
+        if screen_rows() and topics[0].npmi is not None:
+            echo("\n" + fill(COHERENCE, room()))
         if line and screen_rows():
             echo("\n" + fill(f"{line} (--all shows them)" if rows else line))
         elif line:
@@ -393,7 +397,10 @@ def _show(
     if topics[0].found:
         what = f"{what} of each of {len(results.chains)} chains"
     title = f"{results.place}{where}, {what} after {results.length}{numbers}"
-    echo((fill(title) if rows else title) + "\n")
+    echo(fill(title) if rows else title)
+    if remark := results.prediction_remark():
+        echo(fill(remark[0].upper() + remark[1:] + "."))
+    echo()
     signed = results.fitted.signed
     scale, unit = (1.0, "entry") if signed else (100.0, "    %")
     counted = "" if topics[0].documents is None else "documents  "

@@ -21,6 +21,11 @@ from pysgrld.core.restore import put_back
 from pysgrld.evaluate.held_out import HeldOut
 from pysgrld.types import Array, Doubles, Int32s, Int64s, Key
 
+#: Share of the perplexity of word counts that topics must gain, or lose.
+EVEN = 0.005
+#: Relative standard error of a perplexity above which too few documents are held out to judge topics.
+_ROUGH = 0.1
+
 
 @dataclass(frozen=True)
 class Score:
@@ -81,6 +86,24 @@ class Score:
         if error and math.isfinite(error):
             decimals = max(0, min(decimals, 1 - math.floor(math.log10(error))))
         return f"{value:,.{decimals}f}"
+
+    def remark(self, record: Mapping[str, Any]) -> str:
+        """Return a sentence if topics predict no better than word counts alone, else "".
+
+        Parameters
+        ----------
+        record : mapping
+            A line of ``metrics.jsonl``.
+        """
+        now, error, before = (record.get(key) for key in (self.name, self.error, self.unigram))
+        if self.name != "perplexity" or None in (now, error, before) or error > _ROUGH * now:
+            return ""
+        if now < (1 - EVEN) * before:
+            return ""
+        return (
+            f"topics predict no better than word counts alone (perplexity {self.show(now)}, word counts "
+            f"{self.show(before)}): documents may be too few, or too long (--chunk 500)"
+        )
 
     def shown_beside(self, figures: Mapping[str, Any]) -> str:
         """Format the whole numbers that are shown next to the score, each after a comma."""

@@ -27,7 +27,7 @@ from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import Listener, is_built_pattern
 from pysgrld.corpus.steps import Wish
 from pysgrld.corpus.streams import named_documents
-from pysgrld.errors import MissingInputError, UsageError, plural
+from pysgrld.errors import MissingInputError, SgmcError, UsageError, plural
 from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
 from pysgrld.evaluate.reader import DocumentDraws
@@ -43,6 +43,8 @@ from pysgrld.reading.labels import Label, labels_of
 from pysgrld.run.layout import read_word_counts
 from pysgrld.types import Documents, Doubles, Floats, Int64s, Key, Others, WordTotals, wider
 
+#: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
+_END = 1 << 16
 #: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
@@ -240,6 +242,13 @@ class Results(KeptSamples):
             shown = [[self.vocabulary[w] for w in row] for row in top.tolist()]
             apart = np.array([[[overlap(a, b) for a in row] for b in row] for row in shown])
         return coherence(top, corpus, ids, apart)
+
+    def prediction_remark(self) -> str:
+        """Return a sentence if the topics predict no better than word counts alone, else ""."""
+        with contextlib.suppress(SgmcError, ValueError):  # the file may have no line yet
+            *_, last = self.run.read_metrics(_END)
+            return self.fitted.score.remark(last)
+        return ""
 
     def weights(self, layer_index: int = 0) -> Doubles | None:
         """Return the share of each topic in the corpus, (K,), or None if it is unknown.

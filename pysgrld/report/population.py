@@ -116,13 +116,16 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of 90 %, within `least` and 1; `least` and 1 without degrees of freedom."""
+        """Return the bounds of 90 %, within `least` and 1; `least` and 1 without degrees of freedom.
+
+        A mean beyond a bound moves to it, and its interval with it: it keeps its width on the inner side.
+        """
         mean, has_freedom = self.drawn.mean(axis=0), self.freedom > 0
         variance = np.maximum(self.drawn.var(axis=0, ddof=1), 1e-300)
         of_topics = np.sqrt(self.topics_variance() / variance) * (self.drawn - mean)
         freedom = np.where(has_freedom, self.freedom, 1.0)
         chi2 = np.random.default_rng(_SEED + 1).chisquare(freedom, self.over_documents.shape)
-        drawn = mean + np.sqrt(freedom / chi2) * self.over_documents
+        drawn = np.clip(mean, least, 1.0) + np.sqrt(freedom / chi2) * self.over_documents
         drawn += np.repeat(of_topics, len(drawn) // len(of_topics), axis=0)
         low, high = bounds(np.clip(drawn, least, 1.0))
         return np.where(has_freedom, low, least), np.where(has_freedom, high, 1.0)

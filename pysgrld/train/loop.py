@@ -220,6 +220,8 @@ class Training:
         backlog.finish()  # including all writes that the disk has refused so far
         self.comm.share(stopped)
         self.comm.leave()
+        if not stopped and (remark := self.score.remark(keeper.record)):
+            self.reporter.note(remark)
         if stopped:
             who = "all ranks " if self.comm.size > 1 else ""
             place = f"iteration {self.chain.step}"

@@ -98,6 +98,7 @@ class RunWriter:
         self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
         self.word_counts = word_counts
         self.measured = -1
+        self.record: dict[str, Any] = {}
         self.stage: ExactStage | None = None
         self._failed = 0
 
@@ -205,6 +206,7 @@ class RunWriter:
         record |= {name: _number(figure) for name, figure in figures.items()}
         self.backlog.write(METRICS, partial(self.backlog.run.append_metrics, record))
         self.backlog.set_status("running", step=self.step)
+        self.record = record
         self.reporter.evaluated(record)
 
     def save(self, *, keep: int, last: bool) -> bool:

@@ -109,3 +109,11 @@ def test_perplexities_are_averaged_by_their_logarithms_and_other_figures_as_they
     c, d = Estimate.mean(2.0, np.array([1.0, 3.0])), Estimate.mean(4.0, np.array([2.0, 6.0]))
     assert Estimate.averaged([c, d]) == 3.0
     assert Estimate.averaged([c, d]).among(np.array([0])) == pytest.approx(1.5)
+
+
+def test_topics_that_predict_no_better_than_counts_are_reported():
+    """Red with: a remark on toys whose few documents say nothing; none for books as documents."""
+    record = {"perplexity": 1795.0, "perplexity_se": 20.0, "unigram_perplexity": 1800.0}
+    assert "no better than word counts alone (perplexity 1,795" in PERPLEXITY.remark(record)
+    for better in ({"perplexity": 1700.0}, {"perplexity_se": 300.0}, {"unigram_perplexity": None}):
+        assert not PERPLEXITY.remark(record | better)

@@ -232,3 +232,14 @@ def test_signs_are_sure_with_all_comparisons_accounted_for():
     assert (found.ravel()[:900] != 0).sum() <= 0.1 * (found != 0).sum()
     assert not sure_signs(np.zeros((3, 4))).any()
     assert sure_signs(np.zeros((0, 4))).shape == (0, 4)
+
+
+def test_shares_beyond_a_bound_keep_the_width_of_their_interval():
+    """Red with: 100.0 (100.0 to 100.0) for a predicted share of 104 +- 2 %."""
+    rng = np.random.default_rng(0)
+    errors = rng.normal(0.0, 0.02, (4000, 3))
+    draws = np.tile([1.04, 0.5, -0.04], (2, 1))
+    sampled = Sampled(draws, errors, np.zeros(3), np.full(3, 1e6))
+    low, high = sampled.interval(0.0)
+    np.testing.assert_allclose(low, [1 - 1.645 * 0.02, 0.5 - 1.645 * 0.02, 0.0], atol=0.003)
+    np.testing.assert_allclose(high, [1.0, 0.5 + 1.645 * 0.02, 1.645 * 0.02], atol=0.003)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysgrld.errors import MissingInputError, all_of, plural
+from pysgrld.evaluate.score import EVEN
 from pysgrld.reading.diagnosis import is_mixed, is_shared
 from pysgrld.reading.verdict import judgements
 from pysgrld.report.page_file import finite
@@ -17,8 +18,6 @@ from pysgrld.run.layout import StopReason
 
 #: Points of a line that is drawn, at most.
 POINTS = 240
-#: Share of the perplexity that must be gained, or is lost.
-EVEN = 0.005
 #: Heads of the first verdict, by what the status of a run says.
 _STATES = {
     "finished": (True, "Training has ended."),
