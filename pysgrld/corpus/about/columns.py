@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pysgrld.corpus.about.details import MOST, DocumentDetails, WantedFields, too_many_columns
-from pysgrld.corpus.about.scalars import CELL, MISSING, STRING, spelled
+from pysgrld.corpus.about.scalars import CELL, INTEGER, MISSING, STRING, spelled
 from pysgrld.corpus.about.texts import TextWriter
 from pysgrld.corpus.about.values import ValueRules
 from pysgrld.corpus.vectors import TOGETHER, GrowingFile, Vector, between
@@ -100,6 +100,12 @@ class GrowingColumn:
             without_none = [value or "" for value in values] if type(None) in kinds else values
             if self._append_texts(without_none, typed):
                 return
+        if kinds == {int}:  # truth values are of a type of their own
+            texts = [b"%d" % value for value in values]
+            self.tags.append(bytes([INTEGER]) * len(texts))
+            self.lengths.append([*map(len, texts)])
+            self.text.append(b"".join(texts))
+            return
         pairs = [spelled(value, typed) for value in values]
         texts = [text for _, text in pairs]
         self.tags.append(bytes(tag for tag, _ in pairs))

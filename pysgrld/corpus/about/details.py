@@ -7,10 +7,9 @@ a tag for its type in the input.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat
-from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 from pysgrld.corpus.about.scalars import MISSING, PARSERS, STRING, TIME, spelled
@@ -178,7 +177,10 @@ class FieldReader:
         self._kinds = list(wanted.columns.items())
         if wanted.automatic:
             self._apart |= {*wanted.columns}
-        self._others: list[dict[str, Any]] = []
+        #: Values of the fields that nobody has named, a tuple a record, and the names of each.
+        self._others: list[tuple[Any, ...]] = []
+        self._names: list[tuple[str, ...]] = []
+        self._keys: Set[str] | None = None
         self._left_out: set[str] = set()
         self.ids: list[Any] = []
         self.titles: list[Any] = []
@@ -240,27 +242,39 @@ class FieldReader:
 
     def _take_short(self, record: Mapping[str, Any]) -> None:
         """Take the fields of a record that nobody has named; leave out long and nested ones."""
-        apart = self._apart
-        others = {name: value for name, value in record.items() if name not in apart}
+        if self._keys != record.keys():  # most records have the fields of the record before
+            self._keys = dict.fromkeys(record).keys()
+            names = (name for name in record if name not in self._apart)
+            self._short = tuple(islice(names, MOST))
+        values = tuple(map(record.__getitem__, self._short))
+        for value in values:
+            if len(value) > SHORT if type(value) is str else type(value) in _NESTED:
+                break
+        else:
+            self._others.append(values)
+            self._names.append(self._short)
+            return
         left_out = {
             name
-            for name, value in others.items()
+            for name, value in zip(self._short, values, strict=True)
             if (len(value) > SHORT if type(value) is str else type(value) in _NESTED)
         }
-        if left_out:
-            self._left_out |= left_out
-            apart |= left_out
-            others = {name: value for name, value in others.items() if name not in left_out}
-        self._others.append(others if len(others) <= MOST else dict(islice(others.items(), MOST)))
+        self._left_out |= left_out
+        self._apart |= left_out
+        self._keys = None
+        self._take_short(record)
 
     def _short_columns(self) -> dict[str, Sequence[Any]]:
         """Return the columns of the fields that nobody has named."""
-        rows = self._others
-        names = [*dict.fromkeys(chain.from_iterable(rows))]
         columns: Iterable[tuple[str, Sequence[Any]]]
-        if len(names) > 1 and all(map(len(names).__eq__, map(len, rows))):  # each has all of them
-            columns = zip(names, zip(*map(itemgetter(*names), rows), strict=True), strict=True)
+        if len(layouts := {*self._names}) == 1:
+            columns = zip(layouts.pop(), zip(*self._others, strict=True), strict=True)
         else:
+            names = dict.fromkeys(chain.from_iterable(dict.fromkeys(self._names)))
+            rows = [
+                dict(zip(names_of, row, strict=True))
+                for names_of, row in zip(self._names, self._others, strict=True)
+            ]
             columns = ((name, [row.get(name) for row in rows]) for name in names)
         return dict(islice(((n, c) for n, c in columns if n not in self._left_out), MOST))
 
@@ -283,7 +297,7 @@ class FieldReader:
         columns = self.columns | self._short_columns()
         left_out = frozenset(self._left_out)
         fields = Fields(self.ids, self.titles, columns, self.typed, left_out)
-        self.ids, self.titles, self._others = [], [], []
+        self.ids, self.titles, self._others, self._names = [], [], [], []
         self.columns = {name: [] for name in self.wanted.columns}
         return fields
 
