@@ -205,7 +205,7 @@ class Screen(logging.Handler):
                 self._line("topics", text)
         path = shlex.quote(str(run.path))
         self._line(
-            "refining", f"{line}, for intervals; Ctrl-C keeps these topics: sgmc topics {path}"
+            "refining", f"{line}, for intervals; meanwhile: sgmc topics {path}; Ctrl-C keeps these"
         )
 
     def evaluated(self, record: Mapping[str, Any]) -> None:

@@ -88,7 +88,7 @@ class Spread(NamedTuple):
         return (
             f"about {self.width:.2g} times as wide as credible intervals, by the noise of minibatches, "
             "and perhaps off centre, as means of topics may be off by more than the posterior's width; "
-            f"{self.remedy} gives credible ones, in a run that mixes more slowly"
+            f"{self.remedy} gives credible ones"
         )
 
 

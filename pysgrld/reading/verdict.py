@@ -297,8 +297,7 @@ def _sampler(d: Diagnosis) -> list[str]:
         remarks.append(
             f"Minibatch noise makes the variance of {d.algo}'s draws {d.noise:.3g} times what it is "
             f"given the counts{widening}: use averages, as single draws and intervals vary too much. "
-            "Chains that agree do not make intervals right; "
-            f"{d.remedy} does, in a run that mixes more slowly."
+            f"Such intervals are wrong even if chains agree: {d.remedy} gives credible ones."
         )
     elif d.noise is not None and not d.faithful:
         remarks.append(
