@@ -27,7 +27,7 @@ from pysgrld.core.restore import Within
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate
 from pysgrld.evaluate.convergence import convergence
-from pysgrld.options.option import Resolved
+from pysgrld.options.option import LoopOptions
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
 #: Chains of the stage, whatever the number of threads: results must not depend on it.
@@ -57,7 +57,9 @@ _PLAN, _TRACE, _LAST = f"{_PREFIX}plan", f"{_PREFIX}trace.", f"{_PREFIX}last."
 _SPREAD = f"{_PREFIX}spread."
 
 
-def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
+def sweeps_after(
+    chain: Chain, options: LoopOptions, *, open_ended: bool, over_time: bool = False
+) -> int:
     """Return the sweeps of each chain of the refinement; 0 if there is no refinement.
 
     By default it takes about as long as training, and is left out if that allows too few sweeps.
@@ -66,10 +68,12 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
     ----------
     chain : Chain
         The trained chain.
-    options : Resolved
+    options : LoopOptions
         Options of training.
     open_ended : bool
         True if training ended by convergence, not after a requested number of iterations.
+    over_time : bool
+        True if the topics change from one time slice to the next.
     """
     if not (options.exact_sweeps and chain.draws):
         return 0
@@ -78,20 +82,20 @@ def sweeps_after(chain: Chain, options: Resolved, *, open_ended: bool) -> int:
     epochs, visits = chain.step / chain.stream.per_epoch, CHAINS * max(1, chain.tokens)
     sweeps = int(epochs * options.sweeps / COST / CHAINS)
     if open_ended:
-        enough = ENOUGH if options.slicing is None else ENOUGH_OVER_TIME
+        enough = ENOUGH_OVER_TIME if over_time else ENOUGH
         sweeps = max(sweeps, min(enough, int(AFFORDED / visits)))
     return sweeps if sweeps >= FEWEST else 0
 
 
-def follows(chain: Chain, options: Resolved) -> bool:
+def follows(chain: Chain, sweeps: int | str | None) -> bool:
     """Return True if a refinement follows a training that ends by convergence, however long it takes.
 
     Parameters
     ----------
     chain : Chain
-    options : Resolved
+    sweeps : int, "auto" or None
+        Value of ``--exact-sweeps``.
     """
-    sweeps = options.exact_sweeps
     affordable = isinstance(sweeps, int) or CHAINS * chain.tokens * FEWEST <= AFFORDED
     return bool(sweeps) and chain.draws and affordable
 

@@ -329,7 +329,12 @@ class TopicModel(TopicTables, Transformer):
     def _draw_exactly(self, held_out: HeldOut | None, progress: Progress) -> None:
         """Run the Gibbs refinement from the end of training, if the options ask for it."""
         posterior, options = self._posterior, self._options
-        sweeps = sweeps_after(posterior.chain, options, open_ended=self.max_iter is None)
+        sweeps = sweeps_after(
+            posterior.chain,
+            options,
+            open_ended=self.max_iter is None,
+            over_time=options.slicing is not None,
+        )
         if not sweeps:
             return
         words, number = self.n_features_in_, jobs(self.n_jobs)

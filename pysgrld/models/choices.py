@@ -68,6 +68,8 @@ class Choices:
     start : StartOptions
     hold_out : HoldOutOptions
     source : SourceOptions
+    of_reading : mapping
+        Options of reading the corpus, by the names that are typed.
     """
 
     values: Mapping[str, Any]
@@ -75,6 +77,7 @@ class Choices:
     start: StartOptions = field(init=False, compare=False)
     hold_out: HoldOutOptions = field(init=False, compare=False)
     source: SourceOptions = field(init=False, compare=False)
+    of_reading: Mapping[str, Any] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         parts: dict[str, Any] = {"names": frozenset(self.values)}
@@ -83,17 +86,18 @@ class Choices:
             typed = {f.name: option_name(f.name) for f in fields(kind)}
             chosen = {f: self.values[n] for f, n in typed.items() if n in self.values}
             parts[name] = kind(**chosen)
+        parts["of_reading"] = {n: v for n, v in self.values.items() if CorpusOptions.among([n])}
         vars(self).update(parts)  # frozen from here on
 
     @property
     def reading(self) -> CorpusOptions:
         """Options of reading the corpus, with the column of time that the model needs."""
         column = self.time
-        return CorpusOptions.of(self.values).keeping(column and column[0])
+        return CorpusOptions.of(self.of_reading).keeping(column and column[0])
 
     def reading_over(self, recorded: Mapping[str, Any]) -> CorpusOptions:
         """Options of reading further documents over a corpus with these recorded options."""
-        return CorpusOptions.over(recorded, self.values)
+        return CorpusOptions.over(recorded, self.of_reading)
 
     @property
     def sampler(self) -> Sampler:

@@ -103,9 +103,9 @@ def preset_of(name: str | None, algo: str | None) -> dict[str, Any]:
     Parameters
     ----------
     name : str or None
-        Name of the preset; None for no defaults.
+        Name of the preset. Without one the result is empty.
     algo : str or None
-        Name of the algorithm; None for the preset's own.
+        Name of the algorithm, by default that of the preset.
 
     Returns
     -------

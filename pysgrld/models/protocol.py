@@ -183,7 +183,7 @@ class Model(ABC, Generic[R]):
         column : str or None
             Value of ``--time``.
         slices : object
-            Value of ``--slices``; None if it was not chosen.
+            Value of ``--slices``, or None if it was not chosen.
         """
         del column, slices
         return None

@@ -10,7 +10,7 @@ import numpy as np
 from pysgrld.errors import UsageError, plural
 from pysgrld.options.option import Resolved
 from pysgrld.options.spelling import fold
-from pysgrld.options.word_files import Pattern, seed_words
+from pysgrld.options.word_files import FoundSeeds, Pattern, seed_words
 from pysgrld.types import Seeds
 
 #: Words that a message names, at most.
@@ -116,23 +116,30 @@ def seed_names(options: Resolved | Mapping[str, Any]) -> dict[int, str]:
     return {k: name for k, (name, _) in enumerate(names or ())}
 
 
-def seeds_of(options: Any, tokens: float) -> Seeds | None:
+def seeds_of(
+    words: FoundSeeds | None, weight: float | None, topics: int, tokens: float
+) -> Seeds | None:
     """Return the prior counts of the seed words: of each topic ``seed-weight`` times N/K, shared evenly.
 
     None without seed words, or if their weight is 0.
 
     Parameters
     ----------
-    options : LDAOptions or DeepLDAOptions
+    words : FoundSeeds or None
+        Seed words of the first topics, as `resolve_seeds` returns them.
+    weight : float or None
+        ``--seed-weight``.
+    topics : int
+        K.
     tokens : float
         N, tokens of the training corpus.
     """
-    if not options.seed_weight:
+    if not weight or words is None:
         return None
-    cells = [(i, k) for k, (_, words) in enumerate(options.seed_words) for _, i in words]
+    cells = [(i, k) for k, (_, seeds) in enumerate(words) for _, i in seeds]
     rows, places = np.unique([i for i, _ in cells], return_inverse=True)
-    counts = np.zeros((len(rows), options.topics))
+    counts = np.zeros((len(rows), topics))
     for place, (_, k) in zip(places.tolist(), cells, strict=True):
-        share = options.seed_weight * tokens / options.topics
-        counts[place, k] = share / len(options.seed_words[k][1])
+        share = weight * tokens / topics
+        counts[place, k] = share / len(words[k][1])
     return Seeds(rows.astype(np.int32), counts)

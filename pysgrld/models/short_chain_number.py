@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pysgrld.options.option import Facts
 from pysgrld.options.priors import STARTS, lowest_eta
 
 #: Tokens, cells of topics by words, and topics of all short chains up to which training begins with
@@ -78,25 +77,27 @@ def short_chain_iterations(warm_up: int) -> int:
     return warm_up + warm_up // 5
 
 
-def short_chains_bytes(options: Any, facts: Facts) -> int:
+def short_chains_bytes(starts: int | None, topics: int, words: int, eta: Any = None) -> int:
     """Return the bytes of short chains: topics of all, the one that is trained, and their clusters.
 
     Parameters
     ----------
-    options : Resolved
-        With ``topics`` and ``starts``.
-    facts : Facts
+    starts : int or None
+        Number of short chains.
+    topics, words : int
+        K and V.
+    eta : float, "learn" or None
+        Prior of words, or None for topics over time.
     """
     from pysgrld.chain.clusters import cluster_bytes
     from pysgrld.core import padded
     from pysgrld.samplers.log_rows import FLOAT_ETA
 
-    if (options.starts or 1) < 2:
+    if starts is None or starts < 2:
         return 0
-    cells, n = facts.words * padded(options.topics), options.starts * options.topics
-    eta = getattr(options, "eta", None) or FLOAT_ETA  # topics over time have none
-    state = (4 if lowest_eta(eta) >= FLOAT_ETA else 8) * cells
+    cells, n = words * padded(topics), starts * topics
+    state = (4 if lowest_eta(eta or FLOAT_ETA) >= FLOAT_ETA else 8) * cells
     training = 2 * state + (8 + 8 + 4) * cells
-    clustering = cluster_bytes(n, facts.words) + (8 + 8 + 4) * cells
-    total: int = 4 * n * facts.words + max(training, clustering)
+    clustering = cluster_bytes(n, words) + (8 + 8 + 4) * cells
+    total: int = 4 * n * words + max(training, clustering)
     return total

@@ -97,7 +97,7 @@ def check_one_eta(eta: Any) -> None:
     Parameters
     ----------
     eta : object
-        Value of the option; None if it was not chosen.
+        Value of the option, or None if it was not chosen.
 
     Raises
     ------
@@ -105,6 +105,17 @@ def check_one_eta(eta: Any) -> None:
     """
     if isinstance(eta, tuple | list) and len(eta) > 1:
         raise UsageError(f"--eta has {len(eta)} numbers: give one, or one for each layer")
+
+
+def fixed(prior: float | str) -> float | None:
+    """Return the number of a fixed prior, or None for one that is learned.
+
+    Parameters
+    ----------
+    prior : float or "learn"
+        Value of the option.
+    """
+    return None if isinstance(prior, str) else prior
 
 
 def lowest_eta(eta: float | str | Sequence[float]) -> float:

@@ -50,7 +50,7 @@ def begin(
     if watched is not None:
         scorer = model_of(options.model).scorer(options, watched, corpus.words, run_on.threads)
         posterior.watch = scorer
-    if follows(chain, options):
+    if follows(chain, options.exact_sweeps):
         posterior.least, posterior.fewest = SETTLED_BEFORE, SAMPLES_BEFORE
     return posterior
 

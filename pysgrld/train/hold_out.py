@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from pysgrld.corpus.reading import Listener
 from pysgrld.corpus.sources import contents
 from pysgrld.errors import CorpusError, Severity, UsageError, plural
 from pysgrld.evaluate import HeldOut, pair
-from pysgrld.models.choices import Choices
+from pysgrld.models.choices import HoldOutOptions
+from pysgrld.models.protocol import Model
 from pysgrld.types import Int64s, Key, Others, Slicing
 
 
@@ -95,8 +96,25 @@ def watched_documents(documents: int, seed: int) -> Int64s:
     return choose_documents(documents, size, Key(seed, 0, 0))
 
 
-def divide(corpus: Corpus, choices: Choices, reading: Reading) -> Division:
+def divide(
+    corpus: Corpus,
+    model: Model[Any],
+    options: HoldOutOptions,
+    reading: Reading,
+    *,
+    has_budget: bool,
+) -> Division:
     """Hold documents out by the options, in the form that the model scores.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    model : Model
+    options : HoldOutOptions
+    reading : Reading
+        How other documents are read.
+    has_budget : bool
+        True if the user has limited the iterations or the epochs.
 
     Raises
     ------
@@ -106,7 +124,6 @@ def divide(corpus: Corpus, choices: Choices, reading: Reading) -> Division:
         If none would be left to train on, or none can be held out and nothing else ends the run.
     """
     everything = Others(corpus.documents, np.zeros(0, np.int64))
-    model, options = choices.model, choices.hold_out
     seed, observed = options.seed, options.observed
     train = everything
     if options.observed_corpus is not None and options.held_out_corpus is not None:
@@ -122,7 +139,7 @@ def divide(corpus: Corpus, choices: Choices, reading: Reading) -> Division:
     else:
         size = hold_out_size(options.holdout, corpus.documents)
         if size == 0:
-            if {"epochs", "iterations"} & choices.names:
+            if has_budget:
                 return Division(everything, None)
             ids = watched_documents(corpus.documents, seed)
             watched = model.hold_out(corpus.take(ids), ids, observed, seed)

@@ -81,6 +81,7 @@ class Training:
         self.action, self.required = p.action, p.checkpoint_required
         self.parent, self.typed = p.parent, p.typed
         self.model, self._free = model_of(p.options.model), p.free
+        self._over_time = p.options.slicing is not None
         self.score: Score = self.model.score
         count = threads(p.options.threads)
         line = f"{plural(count.number, 'thread')} ({count.source})"
@@ -107,7 +108,7 @@ class Training:
             budgets.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
         self.iterations = min(budgets, default=0)
         limit = p.options.time_limit
-        exact = follows(self.chain, p.options) and not p.once
+        exact = follows(self.chain, self.options.exact_sweeps) and not p.once
         self.open_ended = not budgets and (limit in (None, "auto") or exact)
         #: Seconds of this start in which topics are trained, if the refinement shares a time limit.
         self._until = limit / 2 if exact and not budgets and isinstance(limit, float) else math.inf
@@ -131,7 +132,6 @@ class Training:
         self._begin_exactly = partial(
             begin_exactly, self.posterior, p.options, p.words, self.run_on, p.held_out
         )
-        self._sweeps_after = partial(sweeps_after, self.chain, p.options)
         self._short_chains = partial(first_topics, p.run, p.stream, p.options, facts, self.run_on)
         self._order = Order()  # of the next iteration
         self._converged = self._save_is_due = False
@@ -366,7 +366,9 @@ class Training:
 
     def _exact_stage(self) -> ExactStage | None:
         """Begin the exact stage if the options ask for it and training was long enough."""
-        sweeps = self._sweeps_after(open_ended=not self.iterations)
+        sweeps = sweeps_after(
+            self.chain, self.options, open_ended=not self.iterations, over_time=self._over_time
+        )
         if not sweeps:
             if self.options.exact_sweeps and self.posterior.draws:
                 self.reporter.note(

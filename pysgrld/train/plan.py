@@ -173,7 +173,13 @@ def _plan(
     held_out_reading = Reading(
         choices.reading_over(corpus.reading), scratch, number, listener, slicing
     )
-    train, held_out, watched = divide(corpus, choices, held_out_reading)
+    train, held_out, watched = divide(
+        corpus,
+        choices.model,
+        choices.hold_out,
+        held_out_reading,
+        has_budget=bool({"epochs", "iterations"} & choices.names),
+    )
     totals, apart = corpus.totals, corpus.take(train.without)
     documents = choices.source.corpus_size or len(train)
     tokens = (corpus.tokens - apart.tokens) * documents // len(train)

@@ -147,13 +147,14 @@ def test_a_weight_without_seeds_is_refused():
 def test_prior_counts_are_a_share_of_an_average_topic_split_evenly():
     """A word may seed several topics. Red with: N for N/K; not split; cells of one topic added up."""
     options = resolved({"a": ["game", "team"], "b": ["game"]}, seed_weight=0.5)
-    seeds = seeds_of(options, 600)
+    seeds = seeds_of(options.seed_words, options.seed_weight, options.topics, 600)
     assert seeds.rows.tolist() == [0, 3]
     assert seeds.rows.dtype == np.int32
     np.testing.assert_array_equal(seeds.counts, [[50.0, 100.0, 0.0], [50.0, 0.0, 0.0]])
 
 
 def test_seeds_of_no_weight_are_no_prior():
-    assert seeds_of(resolved({"a": ["game"]}, seed_weight=0.0), 600) is None
+    none = resolved({"a": ["game"]}, seed_weight=0.0)
+    assert seeds_of(none.seed_words, none.seed_weight, none.topics, 600) is None
     with pytest.raises(UsageError, match="no topic"):
         seed_words([])

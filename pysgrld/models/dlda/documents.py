@@ -72,6 +72,7 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
         Layer 1 first; shapes (V, K_1), (K_1, K_2), ...
     """
     layers, mass = options.layers, 0.0 if options.preset else float(tokens)
+    seeds = seeds_of(options.seed_words, options.seed_weight, options.topics, tokens)
     topics = tuple(
         Block(
             name=name_of(i),
@@ -80,7 +81,7 @@ def blocks(options: DeepLDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
             prior=eta,
             stream=4 * i,
             mass=mass,
-            seeds=None if i else seeds_of(options, tokens),
+            seeds=None if i else seeds,
             sparse=i == 0,
             settings=options.settings,
         )

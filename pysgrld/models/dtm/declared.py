@@ -153,7 +153,7 @@ class DynamicModel(Model["DynamicOptions"]):
             "a minibatch's topics and counts": (4 + 8) * seen * k,
             "counts of other ranks": 8 * seen * k if extent.shared else 0,
             "topics of tokens": 8 * facts.tokens if whole else 0,
-            "short chains": short_chains_bytes(options, facts),
+            "short chains": short_chains_bytes(options.starts, options.topics, facts.words),
             "documents in hand": 4 * extent.threads * (4 * extent.distinct * k + 8 * extent.tokens),
             "exact chains": exact_bytes(facts, chain_bytes) if options.exact_sweeps else 0,
             "posterior mean and a sample": (8 + 8) * cells if options.samples else 0,

@@ -47,7 +47,7 @@ def blocks(options: LDAOptions, v: int, tokens: float) -> tuple[Block, ...]:
             prior=eta,
             stream=0,
             mass=mass,
-            seeds=seeds_of(options, tokens),
+            seeds=seeds_of(options.seed_words, options.seed_weight, options.topics, tokens),
             sparse=True,
             settings=options.settings,
         )

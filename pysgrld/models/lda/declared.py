@@ -17,6 +17,7 @@ from pysgrld.options.priors import (
     ETA_BLOCK,
     LEARN,
     check_one_eta,
+    fixed,
     lowest_eta,
     usual_alpha,
     usual_eta,
@@ -194,7 +195,9 @@ class LDAModel(Model["LDAOptions"]):
             need["topics of tokens"] = 8 * facts.tokens
         elif options.keep_documents:
             need["proportions of documents"] = 4 * facts.documents * padded(options.topics)
-        need["short chains"] = short_chains_bytes(options, facts)
+        need["short chains"] = short_chains_bytes(
+            options.starts, options.topics, facts.words, options.eta
+        )
         if options.exact_sweeps:
             need["exact chains"] = exact_bytes(facts, _topics_bytes(options.topics, facts))
         return need
@@ -210,7 +213,7 @@ class LDAModel(Model["LDAOptions"]):
         from pysgrld.models.token_topics import GibbsDocuments
 
         parts = blocks(options, corpus.words, corpus.tokens)
-        k, alpha, sweeps = options.topics, options.fixed_alpha, options.sweeps
+        k, alpha, sweeps = options.topics, fixed(options.alpha), options.sweeps
         threads = run_on.threads
         documents: DocumentSampler
         if options.algo == "cgs":
@@ -271,7 +274,7 @@ class LDAModel(Model["LDAOptions"]):
         from pysgrld.models.lda.reader import lda_readers
 
         k, fitted = options.topics, options.algo == "ovb"
-        readers = lda_readers(k, options.fixed_alpha, mean_field=fitted)
+        readers = lda_readers(k, fixed(options.alpha), mean_field=fitted)
         return Completion(held_out, readers, threads)
 
 

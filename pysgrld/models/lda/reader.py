@@ -16,6 +16,7 @@ from pysgrld.models.lda.blocks import blocks
 from pysgrld.models.lda.mean_field import MeanFieldDocuments
 from pysgrld.models.lda.resolved import LDAOptions
 from pysgrld.models.token_reader import gibbs_readers
+from pysgrld.options.priors import fixed
 from pysgrld.samplers import SAMPLERS
 from pysgrld.types import Documents, Doubles, Floats, Int32s, Int64s, Key, Scored
 
@@ -135,5 +136,7 @@ class LDAFitted(AdmixtureFitted):
         if SAMPLERS[options.algo].draws:
             self.remedy = "--exact-sweeps 1000"
         parts = blocks(options, record.words, record.tokens)
-        readers = lda_readers(options.topics, options.fixed_alpha, mean_field=options.algo == "ovb")
+        readers = lda_readers(
+            options.topics, fixed(options.alpha), mean_field=options.algo == "ovb"
+        )
         super().__init__(record, threads, parts, readers)

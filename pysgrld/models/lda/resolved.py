@@ -18,8 +18,3 @@ class LDAOptions(Resolved):
     eta: float | Literal["learn"]
     seed_words: FoundSeeds | None = None
     seed_weight: float | None = None
-
-    @property
-    def fixed_alpha(self) -> float | None:
-        """Dirichlet prior per topic of a document, or None if it is learned."""
-        return None if isinstance(self.alpha, str) else self.alpha
