@@ -63,6 +63,7 @@ class Purpose(enum.Enum):
     eta_slice = ...
     walk_noise = ...
     walk_accept = ...
+    sgrhmc_noise = ...
     test = ...
 
 class Workspace:
@@ -387,6 +388,29 @@ simplex_sgrld = simplex_scir
 simplex_scir_natural = simplex_scir
 simplex_relax = simplex_scir
 
+def simplex_sgrhmc(
+    *,
+    g: Floats,
+    sums: Doubles,
+    r: Floats,
+    topics: int,
+    eta: float,
+    rate: float,
+    rows: Int32s,
+    counts: Int64s,
+    factor: float,
+    h: float,
+    seed: int,
+    chain: int,
+    step: int,
+    stream: int,
+    work: Workspace,
+    threads: int,
+    totals: Int64s | None = ...,
+    added: Doubles | None = ...,
+    rank: int = ...,
+    size: int = ...,
+) -> None: ...
 def simplex_scir_rows(
     *,
     g: Floats,

@@ -215,6 +215,10 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         "simplex_scir": state | statistics | {"h": 0.3} | where,
         "simplex_scir_natural": state | statistics | {"h": 0.3} | where,
         "simplex_sgrld": state | statistics | {"h": 0.01} | where,
+        "simplex_sgrhmc": state
+        | statistics
+        | {"r": np.ones_like(g), "rate": 0.5, "h": 0.1}
+        | where,
         "simplex_relax": state | statistics | {"h": 0.3} | where,
         "simplex_scir_rows": rows | {"counts": seen},
         "simplex_scir_rows#behind": rows | {"counts": None},

@@ -64,6 +64,7 @@ void bind_random(py::module_& m) {
       .value("eta_slice", Purpose::eta_slice)
       .value("walk_noise", Purpose::walk_noise)
       .value("walk_accept", Purpose::walk_accept)
+      .value("sgrhmc_noise", Purpose::sgrhmc_noise)
       .value("test", Purpose::test);
   m.def("isa", [] { return std::string(active_kernels()->name); });
   m.def("available_isas", &available_isas);

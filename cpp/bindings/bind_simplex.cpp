@@ -70,7 +70,37 @@ std::optional<UnitShare> share_of(std::optional<Array<double>>& added, std::int6
 }
 
 /// One step of all rows by h, in place on g and sums; `rows` have counts. With `added` the rows of
-/// a process alone are stepped (share_of), and `totals` are the sums of all counts.
+/// a process alone are stepped (share_of), and `totals` are the sums of all counts. `finish` adds
+/// what only this kernel has to the task.
+template <class F>
+void step_all(RowKernel kernel, Purpose purpose, Array<float>& g, Array<double>& sums,
+              std::int32_t topics, float eta, Array<std::int32_t> const& rows,
+              Array<std::int64_t> const& counts, double factor, double h, Address const& where,
+              Workspace& work, int threads, std::optional<Array<std::int64_t>> const& totals,
+              std::optional<Array<double>>& added, std::int64_t rank, std::int64_t size,
+              F&& finish) {
+  check_state(g, sums, topics);
+  check_threads(threads);
+  check_rows(rows, g.shape(0));
+  if (!(h > 0.0 || (h == 0.0 && kernel == RowKernel::relax)))
+    throw py::value_error("h: must be positive");
+  check_step(kernel, h);
+  if (totals) check_shape(*totals, "totals", {g.shape(1)});
+  auto const share = share_of(added, rank, size, g.shape(0), g.shape(1));
+  RowsTask task = step_task(g, topics, eta, rows, &counts, factor, purpose, where);
+  task.h = h;
+  finish(task);
+  float* const data = g.mutable_data();
+  double* const to = sums.mutable_data();
+  std::int64_t const v = g.shape(0);
+  std::int64_t const* const of_all = totals ? totals->data() : nullptr;
+  without_lock([&] {
+    run_rows(*active_kernels(), kernel, data, v, task, to, of_all, work, threads,
+             share ? &*share : nullptr);
+  });
+}
+
+/// A kernel that has g and sums alone as its state.
 void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpose) {
   m.def(
       name,
@@ -80,30 +110,42 @@ void def_step(py::module_& m, char const* name, RowKernel kernel, Purpose purpos
           std::uint32_t stream, Workspace& work, int threads,
           std::optional<Array<std::int64_t>> const& totals, std::optional<Array<double>> added,
           std::int64_t rank, std::int64_t size) {
-        check_state(g, sums, topics);
-        check_threads(threads);
-        check_rows(rows, g.shape(0));
-        if (!(h > 0.0 || (h == 0.0 && kernel == RowKernel::relax)))
-          throw py::value_error("h: must be positive");
-        check_step(kernel, h);
-        if (totals) check_shape(*totals, "totals", {g.shape(1)});
-        auto const share = share_of(added, rank, size, g.shape(0), g.shape(1));
-        RowsTask task = step_task(g, topics, eta, rows, &counts, factor, purpose,
-                                  address(seed, chain, step, stream));
-        task.h = h;
-        float* const data = g.mutable_data();
-        double* const to = sums.mutable_data();
-        std::int64_t const v = g.shape(0);
-        std::int64_t const* const of_all = totals ? totals->data() : nullptr;
-        without_lock([&] {
-          run_rows(*active_kernels(), kernel, data, v, task, to, of_all, work, threads,
-                   share ? &*share : nullptr);
-        });
+        step_all(kernel, purpose, g, sums, topics, eta, rows, counts, factor, h,
+                 address(seed, chain, step, stream), work, threads, totals, added, rank, size,
+                 [](RowsTask&) {});
       },
       py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(), py::arg("topics"),
       py::arg("eta"), py::arg("rows"), py::arg("counts"), py::arg("factor"), py::arg("h"),
       py::arg("seed"), py::arg("chain"), py::arg("step"), py::arg("stream"), py::arg("work"),
       py::arg("threads"), py::arg("totals") = py::none(), py::arg("added").noconvert() = py::none(),
+      py::arg("rank") = 0, py::arg("size") = 1);
+}
+
+/// SGRHMC: momenta r of the shape of g, and the rate of the prior.
+void def_sgrhmc(py::module_& m) {
+  m.def(
+      "simplex_sgrhmc",
+      [](Array<float> g, Array<double> sums, Array<float> r, std::int32_t topics, float eta,
+         double rate, Array<std::int32_t> const& rows, Array<std::int64_t> const& counts,
+         double factor, double h, std::uint64_t seed, std::uint32_t chain, std::uint64_t step,
+         std::uint32_t stream, Workspace& work, int threads,
+         std::optional<Array<std::int64_t>> const& totals, std::optional<Array<double>> added,
+         std::int64_t rank, std::int64_t size) {
+        check_shape(g, "g", {-1, -1});
+        check_shape(r, "r", {g.shape(0), g.shape(1)});
+        check_positive("rate", static_cast<float>(rate));
+        step_all(RowKernel::sgrhmc, Purpose::sgrhmc_noise, g, sums, topics, eta, rows, counts,
+                 factor, h, address(seed, chain, step, stream), work, threads, totals, added, rank,
+                 size, [&](RowsTask& task) {
+                   task.momenta = r.mutable_data();
+                   task.prior_rate = rate;
+                 });
+      },
+      py::kw_only(), py::arg("g").noconvert(), py::arg("sums").noconvert(),
+      py::arg("r").noconvert(), py::arg("topics"), py::arg("eta"), py::arg("rate"), py::arg("rows"),
+      py::arg("counts"), py::arg("factor"), py::arg("h"), py::arg("seed"), py::arg("chain"),
+      py::arg("step"), py::arg("stream"), py::arg("work"), py::arg("threads"),
+      py::arg("totals") = py::none(), py::arg("added").noconvert() = py::none(),
       py::arg("rank") = 0, py::arg("size") = 1);
 }
 
@@ -229,6 +271,7 @@ void bind_simplex(py::module_& m) {
   def_step(m, "simplex_scir", RowKernel::scir, Purpose::scir_pass);
   def_step(m, "simplex_scir_natural", RowKernel::scir_natural, Purpose::scir_pass);
   def_step(m, "simplex_sgrld", RowKernel::sgrld, Purpose::sgrld_noise);
+  def_sgrhmc(m);
   def_step(m, "simplex_relax", RowKernel::relax, Purpose{});  // draws nothing
   def_step_of_rows(m, "simplex_scir_rows", RowKernel::scir);
   def_step_of_rows(m, "simplex_relax_rows", RowKernel::relax);

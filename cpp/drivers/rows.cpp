@@ -122,7 +122,8 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
   }
 
   std::vector<float> ratio(static_cast<std::size_t>(stride), 0.0f), take;
-  if (kernel == RowKernel::sgrld || natural) {  // N_k / s_k, with N_k an exact sum of integers
+  if (kernel == RowKernel::sgrld || kernel == RowKernel::sgrhmc ||
+      natural) {  // N_k / s_k, with N_k an exact sum of integers
     std::vector<std::int64_t> total(ratio.size(), 0);
     if (totals) total.assign(totals, totals + stride);
     for (std::int64_t i = 0; !totals && i < task.n_touched; ++i)
@@ -134,6 +135,9 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
       ratio[static_cast<std::size_t>(c)] = static_cast<float>(
           static_cast<double>(total[static_cast<std::size_t>(c)]) * task.factor / sums[c]);
   }
+  if (kernel == RowKernel::sgrhmc)
+    for (std::int64_t c = 0; c < task.topics; ++c)
+      ratio[static_cast<std::size_t>(c)] += static_cast<float>(task.prior_rate);
   if (natural) {  // rate kappa = 1 + N_k / s_k, frozen for the step
     take.resize(ratio.size(), 0.0f);
     for (std::size_t c = 0; c < static_cast<std::size_t>(task.topics); ++c) {
@@ -152,6 +156,7 @@ void run_rows(KernelTable const& k, RowKernel kernel, float* g, std::int64_t n, 
         k.simplex.scir(g, mine, scratch[static_cast<std::size_t>(thread)]);
         break;
       case RowKernel::sgrld: k.simplex.sgrld(g, ratio.data(), mine); break;
+      case RowKernel::sgrhmc: k.simplex.sgrhmc(g, ratio.data(), mine); break;
       case RowKernel::relax: k.simplex.relax(g, mine); break;
     }
   };

@@ -22,6 +22,7 @@ void spread_bucket(float const*, float const*, std::int64_t, float, std::int64_t
 void simplex_scir(float*, RowsTask const&, RowsScratch const&) noexcept;
 void simplex_scir_log(double*, double const*, LogRowsTask const&) noexcept;
 void simplex_sgrld(float*, float const*, RowsTask const&) noexcept;
+void simplex_sgrhmc(float*, float const*, RowsTask const&) noexcept;
 void simplex_tlasgr(float const*, float*, RowsTask const&, ColumnsTask const&) noexcept;
 void simplex_project(float*, float const*, RowsTask const&, ColumnsTask const&, bool) noexcept;
 void simplex_smld(float*, RowsTask const&, ColumnsTask const&, std::int64_t, bool) noexcept;
@@ -100,6 +101,7 @@ KernelTable const& table() noexcept {
               .scir = simplex_scir,
               .scir_log = simplex_scir_log,
               .sgrld = simplex_sgrld,
+              .sgrhmc = simplex_sgrhmc,
               .tlasgr = simplex_tlasgr,
               .project = simplex_project,
               .smld = simplex_smld,

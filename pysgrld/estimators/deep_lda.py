@@ -30,7 +30,7 @@ class DeepLDA(CountModel):
     layers : sequence of int
         Topics K_1, ..., K_L of each layer, the lowest first, each at least 1 and none above the one
         before; at most 8 layers.
-    algo : {"scir", "sgrld", "tlasgr", "tlfsgr", "smld", "smld-approx", "gibbs"}
+    algo : {"scir", "sgrld", "sgrhmc", "tlasgr", "tlfsgr", "smld", "smld-approx", "gibbs"}
         Sampler of the topics; docs/choosing-a-sampler.md describes each.
     link : {"counts", "binary", "real"}
         Meaning of X: counts; presence, with 1 for any count; or non-negative reals, which are

@@ -190,6 +190,7 @@ _SMLD = {"preset": "smld-2018", "burn-in": 0, "sample-every": 10}
 APPROXIMATE_STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)
 SMLD = (
     TrainingRow("sgrld", {"algo": "sgrld", **_SMLD}),
+    TrainingRow("sgrhmc", {"algo": "sgrhmc", **_SMLD}),
     TrainingRow("smld", {"algo": "smld", **_SMLD}),
     *(
         TrainingRow(

@@ -27,7 +27,7 @@ def of_topics(
     waits, k = options.settings.rows_wait, padded(widths[0])
     cells = facts.words * k
     seen = facts.minibatch_words(options.minibatch, options.seed)
-    state = (4 if lowest_eta(options.eta) >= FLOAT_ETA else 8) * cells
+    state = (4 if lowest_eta(options.eta) >= FLOAT_ETA else 8) * cells * options.settings.arrays
     batch = (4 + 8) * seen * k
     if waits:
         state += 8 * facts.words

@@ -44,7 +44,9 @@ COMMON = {
     "*density.*": _FINITE,
     "*posterior.*": _FINITE,
     "*exact.last.*": _FINITE,
-    **dict.fromkeys(("*.last", "*.now", "*.x", "*.v", "*.y", "*.log_g", "*.log_sums"), _FINITE),
+    **dict.fromkeys(
+        ("*.last", "*.now", "*.x", "*.v", "*.y", "*.momenta", "*.log_g", "*.log_sums"), _FINITE
+    ),
     "concentration": _NOT_NEGATIVE,
 }
 #: Invariants of a checkpoint: unnormalised topics, their sums and priors are not negative.

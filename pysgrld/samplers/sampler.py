@@ -92,6 +92,11 @@ class SamplerSettings:
         """Whether rows that a minibatch does not read wait until they are read."""
         return False
 
+    @property
+    def arrays(self) -> int:
+        """Number of arrays of the size of the topics that a state has."""
+        return 1
+
     def average_rate(self, block: Block, tokens: float) -> float:
         """Return the rate of the process of an average topic, given N tokens of the training corpus.
 

@@ -128,6 +128,13 @@ SAMPLERS: dict[str, Sampler] = {
             "sgrld", "stochastic-gradient Riemannian Langevin", "pysgrld.samplers.sgrld", "Langevin"
         ),
         Sampler(
+            "sgrhmc",
+            "stochastic-gradient Riemannian Hamiltonian, topics with momenta",
+            "pysgrld.samplers.sgrhmc",
+            "Hamiltonian",
+            settings="HamiltonianSettings",
+        ),
+        Sampler(
             "tlasgr",
             "Riemannian steps on the simplex, a scale for each topic and layer",
             "pysgrld.samplers.tlasgr",

@@ -239,7 +239,7 @@ def parts(sgmc):
         ("sgrld-wikipedia", "ovb-2010,sgrld-2013,scir"),
         ("sgrld-nips", "cgs,hsvg-5"),
         pytest.param("scir-lda", "scir*", marks=pytest.mark.nightly),
-        ("smld-lda", "sgrld,smld"),
+        ("smld-lda", "sgrld,sgrhmc,smld"),
     ],
 )
 def test_runs_of_lda_write_a_table_curves_and_a_picture(sgmc, parts, name, rows):

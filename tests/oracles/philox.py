@@ -43,6 +43,7 @@ PURPOSES = {
     "eta_slice": 36,
     "walk_noise": 37,
     "walk_accept": 38,
+    "sgrhmc_noise": 39,
     "test": 255,
 }
 

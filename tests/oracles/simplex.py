@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from oracles.philox import Address, uniform_open
 from oracles.xoshiro import row_words
-from scipy import stats
+from scipy import special, stats
 
 
 def simplex_start(shape, scale, seed, chain, stream):
@@ -61,6 +61,31 @@ def simplex_sgrld(g, counts, eta, h, z):
     """Patterson and Teh (2013), eq. 10: everything from the old state."""
     drift = eta - g + counts - g / g.sum(axis=0) * counts.sum(axis=0)
     return np.abs(g + h * drift + np.sqrt(2 * h * g) * z)
+
+
+def simplex_sgrhmc(g, r, counts, eta, rate, h, z):
+    """Ma, Chen and Fox (2015), section 3.2, in q = 2 sqrt(g): g and r after a step."""
+    r = np.exp(-h * g) * r + np.sqrt(-np.expm1(-2 * h * g)) * z
+    q, rho, c = 2 * np.sqrt(g), rate + counts.sum(axis=0) / g.sum(axis=0), 2 * (eta + counts) - 1
+    kick, low = h * rho / 4, c < -1e-3
+    low_q, low_r = log_flow(q, r - kick * q, np.where(low, c, -1.0), h)
+    low_r = low_r - kick * low_q
+    stiff, ahead = 1 + h * h * rho / 8, q + h * r / 2
+    root = np.sqrt(np.maximum(ahead**2 + stiff * h * h * c, 0))
+    m = (ahead + np.where(ahead < 0, -root, root)) / (2 * stiff)
+    force = c / m - rho * m / 2
+    moved = q + h * r + h * h * force / 2
+    fast = np.where(moved < 0, -1, 1) * (r + h * force)
+    return np.where(low, low_q, moved) ** 2 / 4, np.where(low, low_r, fast)
+
+
+def log_flow(q, r, c, h):
+    """q'' = c / q for h, c < 0, mirrored at 0: uniform rotation of the normal law of r / sqrt(-c)."""
+    x = r / np.sqrt(-c)
+    apex = q * np.exp(x * x / 2)
+    turn = special.ndtr(x) - h * np.sqrt(-c) / (np.sqrt(2 * np.pi) * apex)
+    x = special.ndtri(turn - np.floor(turn))
+    return apex * np.exp(-x * x / 2), x * np.sqrt(-c)
 
 
 def cir(rng, g, a, h):

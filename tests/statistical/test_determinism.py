@@ -108,6 +108,7 @@ CASES = [
     ("scir", "lazy"),
     ("scir", "log"),
     ("sgrld", "rows"),
+    ("sgrhmc", "rows"),
     ("gibbs", "rows"),
     ("tlasgr", "rows"),
     ("tlasgr", "reflect"),

@@ -13,6 +13,7 @@ from trial_counts import counts
 
 from pysgrld.samplers.gibbs import Conjugate
 from pysgrld.samplers.scir import Cir
+from pysgrld.samplers.sgrhmc import Hamiltonian
 from pysgrld.samplers.sgrld import Langevin
 from pysgrld.types import Key
 
@@ -141,4 +142,10 @@ def test_sgrld_with_small_steps_is_within_two_hundredths():
     removed.
     """
     found = run("rows", Langevin, 0.005, 2400, 800, refresh=False, sweeps=3, rao_blackwell=True)
+    assert max(differences(found).values()) < 0.02, differences(found)
+
+
+def test_sgrhmc_with_small_steps_is_within_two_hundredths():
+    """Red with: eta - 1/2, the correction left out; friction without its noise; a rate of 1."""
+    found = run("rows", Hamiltonian, 0.05, 500, 125, refresh=False, sweeps=3, rao_blackwell=True)
     assert max(differences(found).values()) < 0.02, differences(found)

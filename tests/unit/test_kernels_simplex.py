@@ -6,15 +6,24 @@ The law of the random steps is tested in tests/statistical.
 import numpy as np
 import pytest
 from oracles import simplex as oracle
+from oracles.philox import Address
 
 from pysgrld.core import core, padded
 
 SIZES = [(1, 1), (1, 17), (3, 15), (70, 16), (64, 17), (65, 100), (130, 129), (5, 300)]
-STEPS = [core.simplex_scir, core.simplex_sgrld, core.simplex_relax]
 
 
 def named(step):
     return step.__name__
+
+
+def simplex_sgrhmc(*, g, **arguments):
+    """With momenta that are 1 before the step."""
+    r = np.ones(g.shape, "float32")
+    core.simplex_sgrhmc(g=g, r=r, rate=0.5, **arguments)
+
+
+STEPS = [core.simplex_scir, core.simplex_sgrld, simplex_sgrhmc, core.simplex_relax]
 
 
 def make_state(v, k, seed=0, low=0.0):
@@ -84,6 +93,21 @@ def test_sgrld_is_the_oracle_s_with_the_same_normals(v, k):
     expected = oracle.simplex_sgrld(*dense(state, k), 0.1, 0.02, z)
     core.simplex_sgrld(**state, **settings(k))
     np.testing.assert_allclose(state["g"][:, :k], expected, rtol=1e-5, atol=3e-6)
+
+
+@pytest.mark.parametrize(("v", "k"), SIZES)
+@pytest.mark.parametrize("eta", [0.1, 0.9])
+def test_sgrhmc_is_the_oracle_s_with_the_same_normals(v, k, eta):
+    """Red with: no correction; half a kick; a mirror that keeps the momentum; friction of 2 g."""
+    state, r = make_state(v, k, low=0.01), core.zeros(v, padded(k), "float32")
+    r[:, :k] = np.random.default_rng(1).normal(size=(v, k))
+    z = oracle.row_normals((v, k), Address(5, 1, "sgrhmc_noise", 9, 2))
+    g, n = dense(state, k)
+    moved, fast = oracle.simplex_sgrhmc(g, r[:, :k].astype(float), n, eta, 0.5, 0.02, z)
+    core.simplex_sgrhmc(**state, r=r, rate=0.5, **settings(k, eta=eta))
+    np.testing.assert_allclose(state["g"][:, :k], moved, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(r[:, :k], fast, rtol=1e-4, atol=1e-3)
+    assert not r[:, k:].any()
 
 
 @pytest.mark.parametrize("isa", core.available_isas())
@@ -212,7 +236,7 @@ def test_log_step_gives_the_same_bytes_as_on_one_thread_of_the_baseline(isa, thr
     assert got == expected
 
 
-@pytest.mark.parametrize("step", [core.simplex_scir, core.simplex_sgrld], ids=named)
+@pytest.mark.parametrize("step", [core.simplex_scir, core.simplex_sgrld, simplex_sgrhmc], ids=named)
 @pytest.mark.parametrize("changed", ["seed", "chain", "step", "stream"])
 def test_another_address_gives_other_draws(step, changed):
     a, b = make_state(20, 5), make_state(20, 5)

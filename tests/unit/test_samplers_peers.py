@@ -29,12 +29,13 @@ FORMS = {
     "scir-lazy": ("scir", TOPICS._replace(sparse=True, settings=ScirSettings(lazy="on"))),
     "scir-log": ("scir", TOPICS._replace(prior=0.001)),
     "sgrld": ("sgrld", TOPICS),
+    "sgrhmc": ("sgrhmc", TOPICS),
     "gibbs": ("gibbs", TOPICS),
     "ovb": ("ovb", TOPICS),
     "tlasgr": ("tlasgr", TOPICS),
     "smld": ("smld", TOPICS),
 }
-HELD = ("scir", "scir-seeds", "scir-natural", "scir-lazy", "sgrld", "gibbs", "ovb")
+HELD = ("scir", "scir-seeds", "scir-natural", "scir-lazy", "sgrld", "sgrhmc", "gibbs", "ovb")
 
 
 class Threads:

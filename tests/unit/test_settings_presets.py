@@ -117,6 +117,7 @@ PUBLISHED = {
         (0.1, 1000.0, 0.55),
         "section 5.2.3: found by a grid search, no value; here",
     ),
+    ("smld-2018", "sgrhmc", "step-size"): ((0.1, 1000.0, 0.55), "appendix H.2 names none; here"),
     ("smld-2018", "sgrld", "step-size"): (
         (0.01, 1000.0, 0.55),
         "section 5.2.3: as Patterson and Teh",

@@ -156,7 +156,7 @@ void run_dirichlet_weights(KernelTable const& k, float const* g, double const* s
 std::vector<std::int32_t> renumber(std::int32_t const* ids, std::int64_t n, std::int32_t* out);
 
 /// `scir_natural` is scir for a process of rate 1 + N_k/s_k, frozen for the step; all rows only.
-enum class RowKernel { scir, scir_natural, sgrld, relax };
+enum class RowKernel { scir, scir_natural, sgrld, sgrhmc, relax };
 
 /// The rows of one of several processes, which are dealt to them in units of kRowUnit: unit u is
 /// that of process u mod size. What each unit adds to the topic sums goes to its row of `added`

@@ -180,7 +180,9 @@ struct RowsTask {
   double factor;
   Purpose purpose;
   Address address;
-  double* sums;  // (stride)
+  double* sums;       // (stride)
+  float* momenta;     // (V, stride), of simplex_sgrhmc
+  double prior_rate;  // rate of the gamma prior of g, of simplex_sgrhmc
 };
 
 /// What a row kernel knows of each column (topic), (stride) values, pads 0.
@@ -272,6 +274,9 @@ struct SimplexKernels {
   /// |g + h (eta + N - g (1 + N_k/s_k)) + sqrt(2 h g) z|, Patterson & Teh (2013), eq. (10) with
   /// epsilon = 2h. ratio[k] = N_k / s_k.
   void (*sgrld)(float* g, float const* ratio, RowsTask const&) noexcept;
+  /// Friction, noise and Hamiltonian flow of g and task.momenta for h, Ma et al. (2015), section
+  /// 3.2. rate[k] = prior_rate + N_k / s_k.
+  void (*sgrhmc)(float* g, float const* rate, RowsTask const&) noexcept;
   /// First half of a TLASGR step: x of all rows from phi = g scale; columns.step is eps_t / M_k.
   void (*tlasgr)(float const* g, float* x, RowsTask const&, ColumnsTask const&) noexcept;
   /// Second half: g = |u|, u = x - (S_k - 1) phi, or with `clip` max(u, 0); columns.step is S_k -

@@ -47,6 +47,7 @@ enum class Purpose : std::uint32_t {
   eta_slice = 36,       // slice sampling of eta; entity = 0
   walk_noise = 37,      // Langevin noise of words that walk through slices of time; entity = word
   walk_accept = 38,     // whether a step of such a word is accepted
+  sgrhmc_noise = 39,    // as 7, of momenta
   test = 255,
 };
 

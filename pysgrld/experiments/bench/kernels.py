@@ -53,6 +53,7 @@ def timings(quick: bool) -> Iterator[Timing]:
             ("SCIR", "scir", 0.1),
             ("SCIR", "scir", 1.0),
             ("SGRLD", "sgrld", 0.002),
+            ("SGRHMC", "sgrhmc", 0.1),
             ("TLASGR", "tlasgr", 0.1),
             ("SMLD", "smld", 1e-6),
             ("relax", None, 0.1),

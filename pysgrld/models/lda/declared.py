@@ -104,6 +104,7 @@ class LDAModel(Model["LDAOptions"]):
                 "smld-approx": {"step-size": (0.1, 1000.0, 0.55)},
                 "smld": {},
                 "sgrld": {"step-size": (0.01, 1000.0, 0.55)},
+                "sgrhmc": {"step-size": (0.1, 1000.0, 0.55)},
             },
         },
     }

@@ -1,0 +1,58 @@
+"""SGRHMC: stochastic-gradient Riemannian Hamiltonian Monte Carlo (Ma, Chen and Fox 2015, section 3.2).
+
+Kernel: cpp/kernels/simplex_sgrhmc.cpp. The metric is diag(1/g), on the expanded mean of Patterson and
+Teh (2013). The paper leaves the unit of g open. Here the prior of g has such a rate that a row of an
+average topic sums to V eta + N/K, its Dirichlet parameters: friction is then a word's expected tokens.
+
+``momenta`` (V, Kp) float32 are added to the rows. They start at rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from pysgrld.core import core
+from pysgrld.options.option import Steps
+from pysgrld.samplers.rows import Rows, untouched
+from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
+from pysgrld.samplers.state import Counts
+from pysgrld.types import Floats, Key
+
+
+@dataclass(frozen=True)
+class HamiltonianSettings(SamplerSettings):
+    """Settings of SGRHMC, which has no options."""
+
+    @property
+    def arrays(self) -> int:
+        """Rows and momenta."""
+        return 2
+
+
+def default_step(facts: SamplerFacts, settings: HamiltonianSettings) -> Steps:
+    """Return a constant step after a warm-up; without one, a step that decays."""
+    del settings
+    return (0.2, 1.0, 0.0) if facts.warm_up > 0 else (0.2, 1000.0, 0.55)
+
+
+class Hamiltonian(Rows):
+    """Rows with momenta."""
+
+    names = ("g", "sums", "momenta")
+    held = ("g", "momenta")
+    momenta: Floats
+
+    @classmethod
+    def after(cls, warm: Rows) -> Self:
+        """Continue with the same rows, at rest."""
+        momenta = untouched(*warm.g.shape, warm.peers)
+        return cls(warm.block, warm.threads, **warm.arrays(), momenta=momenta)
+
+    def step(self, key: Key, statistics: Counts, h: float) -> None:
+        """Make a step of friction, noise and Hamiltonian flow, each for the time ``h``."""
+        (v, k), eta = self.block.shape, self.block.prior
+        mass = v * eta
+        rate = mass / (mass + self.block.mass / k)
+        totals = self.all_counts(statistics)
+        self.step_by(core.simplex_sgrhmc, key, statistics, r=self.momenta, rate=rate, h=h, **totals)
