@@ -143,7 +143,7 @@ class TopicTables(KeptModel):
         frame = library("pandas", "summary_frame").DataFrame
         words, measured, k = self.top_words(n, vocabulary), self._measured(), len(self.components_)
         unknown = [np.nan] * k
-        table = {
+        table: dict[str, Any] = {
             "topic": range(k),
             "name": self._short_names(vocabulary),
             "share": measured.shares or unknown,
@@ -198,7 +198,7 @@ class TopicTables(KeptModel):
         first = np.argsort(-shares, axis=0, kind="stable")[:n]
         topics, rows = np.repeat(np.arange(len(phi)), len(first)), first.T.ravel()
         names, index = self._short_names(None), getattr(X, "index", None)
-        table = {
+        table: dict[str, Any] = {
             "topic": topics,
             "name": [names[k] for k in topics.tolist()],
             "document": rows if index is None or callable(index) else index[rows],
