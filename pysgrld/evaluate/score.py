@@ -95,10 +95,10 @@ class Score:
         record : mapping
             A line of ``metrics.jsonl``.
         """
-        now, error, before = (record.get(key) for key in (self.name, self.error, self.unigram))
-        if self.name != "perplexity" or None in (now, error, before) or error > _ROUGH * now:
-            return ""
-        if now < (1 - EVEN) * before:
+        values = [record.get(key) for key in (self.name, self.error, self.unigram)]
+        now, error, before = (math.nan if value is None else float(value) for value in values)
+        is_known = self.name == "perplexity" and error <= _ROUGH * now
+        if not (is_known and now >= (1 - EVEN) * before):
             return ""
         return (
             f"topics predict no better than word counts alone (perplexity {self.show(now)}, word counts "
