@@ -97,9 +97,12 @@ def screen_rows() -> int | None:
 
 def width(text: str) -> int:
     """Count the columns of a text on a terminal: Chinese, Japanese and Korean signs take two."""
+    signs = shown(text)
+    if signs.isascii():
+        return len(signs)
     return sum(
         0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF")
-        for sign in shown(text)
+        for sign in signs
     )
 
 

@@ -26,7 +26,7 @@ from pysgrld.core.draws import at_words, by_word
 from pysgrld.core.restore import Within
 from pysgrld.errors import CheckpointError
 from pysgrld.evaluate import Estimate
-from pysgrld.evaluate.convergence import convergence
+from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.options.option import LoopOptions
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
@@ -337,8 +337,16 @@ class ExactStage:
         draw = at_words(by_word(chain.sample(), chain.blocks), scorer.words)
         return scorer.point(Key(chain.seed, chain.chain, self.begun), draw)
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays from which the stage can be restored exactly."""
+    def arrays(
+        self, stored_form: Callable[[Chain], Mapping[str, Array]] = lambda chain: chain.sample()
+    ) -> dict[str, Array]:
+        """Return the arrays from which the stage can be restored exactly.
+
+        Parameters
+        ----------
+        stored_form : callable
+            Returns the draw of a chain in the form of a kept sample.
+        """
         self._take()
         plan = np.array([self.begun, self.sweep, self.sweeps, self.burn_in, self.every])
         arrays: dict[str, Array] = {_PLAN: plan}
@@ -346,7 +354,7 @@ class ExactStage:
             arrays |= {f"{_PREFIX}{r}.{name}": a for name, a in chain.arrays().items()}
         if self.draws:
             arrays |= {f"{_PREFIX}{name}": a for name, a in self.posterior.arrays().items()}
-            arrays |= {f"{_LAST}{name}": a for name, a in self.last.sample().items()}
+            arrays |= {f"{_LAST}{name}": a for name, a in stored_form(self.last).items()}
         if self._spread is not None:
             arrays |= {f"{_PREFIX}{name}": a for name, a in self._spread.arrays().items()}
         return arrays | {f"{_TRACE}{name}": np.array(t) for name, t in self._trace.items()}
@@ -545,7 +553,7 @@ def ess_in(arrays: Mapping[str, Array]) -> dict[str, float]:
     medians = {}
     names = (n.removeprefix(_TRACE) for n in arrays if n.startswith(_TRACE))
     for name in sorted(names, reverse=True):  # words, shares, documents
-        sizes = convergence(by_chain(arrays[f"{_TRACE}{name}"])).bulk
+        sizes = bulk_sizes(by_chain(arrays[f"{_TRACE}{name}"]))
         if not np.isnan(sizes).all():
             medians[name] = float(np.nanmedian(sizes))
     return medians

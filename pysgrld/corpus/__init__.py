@@ -1,7 +1,8 @@
 """Text and counts become a stored corpus: a folder of arrays, read from disk as they are needed.
 
 `open_corpus` makes one of any input. It and `Corpus` are imported when they are first used, so that
-options can be declared, and help be printed, without NumPy.
+options can be declared, and help be printed, without NumPy, and runs be read without the formats of
+inputs.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Corpus", "CorpusOptions", "open_corpus"]
 
+_MODULES = {"Corpus": "pysgrld.corpus.store", "open_corpus": "pysgrld.corpus.open"}
+
 if not TYPE_CHECKING:  # an unknown name must be an error for type checkers
 
     def __getattr__(name: str) -> Any:
-        if name in __all__:
-            return getattr(import_module("pysgrld.corpus.open"), name)
+        if name in _MODULES:
+            return getattr(import_module(_MODULES[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

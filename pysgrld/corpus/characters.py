@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -130,19 +130,28 @@ def tokens(text: str) -> Iterator[Token]:
         Each token with its place in the text.
     """
     for match in word_pattern().finditer(text):
-        begin = match.start()
-        for script, characters in groupby(_with_scripts(match[0]), key=itemgetter(1)):
-            run = [character for character, _ in characters]
-            end = begin + len(run)
-            if script is Role.IDEOGRAPH:
-                starts = [begin + i for i, c in enumerate(run) if role(c) is Role.IDEOGRAPH]
-                for i in range(max(1, len(starts) - 1)):
-                    last = starts[i + 1] if i + 1 < len(starts) else starts[i]
-                    letters = text[starts[i]] + (text[last] if last > starts[i] else "")
-                    yield Token(starts[i], last + 1, fold(letters))
-            elif is_word(word := fold(text[begin:end])):
-                yield Token(begin, end, word)
-            begin = end
+        start = match.start()
+        for begin, end, word in _tokens_of(match[0]):
+            yield Token(start + begin, start + end, word)
+
+
+@lru_cache(1 << 17)  # more than most corpora have words
+def _tokens_of(text: str) -> tuple[Token, ...]:
+    """Return the tokens of a run of word characters, which is often a word that came before."""
+    found, begin = [], 0
+    for script, characters in groupby(_with_scripts(text), key=itemgetter(1)):
+        run = [character for character, _ in characters]
+        end = begin + len(run)
+        if script is Role.IDEOGRAPH:
+            starts = [begin + i for i, c in enumerate(run) if role(c) is Role.IDEOGRAPH]
+            for i in range(max(1, len(starts) - 1)):
+                last = starts[i + 1] if i + 1 < len(starts) else starts[i]
+                letters = text[starts[i]] + (text[last] if last > starts[i] else "")
+                found.append(Token(starts[i], last + 1, fold(letters)))
+        elif is_word(word := fold(text[begin:end])):
+            found.append(Token(begin, end, word))
+        begin = end
+    return tuple(found)
 
 
 def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:

@@ -28,7 +28,6 @@ from pysgrld.corpus.reading import (
     USUAL_TEXT_FIELD,
 )
 from pysgrld.corpus.slices import slices_of
-from pysgrld.corpus.sources import text_field_of
 from pysgrld.corpus.stored_files import (
     ARRAYS,
     PACKED,
@@ -203,6 +202,8 @@ class Corpus:
                 return read_options
             numbered = chosen["from"] == NUMBERS
             return read_options | {OF_WORDS: NUMBERED if numbered else NAMED_WORDS}
+        from pysgrld.corpus.sources import text_field_of  # it imports the formats of inputs
+
         options = record.get("options") or {}
         if options.get("text_field") in (AUTO, USUAL_TEXT_FIELD):
             options = options | {"text_field": text_field_of(record)}

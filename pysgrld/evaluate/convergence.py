@@ -87,6 +87,32 @@ def convergence(draws: Doubles) -> Convergence:
     return Convergence(*(row.reshape(shape) for row in results))
 
 
+def bulk_sizes(draws: Doubles) -> Doubles:
+    """Return the effective sample sizes in the middle of the distribution, as `convergence` does.
+
+    Parameters
+    ----------
+    draws : (C, N, ...)
+        As for `convergence`, which takes four times as long.
+
+    Returns
+    -------
+    array of float64
+        Of the shape of the further axes.
+    """
+    shape = draws.shape[2:]
+    flat = np.asarray(draws, np.float64).reshape(*draws.shape[:2], int(np.prod(shape)))
+    sizes = np.full(flat.shape[2], np.nan)
+    if flat.shape[1] >= FEWEST and flat.shape[0] >= 1:
+        for begin in range(0, len(sizes), BLOCK):
+            halves = _halves(flat[:, :, begin : begin + BLOCK])
+            missing = np.isnan(halves).any(axis=(0, 1))
+            sizes[begin : begin + BLOCK] = np.where(
+                missing, np.nan, _effective(_normal_scores(halves))
+            )
+    return sizes.reshape(shape)
+
+
 def _halves(draws: Doubles) -> Doubles:
     """Return the halves of every chain as chains; the middle draw of an odd number is left out."""
     half = draws.shape[1] // 2

@@ -8,7 +8,6 @@ module is the rule in Python's Unicode. `cpp/text` applies the same rule by tabl
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from functools import cache
 
@@ -33,6 +32,8 @@ _LEFT_OUT: dict[int, str | None] = {
 }
 #: Code point of the zero-width space.
 _ZERO_WIDTH_SPACE = 0x200B
+#: Code points from 0x80 on that may be marks: the other planes hold ideographs, private use or nothing.
+_WITH_MARKS = range(0x80, 0x20000), range(0xE0000, 0xE1000)
 _REPLACED = {**_LEFT_OUT, _ZERO_WIDTH_SPACE: " "}
 
 
@@ -145,7 +146,7 @@ def word_pattern() -> re.Pattern[str]:
     """Compile the pattern of a run of word characters with their marks, folded or not."""
     members: list[str] = []
     first = last = -2
-    codes = (c for c in range(0x80, sys.maxunicode + 1) if c in _LEFT_OUT or is_mark(chr(c)))
+    codes = (c for codes in _WITH_MARKS for c in codes if c in _LEFT_OUT or is_mark(chr(c)))
     for code in (*codes, -1):
         if code != last + 1:
             if first >= 0:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pysgrld.chain.exact import by_chain
-from pysgrld.evaluate.convergence import convergence
+from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.types import Array, Doubles
 
 #: Least number of kept samples for an interval.
@@ -154,7 +154,7 @@ def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
     """
     parts = [by_chain(draws) if exact else np.asarray(draws, np.float64)[None] for draws in chains]
     least = min(part.shape[1] for part in parts)
-    return convergence(np.concatenate([part[:, :least] for part in parts])).bulk
+    return bulk_sizes(np.concatenate([part[:, :least] for part in parts]))
 
 
 def interval(

@@ -12,21 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pysgrld.chain.exact import ess_in, trace_in
 from pysgrld.core.draws import Draw
 from pysgrld.corpus import Corpus, CorpusOptions
-from pysgrld.corpus.about.details import NamedDocuments
 from pysgrld.corpus.about.stored import About
 from pysgrld.corpus.characters import overlap
 from pysgrld.corpus.minibatches import choose_documents, hold_out_size
-from pysgrld.corpus.open import open_corpus
 from pysgrld.corpus.reading import Listener, is_built_pattern
-from pysgrld.corpus.steps import Wish
-from pysgrld.corpus.streams import named_documents
 from pysgrld.errors import MissingInputError, SgmcError, UsageError, plural
 from pysgrld.evaluate import DocumentDraw, HeldOut, pair, whole
 from pysgrld.evaluate.coherence import Coherence, coherence
@@ -42,6 +38,10 @@ from pysgrld.reading.kept_samples import KeptSamples
 from pysgrld.reading.labels import Label, labels_of
 from pysgrld.run.layout import read_word_counts
 from pysgrld.types import Documents, Doubles, Floats, Int64s, Key, Others, WordTotals, wider
+
+if TYPE_CHECKING:
+    from pysgrld.corpus.about.details import NamedDocuments
+    from pysgrld.corpus.steps import Wish
 
 #: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
 _END = 1 << 16
@@ -392,6 +392,8 @@ class Results(KeptSamples):
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
         """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
+        from pysgrld.corpus import open_corpus  # topics are read without the formats of inputs
+
         slicing = self.options.slicing
         options = self.reading_options().keeping(slicing and slicing.field)
         return open_corpus(
@@ -419,6 +421,8 @@ class Results(KeptSamples):
             Returns True if some of the documents [first, end) are needed; others need not be
             counted.
         """
+        from pysgrld.corpus.streams import named_documents
+
         return named_documents(
             [path],
             self.reading_options(),

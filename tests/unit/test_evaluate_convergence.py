@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 
-from pysgrld.evaluate.convergence import BLOCK, convergence
+from pysgrld.evaluate.convergence import BLOCK, bulk_sizes, convergence
 
 with warnings.catch_warnings():  # of a newer release to come
     warnings.simplefilter("ignore")
@@ -141,3 +141,13 @@ def test_fewer_than_four_draws_tell_nothing(n):
 
 def test_no_quantities_are_no_figures():
     assert convergence(np.zeros((4, 10, 0))).rhat.shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(4, 51, BLOCK + 3), (1, 40, 2, 3), (4, 3, 5), (4, 10, 0)])
+def test_bulk_sizes_alone_are_those_of_all_diagnostics(shape):
+    """Red with: a block left out; a missing value ranked; an odd draw in both halves."""
+    x = np.random.default_rng(0).standard_normal(shape)
+    x[..., :1] = 1.0
+    if x.size:
+        x[0, 0, ..., -1] = np.nan
+    np.testing.assert_array_equal(bulk_sizes(x), convergence(x).bulk)
