@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pysgrld.errors import SgmcError
+from pysgrld.errors import SgmcError, plural
 from pysgrld.options.paths import is_there
 
 from .options import Described, as_json, flag, show_json
@@ -29,12 +29,14 @@ LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "
     epilog="""\b
 Examples:
   sgmc runs                runs under ./sgmc-runs
-  sgmc runs corpus-search  runs of a search""",
+  sgmc runs corpus-search  runs of a search
+  sgmc runs --prune        delete older checkpoints of finished runs""",
 )
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=files)
 @flag("--all", "also the runs of searches, each in a line")
+@flag("--prune", "delete all checkpoints of finished runs but the newest good one")
 @as_json
-def command(folder: str | None, all: bool, json: bool) -> None:
+def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
     """List the runs in DIR: model, sampler, size, progress and score.
 
     DIR is ./sgmc-runs by default. The score is the newest one on held-out documents; scores compare
@@ -49,6 +51,8 @@ def command(folder: str | None, all: bool, json: bool) -> None:
     if folder is not None and not is_there(root) and is_there(ROOT / folder):
         root = ROOT / folder  # a search by its name, as runs are named
     found = list(list_runs(root))
+    if prune:
+        _prune(found)
     if json:
         show_json([run.record() for run in found])
         return
@@ -79,6 +83,19 @@ def command(folder: str | None, all: bool, json: bool) -> None:
         echo(f"\nNot shown, for lack of width: {', '.join(gone)}; --json has all.")
     for problem in problems:
         echo(f"sgmc: warning: {problem}", err=True)
+
+
+def _prune(found: list[ListedRun]) -> None:
+    """Delete older checkpoints of finished runs, and print their number."""
+    from pysgrld.run.prune import prune
+
+    deleted = 0
+    for run in found:
+        try:
+            deleted += prune(run.path)
+        except SgmcError as error:  # the other runs are pruned all the same
+            echo(f"sgmc: warning: {error}", err=True)
+    echo(f"{plural(deleted, 'checkpoint')} deleted", err=True)
 
 
 def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:

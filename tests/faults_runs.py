@@ -32,6 +32,7 @@ OPTIONS = {
     "stop-words": "none",
     "eval-every": 10,
     "checkpoint-every": 5,
+    "keep": 3,
     "threads": 1,
     "seed": 3,
 }

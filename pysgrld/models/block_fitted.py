@@ -110,7 +110,7 @@ class BlockFitted(Fitted):
         """The draw at the newest checkpoint; the last draw of Gibbs refinement if the run has any."""
         if self.exact:
             with placed(self.record.place):
-                last = last_draw(self.record.arrays)
+                last = self.as_matrices(last_draw(self.record.arrays))
                 forms = {n: Form(np.float32, s) for n, s in self.sample_shapes(last).items()}
                 matrices = {name: form.take(last, name) for name, form in forms.items()}
             return by_word(matrices, self.blocks)

@@ -200,7 +200,7 @@ class Training:
         if not done or keeper.measured != keeper.step:  # killed just before its last line
             if not (stopped and self.stage):  # many topics take long
                 keeper.measure()
-            self._save(last=True)
+            self._save(last=True, finished=not stopped)
         ending = ending or Ending(
             StopReason.CONVERGED, f"{plural(self.chain.step, 'iteration')} done"
         )
@@ -350,10 +350,14 @@ class Training:
     def _has_converged(self) -> bool:
         return self.open_ended and self.posterior.settled() is not None
 
-    def _save(self, *, last: bool) -> None:
-        """Write a checkpoint, and subtract its seconds from the time limit."""
+    def _save(self, *, last: bool, finished: bool = False) -> None:
+        """Write a checkpoint, and subtract its seconds from the time limit.
+
+        A finished run keeps this one alone, unless the user named a number.
+        """
         began = self.pulse.awake()
-        if self.keeper.save(keep=self.options.keep, last=last):
+        keep = 1 if finished and "keep" not in self.typed else self.options.keep
+        if self.keeper.save(keep=keep, last=last):
             self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
             self.run.short_chains.remove()
 

@@ -222,7 +222,7 @@ class RunWriter:
             meta["stream"] = self.stream.position(self.chain.step)._asdict()
         arrays = self.chain.arrays() | self.posterior.arrays()
         if self.stage:
-            arrays |= self.stage.arrays()
+            arrays |= self.stage.arrays(lambda chain: kept_form(chain, chain.sample()))
         try:
             self.backlog.save_checkpoint(
                 self.step, arrays, meta, keep=keep, invariants=self.model.fitted.state_invariants

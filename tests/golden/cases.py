@@ -15,6 +15,7 @@ import random
 import sys
 import tempfile
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -148,12 +149,31 @@ def _folder(path: Path) -> str:
     return _digest(*(x for p in files for x in (p.name.encode(), p.read_bytes())))
 
 
-def _chain(path: Path) -> str:
-    """One digest of what a checkpoint goes on with: all of its arrays but scores of earlier draws."""
+def _chain(path: Path, without: Collection[str] = ()) -> str:
+    """One digest of the arrays of a checkpoint: of counts as numbers, whatever library packed them."""
+    import zstandard
+
+    from pysgrld.models.samples import CELLS, TOKENS, TOPICS
     from pysgrld.run.tensors import view
 
-    arrays = sorted((n, a) for n, a in view(path).items() if n not in _SCORES)
-    return _digest(*(x for n, a in arrays for x in (n.encode(), a.tobytes())))
+    arrays = sorted((n, a.tobytes()) for n, a in view(path).items() if n not in without)
+    engine = zstandard.ZstdDecompressor()
+    plain = (
+        (n, engine.decompress(a) if n.endswith((CELLS, TOPICS, TOKENS)) else a) for n, a in arrays
+    )
+    return _digest(*(x for n, a in plain for x in (n.encode(), a)))
+
+
+def _samples(run: Path) -> str:
+    """One digest of all kept samples: of matrices if counts were stored, compressed by a library."""
+    from pysgrld.models.samples import TOKENS
+    from pysgrld.reading.results import Results
+
+    results = Results(run, threads=1)
+    if not any(TOKENS in results.run.samples.read(step) for step in results.kept()):
+        return _folder(run / "samples")
+    samples = [results.read_sample(step) for step in results.kept()]
+    return _arrays(*(sample[name] for sample in samples for name in sorted(sample)))
 
 
 def run_hashes(name: str, folder: Path) -> dict[str, str]:
@@ -169,15 +189,14 @@ def run_hashes(name: str, folder: Path) -> dict[str, str]:
         {n: v for n, v in json.loads(line).items() if n not in _OF_THE_MACHINE}
         for line in (run / "metrics.jsonl").read_text().splitlines()
     ]
-    last = sorted((run / "checkpoints").iterdir())[-1]
-    arrays = sorted(p for p in last.iterdir() if p.name != "manifest.json")
+    state = sorted((run / "checkpoints").glob("step-*"))[-1] / "state.safetensors"
     found = {
         "metrics": _digest(json.dumps(metrics[-1], sort_keys=True).encode()),
-        "checkpoint": _digest(*(x for p in arrays for x in (p.name.encode(), p.read_bytes()))),
-        "chain": _chain(last / "state.safetensors"),
+        "checkpoint": _chain(state),
+        "chain": _chain(state, _SCORES),
     }
     if (run / "samples").is_dir():
-        found["samples"] = _folder(run / "samples")
+        found["samples"] = _samples(run)
     for draw in ("mean", "last"):
         sgmc("export", str(run), "--to", "npy", "-o", str(out / draw), "--draw", draw, "-q")
         found[f"export-{draw}"] = _folder(out / draw)

@@ -80,49 +80,85 @@ def test_topics_that_are_kept_as_counts_are_drawn_again_to_the_bit(changes, tmp_
             np.testing.assert_array_equal(again[name], matrix)
 
 
-COUNTED = {
-    "phi.cells": [[2, 0, 1]],
-    "phi.topics": [[0, 3, 1]],
-    "phi.tokens": [[5, 1, 300]],
-    "phi.step": [[7, 1 << 24]],
-}
+CELLS, TOPICS, TOKENS, STEP = [2, 0, 1], [0, 3, 1], [5, 1, 300], [[7, 1 << 24]]
 BLOCK = Block("phi", "simplex", (3, 4), 0.1, 0, 0.0)
 
 
-def test_a_law_goes_into_arrays_of_few_bytes_and_back():
-    """Red with: a step of 32 bits; words without tokens left out."""
-    arrays = {name: np.array(a, np.uint32) for name, a in COUNTED.items()}
-    law = law_of(arrays, BLOCK, 4, 5)
+def counted(cells=CELLS, topics=TOPICS, tokens=TOKENS, step=STEP):
+    """Return the arrays of a sample that is kept as counts."""
+    numbers = {"phi.cells": cells, "phi.topics": topics, "phi.tokens": tokens}
+    packed = {name: slim._packed(np.array(a, np.int64)) for name, a in numbers.items()}
+    return packed | {"phi.step": np.array(step, np.uint32)}
+
+
+def test_a_law_goes_into_packed_arrays_and_back():
+    """Red with: a step of 32 bits; words without tokens left out; bytes of a number exchanged."""
+    law = law_of(counted(), BLOCK, 4, 5)
     assert law.key == (4, 5, (1 << 56) + 7)
     assert law.counts.rows.tolist() == [0, 2]
     assert law.counts.counts[:, :4].tolist() == [[5, 0, 0, 1], [0, 300, 0, 0]]
     again = as_counts(law, 4, 3)
-    assert {name: a.tolist() for name, a in again.items()} == COUNTED
-    assert [again[f"phi.{name}"].itemsize for name in ("cells", "topics", "tokens")] == [1, 1, 2]
+    assert {n: a.tolist() for n, a in again.items()} == {
+        n: a.tolist() for n, a in counted().items()
+    }
+    assert [a.tolist() for a in slim.counts_in(again, 3, 4)] == [CELLS, TOPICS, TOKENS]
     assert as_counts(law._replace(counts=law.counts._replace(factor=0.5)), 4, 3) is None
 
 
+def test_counts_of_a_large_sample_take_about_a_byte_for_each_cell():
+    """Red with: counts that are not compressed (4 bytes); the high bytes among the low ones (1.9)."""
+    counts = np.random.default_rng(0).poisson(0.1, (3000, 48)).astype(np.int64)
+    counts[0, :40], counts[:, 40:] = 300, 0
+    law = slim.TopicLaw(
+        slim.Key(1, 0, 9), slim.Counts(np.arange(3000, dtype=np.int32), counts, 1.0)
+    )
+    sample = as_counts(law, 40, 3000)
+    assert sum(a.nbytes for a in sample.values()) < 1.2 * np.count_nonzero(counts)
+    again = law_of(sample, Block("phi", "simplex", (3000, 40), 0.1, 0, 0.0), 1, 0)
+    full = np.zeros_like(counts)
+    full[again.counts.rows] = again.counts.counts
+    np.testing.assert_array_equal(full, counts)
+
+
+def test_a_sample_of_a_corpus_without_tokens_is_kept():
+    law = law_of(counted([0, 0, 0], [], []), BLOCK, 4, 5)
+    assert law.counts.counts.shape == (0, 16)
+
+
 @pytest.mark.parametrize(
-    ("name", "wrong"),
+    "changes",
     [
-        ("phi.cells", [[2, 0, 2]]),
-        ("phi.cells", [[2, 1]]),
-        ("phi.topics", [[0, 4, 1]]),
-        ("phi.topics", [[0], [3], [1]]),
-        ("phi.tokens", [[5, 1]]),
-        ("phi.step", [[7]]),
+        {"cells": [2, 0, 2]},
+        {"cells": [2, 1]},
+        {"cells": [2, 0, 1 << 40]},
+        {"topics": [0, 4, 1]},
+        {"tokens": [5, 1]},
+        {"step": [[7]]},
     ],
 )
-def test_counts_that_do_not_belong_together_are_refused(name, wrong):
-    arrays = {n: np.array(a, np.uint32) for n, a in (COUNTED | {name: wrong}).items()}
+def test_counts_that_do_not_belong_together_are_refused(changes):
+    """Red with: sizes that are not compared; an array of 8 TB allocated."""
     with pytest.raises(CheckpointError, match="do not fit the model"):
-        law_of(arrays, BLOCK, 4, 5)
+        law_of(counted(**changes), BLOCK, 4, 5)
 
 
-def test_counts_that_are_no_unsigned_integers_are_refused():
-    arrays = {n: np.array(a, np.uint32) for n, a in COUNTED.items()}
+@pytest.mark.parametrize(
+    "frame",
+    [
+        np.ones((1, 3), np.float32),
+        np.ones((2, 3), np.uint8),
+        np.ones((1, 3), np.uint8),
+        np.zeros((1, 0), np.uint8),
+        counted()["phi.tokens"][:, :-1],
+        counted()["phi.tokens"]
+        ^ np.uint8([0] * 12 + [1] + [0] * (counted()["phi.tokens"].size - 13)),
+    ],
+    ids=["floats", "two rows", "no frame", "empty", "truncated", "a bit flipped"],
+)
+def test_counts_that_are_no_whole_frame_are_refused(frame):
+    """Red with: an error of the library that is not caught; a frame without a checksum."""
     with pytest.raises(CheckpointError, match="do not fit the model"):
-        law_of(arrays | {"phi.tokens": np.ones((1, 3), np.float32)}, BLOCK, 4, 5)
+        law_of(counted() | {"phi.tokens": frame}, BLOCK, 4, 5)
 
 
 def test_slim_samples_come_again_the_same_after_a_stop(tmp_path):

@@ -4,11 +4,12 @@ import os
 import signal
 
 import pytest
-from faults_runs import checkpoints, result, train_here, write_corpus
+from faults_runs import checkpoints, flip, result, stopped_here, train_here, write_corpus
 from safetensors.numpy import load_file
 
 from pysgrld.errors import Interrupted
 from pysgrld.models.lda.exact import ExactLDA
+from pysgrld.run.prune import prune
 
 
 def test_a_budget_that_ends_before_the_first_sample_is_warned_of_where_it_is_to_come(tmp_path):
@@ -111,3 +112,28 @@ def test_converged_training_trains_no_more_after_a_stop_at_the_refinement(tmp_pa
             train_here(tmp_path / "stopped", **options)
     train_here(tmp_path / "stopped", **options)
     assert result(tmp_path / "stopped") == result(tmp_path / "whole")
+
+
+def test_a_finished_run_keeps_its_last_checkpoint_alone(tmp_path):
+    """Red with: three kept after the end; a number that the user named overruled."""
+    write_corpus(tmp_path / "corpus.txt")
+    stopped_here(tmp_path, 22, keep=None)
+    assert len(checkpoints(tmp_path)) == 3
+    train_here(tmp_path, iterations=30, keep=None)
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000030"]
+    train_here(tmp_path, iterations=40, keep=2)
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000040", "step-00000035"]
+    assert prune(tmp_path / "run") == 1
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000040"]
+    train_here(tmp_path, iterations=44, keep=None)
+
+
+def test_a_run_that_may_need_its_checkpoints_is_not_pruned(tmp_path):
+    """Red with: an interrupted run pruned; a damaged checkpoint kept as the only one."""
+    write_corpus(tmp_path / "corpus.txt")
+    stopped_here(tmp_path, 22)
+    assert prune(tmp_path / "run") == 0
+    train_here(tmp_path, iterations=30)
+    flip(checkpoints(tmp_path)[0] / "state.safetensors", 5000, 3)
+    prune(tmp_path / "run")
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000025"]
