@@ -46,7 +46,7 @@ class Hamiltonian(Rows):
     @classmethod
     def after(cls, warm: Rows) -> Self:
         """Continue with the same rows, at rest."""
-        momenta = untouched(*warm.g.shape, warm.peers)
+        momenta = untouched(len(warm.g), warm.g.shape[1], warm.peers)
         return cls(warm.block, warm.threads, **warm.arrays(), momenta=momenta)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
