@@ -159,6 +159,11 @@ def calls(k: int, seed: int, threads: int) -> dict[str, dict[str, Any]]:
         | {"h": 0.3, "totals": seen.sum(axis=0)}
         | where
         | mine,
+        "simplex_sgrhmc#rank": state
+        | statistics
+        | {"r": np.ones_like(g), "rate": 0.5, "h": 0.1, "totals": seen.sum(axis=0)}
+        | where
+        | mine,
         "simplex_scir_rows#rank": rows | {"counts": seen} | mine,
         "simplex_start#rank": begun | {"scale": 1.0} | mine,
         "dirichlet_start#rank": begun | {"shape": 100.0} | mine,
