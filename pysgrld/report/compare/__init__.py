@@ -1,6 +1,6 @@
 """Comparison of any two runs: topics that are shared, split, merged, partial, gone or new.
 
-Names of topics can be carried from one of them to the other.
+Names of topics can be copied from one run to the other.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ from pysgrld.report.topic_words import names_of
 from pysgrld.run import RunDirectory
 from pysgrld.run.machine import threads as allowed_threads
 
-#: Top words of a topic that are compared.
+#: Default number of top words of a topic that are compared.
 TOP = 10
-#: Steps of a comparison: both runs read, documents read with both, topics matched, documents scored.
+#: Number of progress steps: two for reading the runs, then one each for shared documents, matching,
+#: and scores.
 STEPS = 5
-#: New words that a comparison lists.
+#: Maximum number of new words that a comparison lists.
 NEW_WORDS = 20
-#: Words that have no names: they are called by their number.
+#: Matches words without a name, which are called by their number.
 _NUMBERED = re.compile(r"(?:word|w)?\d+")
 
 
@@ -59,20 +60,20 @@ def compare(
 ) -> Comparison:
     """Compare the topics of any two runs: shared, split, merged, partial, gone or new ones.
 
-    The runs may differ in everything: number of topics, corpus, vocabulary, sampler, model. Topics are
-    compared over the words that both vocabularies have, and by their proportions in the same training
-    documents of both runs. As many topics on both sides are matched one to
-    one, as `pysgrld.diagnose` does; otherwise each has a best partner on the other side.
+    The runs may differ in everything: number of topics, corpus, vocabulary, sampler, model. Topics
+    are compared over the words that both vocabularies have, and by their proportions in the same
+    training documents of both runs. If both runs have equally many topics, these are matched one to
+    one, as by `pysgrld.diagnose`; otherwise each topic has a best partner in the other run.
 
     Parameters
     ----------
     left, right : str or path
-        Two runs; a folder of chains stands for its first. They may be training.
+        Two runs, which may still be training; a folder of chains stands for its first chain.
     top : int
-        First words of a topic that are compared, at least 1.
+        Number of top words of a topic that are compared, at least 1.
     order : str, optional
-        The order of words: "distinctive", "probable", "frex" or "relevance:LAMBDA"; by default that of
-        each run.
+        The order of words: "distinctive", "probable", "frex" or "relevance:LAMBDA"; by default
+        each run's own order.
     layers : (int, int)
         Layers of deep models, counted from 1.
     threads : int, optional
@@ -112,7 +113,7 @@ def compare(
             f"{runs[0].path} and {runs[1].path}: their vocabularies have no word in common: there is "
             "nothing to compare"
         )
-    how = Likening(DISTRIBUTIONS, False)  # or as directions, if a model has directions
+    how = Likening(DISTRIBUTIONS, False)  # replaced below if a model has directions
     for run in reversed(runs):
         if run.fitted.signed and run.fitted.likeness is not None:
             how = Likening(run.fitted.likeness, True)
@@ -158,7 +159,7 @@ def compare(
 
 
 def former_run(name: str) -> str:
-    """Return the folder of the run that a run continues (``train --from``).
+    """Return the folder of the former run that the given run continues (``train --from``).
 
     Parameters
     ----------
@@ -168,7 +169,7 @@ def former_run(name: str) -> str:
     Raises
     ------
     UsageError
-        If the run continues no other.
+        If the run does not continue another one.
     MissingInputError
         If a run is missing.
     """
@@ -182,7 +183,7 @@ def former_run(name: str) -> str:
 
 
 def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
-    """Return the rows of topics that took each other's place, if one run continued the other."""
+    """Return pairs of rows: a topic, and the one that replaced it if a run continued the other."""
     pairs = []
     for before, after in ((left, right), (right, left)):
         former = after.results.former
@@ -197,7 +198,7 @@ def _replaced(left: _ComparedRun, right: _ComparedRun) -> list[tuple[int, int]]:
 
 
 class _ComparedRun:
-    """One of the two runs: its topics over its own words, and over the shared words.
+    """One of the two runs: its topics over its whole vocabulary, and over the shared words.
 
     Parameters
     ----------
@@ -211,7 +212,7 @@ class _ComparedRun:
     Attributes
     ----------
     topics : Topics
-        The shown topics over the shared words, scaled to these.
+        The shown topics, restricted to the shared words and then normalised.
     """
 
     def __init__(self, results: Results, layer: int, shared: Sequence[str], how: Likening) -> None:
@@ -229,7 +230,7 @@ class _ComparedRun:
         self.topics = Topics(how.scaled(rows), weights)
 
     def numbers(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return the numbers of some of the topics, as an export has them.
+        """Return the topic numbers of the given rows, as in exports.
 
         Parameters
         ----------
@@ -241,23 +242,23 @@ class _ComparedRun:
     def together(
         self, rows: Sequence[int], top: int
     ) -> tuple[float | None, dict[str, float], float | None]:
-        """Merge some topics over the run's own words, by their weights.
+        """Average the given topics, by their weights, over the run's whole vocabulary.
 
         Parameters
         ----------
         rows : sequence of int
             Places among the topics that are compared.
         top : int
-            Words of each share.
+            Number of words to return.
 
         Returns
         -------
         share : float or None
-            Their share of the corpus; None if weights are not known.
+            Share of these topics in the corpus; None if weights are not known.
         words : dict of str to float
-            The first words in the run's order of words, with their probabilities.
+            The top words in the run's word order, with their probabilities.
         outside : float or None
-            Share of the probability that is on words which the other run lacks.
+            Share of the probability on words that the other run lacks.
         """
         if not rows:
             return None, {}, None
@@ -273,7 +274,7 @@ class _ComparedRun:
         )
 
     def new_words(self) -> dict[str, int]:
-        """Return the uses of the most frequent words, without stop words, that the other run lacks."""
+        """Return the counts of the most frequent words, except stop words, that the other run lacks."""
         counts = self.results.word_counts()
         if counts is None:
             return {}
@@ -286,7 +287,7 @@ class _ComparedRun:
         return dict(sorted(words, key=lambda pair: (-pair[1], pair[0]))[:NEW_WORDS])
 
     def described(self) -> Side:
-        """Return the run as a comparison describes it."""
+        """Return the description of the run in a comparison."""
         run, layer = self.results, self.at
         labels = run.named if layer == 0 else {}
         counts, outside = run.word_counts(), None
@@ -319,7 +320,7 @@ def _row(
     top: int,
     documents: SharedDocuments | None,
 ) -> ComparedTopics:
-    """Describe topics that belong together: their shares, and the top words of both, or of one alone."""
+    """Describe topics that belong together: their shares, and common and different top words."""
     share_left, words_left, outside_left = left.together(group.left, top)
     share_right, words_right, outside_right = right.together(group.right, top)
     common_words = [word for word in words_left if word in words_right]
@@ -348,9 +349,9 @@ def _row(
 
 
 def paired_score(left: Results, right: Results) -> PairedScore | str:
-    """Score both runs on the held-out documents that they share, or return the cause of no score.
+    """Score both runs on their common held-out documents, or return why they are not compared.
 
-    Documents with equal fingerprints are the same: same words, counts and split.
+    Held-out documents are common if their fingerprints are equal: same words, counts and split.
 
     Parameters
     ----------
@@ -389,11 +390,11 @@ def paired_score(left: Results, right: Results) -> PairedScore | str:
     )
 
 
-# ---- names of topics that are carried from one run to the other
+# ---- names of topics that are copied from one run to the other
 
 
 class Carried(NamedTuple):
-    """Names of topics of the left run: the ones carried to the right run, and the others.
+    """Names of topics of the left run: the ones copied to the right run, and the others.
 
     Attributes
     ----------
@@ -402,9 +403,9 @@ class Carried(NamedTuple):
     new : dict of int to str
         Names that were written.
     kept : dict of int to str
-        Names that the right run had already, and keeps.
+        Names that the right run already had, and keeps.
     lost : dict of int to str
-        Names of topics of the left, by their number there, without a partner that is the same.
+        Names of topics without a suitable partner in the right run, by number in the left run.
     """
 
     path: Path
@@ -416,9 +417,9 @@ class Carried(NamedTuple):
 def carry_labels(comparison: Comparison, *, replace: bool = False) -> Carried:
     """Write the names of the left run's topics into ``labels.json`` of the right run.
 
-    A name goes to the one partner of its topic if they are the same (`ComparedTopics.same`) and less than
-    half of either is on words that the other vocabulary lacks. A name that a person gave on the right
-    stays, unless ``replace``.
+    A name is copied to the one-to-one partner of its topic if both topics are the same
+    (`ComparedTopics.same`) and less than half of either's probability is on words that the other
+    vocabulary lacks. A name that a topic of the right run already has stays, unless ``replace``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Findings of a comparison of two runs: plain values, as JSON, in words, and as a page."""
+"""Results of a comparison of two runs: as plain values, as JSON, in words, and as a page."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from pysgrld.run.machine import version
 
 #: Standard errors on each side of a 95 % interval.
 _WIDTH = 1.96
-#: Ratio of a topic's shares on both sides from which on it has grown or faded.
+#: A topic has grown or faded if its shares in both runs have at least this ratio.
 GROWN = 1.5
-#: Least difference of these shares, so that rare topics do not grow or fade by chance.
+#: Minimum difference of these shares, so that rare topics do not grow or fade by chance.
 GROWN_BY = 0.005
-#: Share of a topic's probability on words that the other run lacks, from which on it is new or gone.
+#: A topic is new or gone if at least this share of its probability is on words that the other run
+#: lacks.
 UNKNOWN = 0.5
 #: Changes of topics, in the order in which they are listed.
 CHANGES = ("new", "grown", "faded", "gone", "partial", "steady")
-#: Degrees between the colours of neighbouring rows of the page: the golden angle, so that none are alike.
+#: Degrees between the colours of neighbouring rows of the page: the golden angle, so that no two
+#: rows have the same colour.
 _TURN = 137.5
 
 
 class Side(NamedTuple):
-    """A run that is compared, as it stood.
+    """A compared run, as it was at the time of the comparison.
 
     Attributes
     ----------
@@ -40,16 +42,16 @@ class Side(NamedTuple):
     layer : int
         Counted from 1.
     topics, words, documents, iteration, samples : int
-        Topics that are compared; words of the vocabulary; documents of training; iterations done;
-        posterior samples in the mean topics, 0 if the current topics are compared.
+        Numbers of compared topics, words of the vocabulary, training documents, finished
+        iterations, and posterior samples in the mean topics (0 if the current topics are compared).
     running : bool
-        Whether it is being trained.
+        Whether the run is still training.
     names : dict of int to str
-        Of every topic: what a person called it, else three of its words.
+        Name of every topic: the given one, else three of its words.
     labels : dict of int to Label
-        Explicit names of topics, with their source.
+        Given names of topics, with their source.
     outside : float or None
-        Share of the training tokens with words that the other vocabulary lacks; None if not known.
+        Share of training tokens that are words which the other vocabulary lacks; None if not known.
     """
 
     path: Path
@@ -69,7 +71,7 @@ class Side(NamedTuple):
 
 
 class OwnWord(NamedTuple):
-    """A top word of one run alone, and whether the other run's vocabulary has it."""
+    """A top word of only one run, and whether the other run's vocabulary contains it."""
 
     word: str
     known: bool
@@ -84,22 +86,24 @@ class ComparedTopics(NamedTuple):
     left, right : tuple of int
         Numbers of the topics; one of them is empty for a topic without a partner.
     overlap : float
-        Probability that both sides have in common over the words that both vocabularies have (1: the
-        same); of directions the cosine. Of several topics: put together by their weights. Of a topic
-        without a partner: its overlap with the `nearest`.
+        Probability mass that both sides share, over the words of both vocabularies (1 if they are
+        the same); for directions, the cosine. Several topics on a side are averaged by their
+        weights. A topic without a partner has its overlap with the `nearest`.
     overlaps : tuple of float
-        Of a split or merged topic: what each part has in common with it alone, in their order.
+        For a split or merged topic: the overlap of each single part with it, in the order of the
+        parts.
     correlation : float or None
-        Correlation of the proportions of both sides in the same documents, for a topic without a partner
-        those of the `nearest`; None if documents are not read by both.
+        Correlation of the proportions of both sides in the same documents. A topic without a
+        partner has its correlation with the `nearest`. None if no documents were read with both
+        runs.
     nearest : int or None
-        The most similar topic of the other run, of a topic without a partner.
+        For a topic without a partner: the most similar topic of the other run.
     share_left, share_right : float or None
-        Share of the corpus of each run.
+        Share of the topics in the corpus of each run.
     outside_left, outside_right : float or None
         Share of the topics' probability on words that the other vocabulary lacks.
     both : tuple of str
-        Top words of both sides.
+        Top words that both sides have.
     only_left, only_right : tuple of OwnWord
         Top words of one side that are not top words of the other.
     """
@@ -121,7 +125,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether both sides are the same: by their correlation, or by their overlap if it is unknown."""
+        """Whether both sides are the same, by their correlation or, if unknown, their overlap."""
         if self.nearest is not None:
             return False
         if self.correlation is None:
@@ -130,7 +134,7 @@ class ComparedTopics(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """Numbers of the topics on the left and on the right: ``4 -> 3, 17``."""
+        """Numbers of the topics on the left and on the right, as in ``4 -> 3, 17``."""
         sides = (", ".join(map(str, ids)) or "-" for ids in (self.left, self.right))
         return " -> ".join(sides)
 
@@ -159,11 +163,11 @@ class PairedScore(NamedTuple):
     name, title : str
         Key of the score, and its title for the user. Lower is better.
     decimals : int
-        Decimals that are shown.
+        Number of decimals shown.
     left, right, difference : float
-        Of the posterior averages; the difference is the right minus the left.
+        Scores of the posterior averages, and their difference, right minus left.
     error : float
-        Standard error of the difference, over documents, in pairs.
+        Standard error of the difference, from paired documents.
     documents : int
     """
 
@@ -188,7 +192,7 @@ class PairedScore(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The finding in words."""
+        """The result of the comparison of scores, in words."""
         shown = [f"{x:,.{self.decimals}f}" for x in (self.left, self.right)]
         between = f"95 % interval {self.low:+,.{self.decimals}f} to {self.high:+,.{self.decimals}f}"
         if self.low > 0.0 or self.high < 0.0:
@@ -209,13 +213,13 @@ class Comparison(NamedTuple):
     ----------
     left, right : Side
     words : int
-        Words that both vocabularies have: topics are compared over these.
+        Number of words in both vocabularies, over which topics are compared.
     topics : tuple of ComparedTopics
-        Pairs with the greatest overlap first; then topics that are gone, and topics that are new.
+        Pairs, the greatest overlap first; then partial topics, gone ones, and new ones.
     score : PairedScore or None
         None if the runs do not score the same held-out documents.
     notes : tuple of str
-        Remarks on what could not be compared, or needs care.
+        Remarks on values that could not be compared, or need care.
     signed : bool
         Whether an overlap is a cosine of directions.
     new_words : mapping of str to int
@@ -233,7 +237,7 @@ class Comparison(NamedTuple):
 
     @property
     def news(self) -> dict[str, list[ComparedTopics]]:
-        """Topics by their `change`, of each the greatest share first."""
+        """Topics by their `change`; within each change, the greatest share comes first."""
         found: dict[str, list[ComparedTopics]] = {change: [] for change in CHANGES}
         for topic in sorted(self.topics, key=lambda t: -(t.share_right or t.share_left or 0.0)):
             found[topic.change].append(topic)
@@ -241,12 +245,12 @@ class Comparison(NamedTuple):
 
     @property
     def is_correlated(self) -> bool:
-        """Whether both runs have read the same documents."""
+        """Whether proportions of the same documents are known for both runs."""
         return any(topic.correlation is not None for topic in self.topics)
 
     @property
     def summary(self) -> str:
-        """A sentence on what became of the topics."""
+        """A sentence with the number of topics of each kind."""
         pairs = [t for t in self.topics if t.kind == "one to one"]
         same = sum(topic.same for topic in pairs)
         kinds = ("split", "merged", "partial", "gone", "new")
@@ -291,7 +295,7 @@ class Comparison(NamedTuple):
 
 
 def page_of(comparison: Comparison) -> bytes:
-    """Return the HTML file of a comparison, in the style of a run's page; equal ones give equal bytes.
+    """Return the HTML page of a comparison; equal comparisons give equal bytes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Proportions of the same documents in two runs, by which topics are the same whatever their words."""
+"""Proportions of the same documents in two runs, which compare topics without their words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pysgrld.models.fitted import evenly_spaced
 from pysgrld.reading.results import Results
 from pysgrld.types import Documents, Doubles
 
-#: Training documents of each run that both runs read, at most.
+#: Maximum number of training documents of each run that are read with both runs.
 DOCUMENTS = 500
 
 
@@ -33,7 +33,7 @@ class SharedDocuments(NamedTuple):
         return correlations(self.left, self.right)
 
     def correlation(self, left: Sequence[int], right: Sequence[int]) -> float:
-        """Return the correlation of the sums of some topics of both runs."""
+        """Return the correlation of the summed proportions of the given topics of both runs."""
         sums = (
             part[:, list(rows)].sum(axis=1, keepdims=True)
             for part, rows in ((self.left, left), (self.right, right))
@@ -44,7 +44,7 @@ class SharedDocuments(NamedTuple):
 def shared_documents(
     left: Results, right: Results, layers: tuple[int, int]
 ) -> SharedDocuments | None:
-    """Read training documents of both runs with the topics of both.
+    """Infer the proportions of training documents of both runs with the topics of each run.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def shared_documents(
 
 
 def with_words_of(documents: Documents, owner: Results, reader: Results) -> Documents:
-    """Return documents over the vocabulary of another run, without the words that it lacks.
+    """Return documents in the word ids of another run, without the words that it lacks.
 
     Parameters
     ----------

@@ -10,16 +10,16 @@ import numpy as np
 from pysgrld.evaluate.matching import CORRELATED, Likeness, assign
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Least overlap of two partners, unless their documents correlate by `CORRELATED`.
+#: Minimum overlap of two partners, unless their proportions correlate by at least `CORRELATED`.
 PARTNERS = 0.3
 #: A topic without a partner is gone, or new, if its proportions correlate less than this with every topic
 #: of the other model in the same documents. In four pairs of runs on one corpus 1 of 160 topics was
 #: wrongly gone; topics whose documents were removed correlate by 0.25.
 ABSENT = 0.3
-#: Least overlap that a part of a split or a merged topic adds.
+#: Minimum overlap that each further part of a split or merged topic must add.
 ADDS = 0.05
 
-#: Kinds that are listed after all others.
+#: Kinds that are listed after all other kinds, and their order.
 _LAST = {"partial": 1, "gone": 2, "new": 3}
 
 Kind = Literal["one to one", "split", "merged", "partial", "gone", "new"]
@@ -32,14 +32,14 @@ class Group(NamedTuple):
     ----------
     kind : {"one to one", "split", "merged", "partial", "gone", "new"}
     left, right : tuple of int
-        Of a topic without a partner one of them is empty.
+        One of them is empty for a topic without a partner.
     overlap : float
         Overlap of both sides, with several topics averaged by their weights. For a topic without a
         partner: its overlap with the `nearest`.
     overlaps : tuple of float
-        What each part of a split or merged topic has in common with it alone.
+        For a split or merged topic: the overlap of each single part with it.
     nearest : int or None
-        The most similar topic of the other model, of a topic without a partner.
+        For a topic without a partner: the most similar topic of the other model.
     """
 
     kind: Kind
@@ -51,7 +51,7 @@ class Group(NamedTuple):
 
 
 class Topics(NamedTuple):
-    """Topics of a model over the words that both have: (K, V), and the weight of each, (K,)."""
+    """Topics of a model over the words that both models have, (K, V), and their weights, (K,)."""
 
     phi: Floats
     weights: Doubles
@@ -64,7 +64,7 @@ class Likening(NamedTuple):
     signed: bool
 
     def scaled(self, rows: Floats) -> Floats:
-        """Scale topics to length 1, or to a sum of 1, in place; topics of zeros stay."""
+        """Scale topics in place to length 1, or to a sum of 1; all-zero topics do not change."""
         totals = np.linalg.norm(rows, axis=1) if self.signed else rows.sum(axis=1)
         np.divide(rows, np.where(totals > 0.0, totals, 1.0)[:, None], out=rows)
         return rows
@@ -74,7 +74,7 @@ class Likening(NamedTuple):
         return self.likeness.overlap(np.broadcast_to(one, distributions.shape), distributions)
 
     def put_together(self, topics: Topics, rows: list[int]) -> Floats:
-        """Return the mean of some topics by their weights, (V,); the plain mean if all weights are 0."""
+        """Return the weighted mean of the given topics, (V,); a plain mean if all weights are 0."""
         weights = topics.weights[rows]
         if not weights.sum() > 0.0:
             weights = np.ones(len(rows))
@@ -92,32 +92,33 @@ def group(
 ) -> list[Group]:
     """Group the topics of two models by their best partners, the greatest overlap first.
 
-    If both models have equally many topics, the best partners are the assignment with the greatest sum
-    of similarities; otherwise the best partner is the most similar topic. A topic is split if it is the
-    partner of two or more topics on the other side, and each of them adds 0.05 or more to the overlap of
-    the topics that overlap more. Every topic is in a group. One without a partner is partial if some
-    topic of the other model correlates with it by `ABSENT` or more, else gone or new.
+    If both models have equally many topics, the best partners are the assignment with the greatest
+    sum of similarities; otherwise the best partner is the most similar topic. A topic is split or
+    merged if two or more topics of the other model are its parts: parts are added in the order of
+    their overlap, and each must raise the joint overlap by at least `ADDS`. Every topic is in a
+    group. A topic without a partner is partial if a topic of the other model correlates with it by
+    at least `ABSENT`, else it is gone or new.
 
     Parameters
     ----------
     left, right : Topics
     how : Likening
-        Topics are matched by its similarity, and reported by its overlap.
+        Measure that matches topics by its similarity, and reports its overlap.
     apart : collection of (int, int)
-        Rows on the left and on the right that are not partners, whatever they have in common.
+        Pairs of rows, left and right, that are not partners even if they are similar.
     correlation : (K, L) float64, optional
-        Correlations of proportions in the same documents; without them no topic is partial, nor is one
-        of ``apart``.
+        Correlations of proportions in the same documents. Without them no topic is partial; topics
+        in ``apart`` never are.
     """
     every = how.likeness.similarity(left.phi, right.phi)
     similarity = every.copy()
     for i, j in apart:
         similarity[i, j] = 0.0
-    if len(left.phi) == len(right.phi):  # one to one, such that the sum of similarities is greatest
+    if len(left.phi) == len(right.phi):  # one to one, with the greatest sum of similarities
         to_right = assign(similarity)
         to_left = np.empty_like(to_right)
         to_left[to_right] = np.arange(len(to_right))
-    else:  # the most similar, which several topics may have in common
+    else:  # the most similar topic, which several topics may share
         to_right, to_left = similarity.argmax(axis=1), similarity.argmax(axis=0)
     groups = [
         *(
@@ -160,7 +161,7 @@ def group(
 
 
 class _Parts(NamedTuple):
-    """Parts of a topic: rows, their joint overlap, and the overlap of each."""
+    """Parts of a topic: their rows, their joint overlap with it, and the overlap of each part."""
 
     rows: tuple[int, ...]
     overlap: float
@@ -170,12 +171,12 @@ class _Parts(NamedTuple):
 def _divided(
     ones: Topics, other_side: Topics, best: Int64s, back: Int64s, how: Likening
 ) -> Iterator[tuple[int, _Parts]]:
-    """Yield the topics that are two or more on the other side, each with its parts there."""
+    """Yield each topic that corresponds to two or more topics of the other model, with these."""
     for one, phi in enumerate(ones.phi):
         candidates = sorted({int(best[one]), *np.flatnonzero(back == one).tolist()})
         if len(candidates) < 2:
             continue
-        # add topics, the most similar first, while each adds to the overlap
+        # add each topic that raises the overlap enough, the most similar first
         overlaps = how.overlap(phi, other_side.phi[candidates]).tolist()
         alone = dict(zip(candidates, overlaps, strict=True))
         first, *further = sorted(candidates, key=lambda row: (-alone[row], row))
@@ -192,7 +193,7 @@ def _divided(
 def _alone(
     ones: Topics, candidates: Topics, similarity: Doubles, excluded: set[int], how: Likening
 ) -> list[tuple[int, int, float]]:
-    """Return the topics in no group yet, each with its most similar topic and their overlap."""
+    """Return the topics without a group, each with its most similar topic and their overlap."""
     rows = [n for n in range(len(ones.phi)) if n not in excluded]
     nearest = similarity[rows].argmax(axis=1)
     overlaps = how.likeness.overlap(ones.phi[rows], candidates.phi[nearest])

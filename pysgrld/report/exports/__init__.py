@@ -1,9 +1,10 @@
-"""Results of a run as files of other programs: the list of formats, and the export in one of them.
+"""Export of a run's results for other programs: the list of formats, and the export in one.
 
-A format is a row of `FORMATS` and a module next to this one. The module has two functions of the chains
-(most formats use the topics of the first) and of the `ExportRequest`: ``files`` returns the names
-of the files that will be written, or raises an error if they cannot be; ``write``, which gets a `Tell`
-too, writes each by a rename when it is complete, and returns the `Exported` record.
+A format is a row of `FORMATS` and a module next to this one. The module has two functions, which
+take the results (most formats use the topics of the first chain) and the `ExportRequest`. ``files``
+returns the names of the files that will be written, or raises an error if they cannot be written.
+``write`` also takes a `Tell`; it writes each file under a temporary name, renames it when it is
+complete, and returns the `Exported` record.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pysgrld.errors import MissingInputError, plural
 
-if TYPE_CHECKING:  # the command line reads the list without loading what reads a run
+if TYPE_CHECKING:  # the command line reads this list without loading the modules that read runs
     from pysgrld.reading.results import Results
 
 #: Called with the name of the step, the amount done, and the total.
@@ -30,16 +31,16 @@ class ExportRequest(NamedTuple):
     format : str
         A key of `FORMATS`.
     folder : Path
-        Made if it is not there.
+        Created if it does not exist.
     draw : {"mean", "last", "all"}
     top : int
-        Words of each topic; 0: all.
+        Number of words of each topic; 0 for all.
     sparse : bool
-        Whether documents list the topics that they have, and not all of them.
+        Whether documents list only topics with a considerable share, not all topics.
     align : bool
-        Whether topics of other chains are put in the order of the first one's.
+        Whether topics of further chains are put in the order of the first chain's topics.
     mallet_old : bool
-        Whether MALLET's documents are written as before its version 2.0.8.
+        Whether documents have the layout of MALLET before version 2.0.8.
     at : int
         The layer, counted from 0.
     """
@@ -60,9 +61,9 @@ class Exported(NamedTuple):
     Attributes
     ----------
     path : Path
-        The first of them.
+        The first of these files.
     what : str
-        Their content in words, for a person.
+        Their content, described for the user.
     notes : tuple of str
         Reasons why something is left out.
     """
@@ -73,22 +74,22 @@ class Exported(NamedTuple):
 
 
 class ExportFormat(NamedTuple):
-    """A format, and what may be asked of it.
+    """A format, and the options that it accepts.
 
     Attributes
     ----------
     phrase : str
-        Its content in words, for a person.
+        Its content, described for the user.
     module : str
         Name of the module in this folder that writes it.
     draws : tuple of str
         Values of ``--draw`` that it can write; the first is the default.
     top : int or None
-        Words of each topic without ``--top``; 0 for all, None if the format has no such limit.
+        Default of ``--top``, the number of words of each topic; 0 for all, None if not supported.
     options : frozenset of str
-        Further options that it knows.
+        Further options that it accepts.
     sometimes : tuple of str
-        Names of files that it writes for some runs only; such files of another run are removed.
+        Names of files that it writes only for some runs; such files of another run are removed.
     """
 
     phrase: str
@@ -150,27 +151,27 @@ def export(
     force: bool = False,
     tell: Tell = lambda what, done, total: None,
 ) -> Exported:
-    """Write what a run found as files that other programs read, each by a rename when it is complete.
+    """Write a run's results as files for other programs; no incomplete file has its final name.
 
     Parameters
     ----------
     results : Results
-        The run, or the chains of one.
+        The run, or its chains.
     request : ExportRequest
     force : bool
-        True if files that sgmc wrote there may be replaced; files of another run that this run does not
-        write are removed.
+        True if files that sgmc wrote to the folder may be replaced. Optional files of another run
+        that this run does not write are then removed.
     tell : callable (what, done, total)
         Called with the progress.
 
     Raises
     ------
     UsageError
-        If the model has nothing of that kind.
+        If the format cannot represent the model.
     MissingInputError
-        If no sample is kept, the corpus is gone, or a library is not installed.
+        If no sample is kept, the corpus no longer exists, or a library is not installed.
     OutputError
-        If a file is there already that `force` does not replace, or the folder cannot be made.
+        If a file exists that may not be replaced, or the folder cannot be created.
     WriteError
         If the disk is full.
     """
@@ -188,7 +189,7 @@ def export(
             done: Exported = writer.write(results, request, tell)
             FileList(request.folder).remove(missing_names)
             return done
-        except MissingInputError:  # a run in training may have thinned its samples meanwhile
+        except MissingInputError:  # a run in training may have removed samples in the meantime
             if [chain.kept() for chain in results.chains] == kept_samples:
                 raise
 

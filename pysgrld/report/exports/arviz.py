@@ -1,4 +1,4 @@
-"""All kept draws of all chains as one file of netCDF-4, ``draws.nc``, which xarray and ArviZ open."""
+"""All kept draws of all chains in one netCDF-4 file, ``draws.nc``, for xarray and ArviZ."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from pysgrld.run.output_files import whole_file
 from pysgrld.types import Int64s, Key
 
 FILE = "draws.nc"
-#: Bytes of a chunk, at most: HDF5 allows less than 4 GiB.
+#: Maximum size of a chunk in bytes; HDF5 requires less than 4 GiB.
 _CHUNK = 1 << 30
 _DRAWS = ("chain", "draw")
 
 
 class _Sink(io.RawIOBase):
-    """Open file that keeps its first error for `check`: HDF5 crashes on an error while it closes."""
+    """Output file that stores its first error for `check`, as HDF5 crashes on errors at closing."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._fd, self._at, self._end = file.fileno(), 0, 0
         self._error: OSError | None = None
 
     def check(self) -> None:
-        """Raise the first error of a write, if there was one.
+        """Raise the first error of writing, if one occurred.
 
         Raises
         ------
@@ -47,7 +47,7 @@ class _Sink(io.RawIOBase):
         return self._at
 
     def write(self, data: Any) -> int:
-        """Write all of the data; after an error write nothing, and return the number of bytes as if."""
+        """Write all data, or nothing after an error; return the number of bytes in both cases."""
         rest = memoryview(data).cast("B")
         written = len(rest)
         try:
@@ -61,13 +61,13 @@ class _Sink(io.RawIOBase):
         return written
 
     def readinto(self, room: Any) -> int:
-        """Read back bytes of the file."""
+        """Read bytes at the position into a buffer."""
         os.preadv(self._fd, [room], self._at)
         self._at += len(room)
         return len(room)
 
     def truncate(self, size: int | None = None) -> int:
-        """Set the length of the file."""
+        """Set the length of the file, by default to the position."""
         self._end = self._at if size is None else size
         try:
             if self._error is None:
@@ -83,9 +83,9 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     Raises
     ------
     MissingInputError
-        If the library is not there, or chains have no draw in common.
+        If the library is not installed, or no iteration has a kept draw in every chain.
     UsageError
-        If the run draws nothing from the posterior.
+        If the run takes no draws from the posterior.
     """
     _library()
     first, chains = results, results.chains
@@ -100,7 +100,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write the draws, one after the other; topics of further chains in the order of the first's."""
+    """Write the draws one by one; topics of all chains have the order of the first chain."""
     target, first, chains, notes = request.folder / FILE, results, results.chains, []
     steps, matched = _steps(chains), not first.fitted.no_mean and first.fitted.likeness is not None
     order, words = _topics_and_words(chains, request) if matched else ([], np.empty(0, np.int64))
@@ -144,14 +144,17 @@ def _library() -> Any:
 
 
 def _steps(chains: Sequence[Results]) -> list[int]:
-    """Return the iterations with a full sample in every chain."""
+    """Return the iterations with a kept sample in every chain."""
     return sorted(set.intersection(*(set(results.kept()) for results in chains)))
 
 
 def _topics_and_words(
     chains: Sequence[Results], request: ExportRequest
 ) -> tuple[list[Int64s], Int64s]:
-    """Return the topics of each chain in the order of the first one's, and the words that are written."""
+    """Return the order of the topics of each chain, and the ids of the words to write.
+
+    With ``align``, topics of each chain have the order of the first chain's topics.
+    """
     likeness, layer = chains[0].fitted.likeness, request.at
     assert likeness is not None
     k, v = chains[0].fitted.layers[layer], len(chains[0].vocabulary)
@@ -180,7 +183,7 @@ def _write_draws(
     *,
     scored: bool,
 ) -> None:
-    """Write topics or quantities of each draw, and its log probability of the held-out documents."""
+    """Write topics or quantities of each draw, and its log probability of held-out documents."""
     posterior, statistics = file.create_group("posterior"), file.create_group("sample_stats")
     first, size = chains[0], (len(chains), len(steps))
     coordinates = {"chain": [results.chain for results in chains], "draw": steps}

@@ -1,4 +1,4 @@
-"""The files that MALLET writes: one draw of the topics of all tokens, and what follows from it.
+"""Files in the formats of MALLET: one draw of the topics of all tokens, and its statistics.
 
 Formats follow MALLET 2.0.8 and later: ``state.gz`` (`--output-state`), ``topic-keys.txt``
 (`--output-topic-keys`), ``doc-topics.txt`` (`--output-doc-topics`), ``topic-word-weights.txt``.
@@ -27,11 +27,11 @@ STATE, KEYS, DOCUMENTS, WEIGHTS = (
 )
 _OLD_HEAD = b"#doc name topic proportion ...\n"
 _BLANK = re.compile(r"\s")
-#: Tokens of the documents that are drawn together, if they are several documents.
+#: Approximate number of tokens drawn in one block; a longer document is a block by itself.
 _TOKENS = 1 << 18
-#: Most documents that are read for that many tokens.
+#: Maximum number of documents read at once.
 _TOGETHER = 4096
-#: Least parameter of a topic if the model has none: the export takes its logarithm.
+#: Minimum alpha of a topic if shares of topics replace alpha: its logarithm must be finite.
 _LEAST = 1e-6
 
 
@@ -41,11 +41,11 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     Raises
     ------
     UsageError
-        If tokens of the model have no topics.
+        If the model does not assign topics to tokens.
     MissingInputError
-        If the corpus is gone.
+        If the corpus no longer exists.
     CorpusError
-        If a word has a blank in it, which would end it.
+        If a word contains a blank, which would end it in these files.
     """
     nothing = Documents(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     try:
@@ -66,12 +66,12 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write all four files, of the training documents in their order."""
+    """Write all four files for the training documents, in their order."""
     folder, layer = request.folder, request.at
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
     k, v = results.fitted.layers[layer], len(vocabulary)
-    # the model's Dirichlet parameters; of one without them the topics' shares stand for alpha
+    # Dirichlet parameters of the model; if it has no alpha, the shares of topics replace it
     beta, alpha = results.fitted.word_prior(), results.fitted.document_prior(layer)
     if alpha is None:
         share = results.weights(layer)
@@ -89,12 +89,12 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
         if request.mallet_old:
             shares.write(_OLD_HEAD)
         for first, ids, documents, z in _drawn(results, corpus, rows, layer):
-            # names without blanks, which are written as in the address of a file
+            # blanks in names are percent-encoded, as in a URL
             names = [_BLANK.sub(lambda c: f"%{ord(c[0]):02X}", name) or "NA" for name in ids]
             words = np.repeat(documents.indices, documents.counts)
             np.add.at(counts, (z, words), 1)
             state.write(_token_lines(first, names, documents.lengths, words, z, vocabulary))
-            # (n_dk + alpha_k) / (N_d + sum of alpha); old: topics by share, each with its number
+            # (n_dk + alpha_k) / (N_d + sum of alpha); old layout: numbered topics, sorted by share
             lengths = documents.lengths
             cells = np.repeat(np.arange(len(lengths)), lengths) * k + z
             n_dk = np.bincount(cells, minlength=len(lengths) * k).reshape(-1, k)
@@ -129,12 +129,12 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
 def _drawn(
     results: Results, corpus: Corpus, rows: Int64s, layer: int
 ) -> Iterator[tuple[int, list[str], Documents, Int32s]]:
-    """Draw the topics of the tokens of some documents at a time.
+    """Draw the topics of all tokens, block by block of documents.
 
     Yields
     ------
     first : int
-        Place of the first of the documents among ``rows``.
+        Position in ``rows`` of the first document of the block.
     ids : list of str
     documents : Documents
     z : (N,) int32
@@ -160,7 +160,7 @@ def _token_lines(
     z: Int32s,
     vocabulary: Sequence[str],
 ) -> bytes:
-    """Return a line for each token of some documents: its document, its place there, word and topic."""
+    """Return a line for each token of the documents: document, position, word and topic."""
     topics, numbers = z.tolist(), words.tolist()
     lines: list[str] = []
     position = 0

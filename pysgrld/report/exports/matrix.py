@@ -1,6 +1,7 @@
 """Topics as a matrix of float32: ``topics.npy``, or ``topics.safetensors``.
 
-What else a model has goes with them: ``weights.npy`` of a mixture, or another tensor of the same file.
+Further arrays of a model are exported too, such as the weights of a mixture: as ``weights.npy``, or
+as another tensor in the same file.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ VOCABULARY = "vocab.txt"
 
 
 def files(results: Results, request: ExportRequest) -> list[str]:
-    """Return the names of the files: topics, words, what goes with the topics, and given names.
+    """Return the names of the files: topics, vocabulary, further arrays, and given names of topics.
 
     Raises
     ------
     UsageError
-        If all samples are wanted, and topics of different ones are not the same ones.
+        If all samples are requested, but topics do not correspond from sample to sample.
     MissingInputError
-        If all samples are wanted and none is kept.
+        If all samples are requested, but none is kept.
     """
     if request.draw == "all":
         if results.fitted.no_mean:
@@ -49,7 +50,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write topics, rows that sum to 1 (directions: of length 1), and the words of their columns."""
+    """Write topics as rows with sum 1 (directions: length 1), and the words of the columns."""
     layer, folder = request.at, request.folder
     fitted, one_file = results.fitted, request.format == "safetensors"
     target = folder / f"topics.{request.format}"

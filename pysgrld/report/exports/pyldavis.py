@@ -1,6 +1,6 @@
-"""The data of a page of LDAvis (``ldavis.json``), and arguments for pyLDAvis (``pyldavis.npz``).
+"""Data for a page of LDAvis (``ldavis.json``), and arguments for pyLDAvis (``pyldavis.npz``).
 
-Neither is imported. Frequencies are the expected counts of topics, as in LDAvis.
+Neither program is imported. Frequencies are the expected counts of topics, as in LDAvis.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pysgrld.run.output_files import whole_file
 from pysgrld.types import Doubles, Floats, Int64s
 
 PAGE, ARGUMENTS = "ldavis.json", "pyldavis.npz"
-#: Steps of the slider by which words are ordered.
+#: Step size of the slider for lambda, which orders words.
 LAMBDA_STEP = 0.01
-#: Least expected uses of a word in a topic for the page to draw the topic for the word.
+#: The page draws a topic for a word if the word has at least this expected number of uses in it.
 _USES = 0.5
-#: Most bytes of the words in the arrays, in which each takes as much room as the longest.
+#: Maximum bytes of the array of words, in which every word takes as much space as the longest.
 _WORDS = 1 << 30
 _TINY = 1e-30
 
 
 class TopicUse(NamedTuple):
-    """The five arguments of pyLDAvis, and how often topics are used.
+    """Inputs of pyLDAvis except the vocabulary, and the expected number of tokens of topics.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class TopicUse(NamedTuple):
     lengths : (n,) int64
     counts : (V,) int64
     tokens : (K,) float64
-        Tokens of training that each topic is expected to have.
+        Expected number of training tokens of each topic.
     """
 
     phi: Floats
@@ -57,9 +57,9 @@ def files(results: Results, request: ExportRequest) -> list[str]:
     Raises
     ------
     UsageError
-        If topics are no distributions over words.
+        If topics are not distributions over words.
     MissingInputError
-        If the corpus is gone.
+        If the corpus no longer exists.
     """
     if results.fitted.signed:
         raise UsageError(
@@ -72,7 +72,7 @@ def files(results: Results, request: ExportRequest) -> list[str]:
 
 
 def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
-    """Write both files, with the training documents, or 20,000 of them, evenly spaced."""
+    """Write both files, with all training documents, or with 20,000 evenly spaced ones."""
     layer, mean = request.at, request.draw == "mean"
     corpus, vocabulary = results.training_corpus(), results.vocabulary
     assert corpus is not None
@@ -120,16 +120,16 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
 
 
 def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell) -> dict[str, Any]:
-    """Return the data that the page of LDAvis draws, by its keys.
+    """Return the data that the page of LDAvis draws, under the page's keys.
 
-    Topics keep their order; they are numbered from 1, as 0 is what the page calls no topic.
+    Topics keep their order; they are numbered from 1, as 0 means "no topic" on the page.
 
     Parameters
     ----------
     model : TopicUse
     vocabulary : sequence of str
     words : int
-        Of each topic, for any order of them.
+        Number of words of each topic for each lambda.
     tell : callable
 
     References
@@ -139,7 +139,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
     """
     k = len(model.tokens)
     share = model.tokens / model.tokens.sum()
-    # the uses of each word that the topics expect, and the sum of its probabilities in all topics
+    # expected number of uses of each word, and the sum of its probabilities over topics
     expected, total = np.zeros(len(model.phi)), np.zeros(len(model.phi))
     for p, tokens in zip(columns(model.phi, k), model.tokens, strict=True):
         expected += p * tokens
@@ -174,7 +174,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         rows_shown.append(ids)
         tell("ordering words", topic + 1, k)
 
-    # the share of each word's uses in each topic, if that is at least half a use
+    # the share of each word's uses in each topic with at least half an expected use
     table: dict[str, list[Any]] = {"Term": [], "Topic": [], "Freq": []}
     listed = np.unique(np.concatenate(rows_shown)).tolist()
     for word in sorted(listed, key=lambda w: vocabulary[w]):
@@ -184,7 +184,7 @@ def page_data(model: TopicUse, vocabulary: Sequence[str], words: int, tell: Tell
         table["Topic"] += (topics + 1).tolist()
         table["Freq"] += (np.round(uses[topics]) / expected[word]).tolist()
 
-    # topics lie on the plane as on the page of a run, else on the principal axes
+    # positions of topics are as in the map of a run's page or, without a map, principal axes
     distance = distances(model.phi, np.arange(k), signed=False)
     plane = laid_out(distance)
     points, axes = np.zeros((k, 2)), "PC"
@@ -213,7 +213,7 @@ _INFO = ("Term", "Freq", "Total", "Category", "logprob", "loglift")
 
 
 def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
-    """Return the ids of the words among the n most relevant for some lambda of the slider, ascending.
+    """Return the ids, ascending, of words among the n most relevant for any lambda of the slider.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def relevant(log_p: Doubles, log_lift: Doubles, n: int) -> Int64s:
 
 
 def _undominated(a: Doubles, b: Doubles, n: int) -> Int64s:
-    """Return a superset of the points dominated by fewer than n others in (a, b): indices, ascending."""
+    """Return indices of a superset of the points (a, b) that fewer than n others dominate."""
     order = np.argsort(-a, kind="stable")
     front, size = np.empty(0, np.int64), max(64, n)
     while len(order):

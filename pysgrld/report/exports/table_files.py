@@ -1,4 +1,4 @@
-"""Tables of topics, of their words, and of documents: ``csv`` and ``parquet``."""
+"""Tables of topics, of their words, and of documents, in the formats ``csv`` and ``parquet``."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ from pysgrld.report.words_over_time import words_over_time
 from pysgrld.run.output_files import whole_file
 from pysgrld.types import Array, Doubles, Floats, Others
 
-#: Least share of a topic that a sparse document lists.
+#: Minimum share of a topic for its row in the sparse table of documents.
 LISTED = 0.01
-#: Bytes of rows that wait until a row group of Parquet is written: smaller ones make large files.
+#: Minimum bytes of rows in a row group of Parquet, except the last: smaller groups make large
+#: files.
 _WAITING = 1 << 25
-#: Values of a table of CSV that are written together.
+#: Maximum number of values of a CSV table that are written in one block.
 _CELLS = 200_000
-#: Values of draws of words that are held together: topics are followed in blocks of that size.
+#: Maximum number of values of words over draws in memory, which sets the number of topics per
+#: block.
 _VALUES = 8_000_000
 
 
 class TableColumn(NamedTuple):
-    """A column of a table; its kind is one of `pysgrld.corpus.about`, or topic, share or figure."""
+    """Column of a table; ``kind`` is one of `pysgrld.corpus.about`, or topic, share or figure."""
 
     name: str
     kind: str
@@ -66,12 +68,12 @@ _OVER_TIME = (
 
 
 def files(results: Results, request: ExportRequest) -> list[str]:
-    """Return the names of the tables; that of documents needs the corpus.
+    """Return the names of the tables; the table of documents needs the corpus.
 
     Raises
     ------
     MissingInputError
-        If what writes the format is not installed.
+        If the library that writes the format is not installed.
     """
     if request.format == "parquet":
         require_pyarrow()
@@ -108,7 +110,7 @@ def write(results: Results, request: ExportRequest, tell: Tell) -> Exported:
     if results.fitted.slices:
         _write_words_over_time(results, request)
     coherence = results.coherence(TEN, layer, draw)
-    # what the two least similar chains, or the halves of one, have in common of each topic
+    # overlap of each topic in the two least similar chains, or in the halves of the only chain
     overlap = None
     if request.draw == "mean" and not results.fitted.no_mean:
         diagnosis = diagnosed(results.chains, layer, notes)
@@ -143,20 +145,21 @@ def _write_documents(
     request: ExportRequest,
     tell: Tell,
 ) -> Doubles:
-    """Write the table of documents; return their tokens by draw, group of them all, and topic, (S, 1, K).
+    """Write the table of documents; return the tokens of all of them by draw and topic, (S, 1, K).
 
-    Dense documents have one row, and a column for each topic. Sparse documents have a row for each topic
-    with a share of at least 0.01, and for their greatest.
+    The dense table has one row for each document, with a column for each topic. The sparse table
+    has, for each document, a row for each topic with a share of at least 0.01, and for the greatest
+    topic.
 
     Parameters
     ----------
     results : Results
     corpus : Corpus
-        That the run was trained on.
+        The training corpus of the run.
     steps : list of int
-        Kept samples that documents are drawn on; empty: they are read under one draw.
+        Kept samples under which topics of documents are drawn; if empty, `draw` is used.
     draw : Draw or None
-        The draw to use if `steps` is empty; None: the mean.
+        The draw to use if `steps` is empty; None for the mean.
     request : ExportRequest
     tell : callable
     """
@@ -172,13 +175,13 @@ def _write_documents(
     parts = []
     for column in about.columns:
         name = column.name
-        while name in taken:  # a kept column of a name that the table needs gets another one
+        while name in taken:  # rename a column of the corpus if the table uses its name
             name = f"column_{name}"
         taken.add(name)
         parts.append(TableColumn(name, column.kind))
 
     held_out = results.training_documents(corpus).without
-    rows = Others(corpus.documents, np.zeros(0, np.int64))  # no list of ids: all documents
+    rows = Others(corpus.documents, np.zeros(0, np.int64))  # all documents, without a list of ids
     totals = np.zeros((max(1, len(steps)), 1, k))
     path = request.folder / f"documents.{request.format}"
     with whole_table(path, request.format, first + parts + last) as table:
@@ -218,7 +221,7 @@ def _write_documents(
 def _write_words(
     results: Results, request: ExportRequest, phi: Floats, *, follow: bool, tell: Tell
 ) -> Doubles | None:
-    """Write the table of words; return how many of its ten words each topic keeps in a draw."""
+    """Write the table of words; return how many of its top ten words each topic keeps per draw."""
     layer = request.at
     shown, v, k = results.fitted.shown(layer), len(results.vocabulary), results.fitted.layers[layer]
     steady: Doubles | None = np.full(k, np.nan)
@@ -246,7 +249,7 @@ def _write_words(
                 steady[ids] = (tracked.ten * among).sum(axis=1)
             else:
                 steady = None
-            # ends of intervals, and the share of draws with the word among the ten, if known
+            # ends of intervals, and the share of draws with the word in the top ten, if known
             low = high = in_ten = np.full(p.shape, np.nan)
             if tracked.interval is not None:
                 low, high, low_open, high_open, _ = tracked.interval
@@ -265,7 +268,7 @@ def _write_words(
 
 
 def _write_words_over_time(results: Results, request: ExportRequest) -> None:
-    """Write the table of words in time slices: the most probable words of each topic in any slice."""
+    """Write the table of words in time slices: the words with the highest peak in each topic."""
     names, topics = results.fitted.slices, results.fitted.shown(request.at)
     series = words_over_time(results, topics, request.top)
     n = series.words.shape[1]
@@ -284,20 +287,20 @@ def _write_words_over_time(results: Results, request: ExportRequest) -> None:
             )
 
 
-# ---- tables that are written a block of rows at a time
+# ---- tables that are written block by block of rows
 
 
 class CsvTable:
-    """One header, then a line for each row; numbers that are not whole have seven digits."""
+    """CSV table: a header, then a line for each row; non-integers have seven significant digits."""
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         self._file = file
-        #: The last columns, as many as are shares.
+        #: Number of last columns that are shares.
         self._shares = sum(1 for _ in takewhile(lambda c: c.kind == "share", reversed(columns)))
         file.writelines(csv_lines([[column.name for column in columns]]))
 
     def write(self, values: Sequence[Any]) -> None:
-        """Write some rows: a sequence of values for each column, None or NaN if missing."""
+        """Write rows: a sequence of values for each column, with None or NaN for missing ones."""
         rows, first = len(values[0]), len(values) - self._shares
         chunk_size = max(1, _CELLS // len(values))
         for begin in range(0, rows, chunk_size):
@@ -314,17 +317,17 @@ class CsvTable:
             self._file.write(b"".join(chain.from_iterable(lines)))
 
     def end(self) -> None:
-        """Do nothing: CSV has no foot."""
+        """Do nothing, as CSV has no footer."""
 
 
 def _plain(part: Sequence[Any] | Array) -> list[Any]:
-    """Return values as they are written: numbers that are not whole in seven digits, None for NaN."""
+    """Return values to write: floats rounded to seven significant digits, None for NaN."""
     cells = part.tolist() if isinstance(part, np.ndarray) else part
     return [(float(f"{v:.7g}") if v == v else None) if isinstance(v, float) else v for v in cells]
 
 
 class ParquetTable:
-    """Parquet table with typed columns; categories are dictionaries, times are UTC."""
+    """Parquet table with typed columns: categories have the dictionary type, times are UTC."""
 
     def __init__(self, file: IO[bytes], columns: Sequence[TableColumn]) -> None:
         pa, pq = require_pyarrow()
@@ -346,7 +349,7 @@ class ParquetTable:
         self._bytes = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        """Take some rows, as `CsvTable.write` does; full row groups are written."""
+        """Take rows as `CsvTable.write` does; write them once they fill a row group."""
         arrays = []
         for part, column, field in zip(values, self._columns, self._schema, strict=True):
             plain = part
@@ -360,7 +363,7 @@ class ParquetTable:
             self._flush()
 
     def end(self) -> None:
-        """Write the last rows and the foot of the file."""
+        """Write the last rows and the footer of the file."""
         if self._waiting:
             self._flush()
         self._writer.close()
@@ -378,7 +381,7 @@ TABLES: dict[str, type[CsvTable | ParquetTable]] = {"csv": CsvTable, "parquet": 
 def whole_table(
     path: Path, format: str, columns: Sequence[TableColumn]
 ) -> Iterator[CsvTable | ParquetTable]:
-    """Open a table that has its name when it is complete.
+    """Open a table for writing; the file gets its final name when the table is complete.
 
     Parameters
     ----------
@@ -397,7 +400,7 @@ def whole_table(
     Raises
     ------
     MissingInputError
-        If what writes the format is not installed.
+        If the library that writes the format is not installed.
     OutputError
         If it cannot be created.
     WriteError
@@ -409,6 +412,6 @@ def whole_table(
             yield table
         except BaseException:
             with contextlib.suppress(Exception):
-                table.end()  # its writer must release the abandoned file
+                table.end()  # the writer must release the abandoned file
             raise
         table.end()

@@ -1,4 +1,4 @@
-"""The sections of a run's page, in the order of the names in its head."""
+"""The sections of a run's page, in the order in which the page's head names them."""
 
 from pysgrld.report.reported_run import Section
 from pysgrld.report.sections.agreement import Agreement
@@ -16,7 +16,8 @@ from pysgrld.report.sections.sure import HowSure
 from pysgrld.report.sections.topics import TopicRecords
 from pysgrld.report.sections.words import WordList
 
-#: Sections by the names of their files in ``page/views``; docs/internals/adding-a-section.md adds one.
+#: Sections by the names of their files in ``page/views``.
+#: docs/internals/adding-a-section.md describes how to add one.
 SECTIONS: dict[str, type[Section]] = {
     "corpus": CorpusAtAGlance,
     "topics": TopicRecords,

@@ -1,4 +1,4 @@
-"""Chains: topics on which they, or the halves of one, agree, and whether a topic is reliable."""
+"""Agreement of chains, or of the halves of one chain, on topics; reliability of each topic."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pysgrld.reading.verdict import judgements
 from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Definition, Section
 
-#: Words of a topic's counterparts in other chains.
+#: Number of words shown of a topic's counterpart in another chain.
 _OTHER_WORDS = 10
 
 
 class Agreement(Section):
-    """Which topics other chains found again."""
+    """Section on which topics the other chains found again."""
 
     def main(self) -> dict[str, Any]:
-        """Return the scores of every chain's draws, and sentences on what they mean."""
+        """Return the scores of every chain's draws, and sentences that interpret them."""
         run, diagnosis, limits = self.run, self.run.diagnosis, {"same": SAME}
         self._tops = [results.top(_OTHER_WORDS, run.at) for results in run.chains[1:]]
         if diagnosis is None:
@@ -36,7 +36,7 @@ class Agreement(Section):
             }
         said = judgements(diagnosis)
         if diagnosis.chains == 1 and diagnosis.topics:
-            # likeness of the two halves does not predict that a topic is found again
+            # agreement of the two halves does not predict that a further chain finds a topic again
             said = said[1:]
         chains = {
             "count": diagnosis.chains,
@@ -48,7 +48,7 @@ class Agreement(Section):
         return {"limits": limits, "chains": chains}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return its overlap in the least similar chains, and its counterparts in other chains."""
+        """Return a topic's overlap in the least similar chains, and its counterparts in others."""
         match, chains = self.run.matched.get(k), self.run.chains
         if match is None:
             nothing = dict.fromkeys(("overlap", "found", "trust", "rhat", "ess"))
@@ -71,7 +71,7 @@ class Agreement(Section):
         }
 
     def _relative_share(self, k: int) -> float:
-        """Return the share of a topic, in shares of the average topic."""
+        """Return the share of a topic divided by the average share of all topics."""
         weights = self.run.weights
         return 0.0 if weights is None else float(weights[k] * len(weights) / weights.sum())
 
@@ -125,14 +125,15 @@ class Trust(NamedTuple):
     Attributes
     ----------
     good : bool or None
-        None: neither good nor bad.
+        None if the topic is neither good nor bad.
     head, text : str
-        Who found it, and what may be relied on.
+        Which chains found the topic, and how far it can be relied on.
     drift : str or None
         R-hat, if the topic was found again and its numbers have not converged.
     state : {"again", "partly", "alone", "once"}
-        Whether other chains have it: so alike that a further chain would (`is_firm`), less alike, or
-        not; "once": of one chain this is not known.
+        "again": the chains have such similar topics that a further chain would find it (`is_firm`);
+        "partly": they have less similar ones; "alone": too few other chains have it; "once": not
+        known, as the run has one chain.
     """
 
     good: bool | None
@@ -149,9 +150,10 @@ def trust(topic: MatchedTopic, chains: int, share: float) -> Trust:
     ----------
     topic : MatchedTopic
     chains : int
-        Of one chain nothing is said: the likeness of its halves does not tell what another would find.
+        Number of chains. One chain gives no judgement, as the similarity of its halves does not
+        predict the topics of another chain.
     share : float
-        Share of the topic, in shares of the average topic.
+        Share of the topic divided by the average share of all topics.
     """
     if chains == 1:
         text = "whether this topic comes back is not known."

@@ -1,4 +1,4 @@
-"""How many components a mixture uses, draw by draw."""
+"""Number of components that a mixture uses in each draw."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pysgrld.report.sample_pass import KeptSample
 
 
 class ComponentsInUse(Section):
-    """The number of components in each sample of the first chain, of models that choose it."""
+    """Number of components in each sample of the first chain, for models that choose it."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -26,7 +26,10 @@ class ComponentsInUse(Section):
             self._numbers.append(int(quantities[next(iter(fitted.titles))]))
 
     def main(self) -> dict[str, Any]:
-        """Return iterations and numbers; None for a model with topics that can be followed."""
+        """Return iterations and numbers of components.
+
+        They are None for a model with topics that can be matched from sample to sample.
+        """
         if len(self._numbers) < 2:
             return {"components": None}
         return {"components": {"iterations": self._iterations, "numbers": self._numbers}}

@@ -1,4 +1,4 @@
-"""The first screen: every document as a dot among those with similar topics."""
+"""First screen of the page: a map with a dot for each document, near similar documents."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ from pysgrld.report.sample_pass import Bools
 from pysgrld.report.texts_and_metadata import document_names
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Share of a document above which one topic has most of it.
+#: A document is mostly about a topic if the topic's share of it is above this.
 HALF = 0.5
-#: Letters of a name of a document on the map, at most: of few documents, of many, and of all together.
+#: Maximum number of characters of a document's name on the map, if documents are few and if they
+#: are many, and of all names together.
 _NAME, _SHORT_NAME, _NAMES = 80, 30, 4_000_000
-#: Documents whose names are read together.
+#: Number of documents per block when names are read.
 _TOGETHER = 4096
-#: Number of classes of shares, in each doubling of the length, for intervals of other documents.
+#: Number of classes of shares for each doubling of the length: documents without draws get the mean
+#: interval of their class.
 _ALIKE = 16
-#: Documents of a topic below which its name is not on the map.
+#: A topic's name is on the map if at least this number of its documents are mostly about it.
 _LABELLED = 3
 
 
-#: Numbers of each document in a file next to the page, and their types.
+#: Values stored for each document in a file next to the page, and their types.
 _PARTS = {
     "row": "u32",
     "x": "u16",
@@ -42,13 +44,14 @@ _PARTS = {
 
 
 class _AlikeIntervals:
-    """Intervals of documents that are not looked at: those of documents of like length and share.
+    """Intervals of documents without draws, estimated from documents of similar length and share.
 
     Parameters
     ----------
     mean : (n,) float32
-        Greatest shares of the documents that are looked at.
+        Greatest shares of the documents with draws of their topics.
     lengths : (n,) int64
+        Numbers of tokens of these documents.
     ends : pair of (n,) float32
         Low and high ends of their intervals.
     """
@@ -60,7 +63,7 @@ class _AlikeIntervals:
         self._gaps = [np.bincount(alike, end - mean) / number for end in ends]
 
     def __call__(self, mean: Floats, lengths: Int64s) -> list[Floats]:
-        """Return bounds of other documents by mean distances; 0 without documents alike."""
+        """Return bounds: the mean plus the mean gap of similar documents; 0 if none is similar."""
         classes = self._alike(mean, lengths)
         alike = np.minimum(classes, len(self._known) - 1)
         is_known = (classes == alike) & (self._known[alike] > 0)
@@ -68,14 +71,14 @@ class _AlikeIntervals:
 
     @staticmethod
     def _alike(mean: Floats, lengths: Int64s) -> Int64s:
-        """Return the number of the class of length and share of each document."""
+        """Return the class number of each document, from its length and its share."""
         doubling = np.log2(np.maximum(lengths, 1)).astype(np.int64)
         share: Int64s = np.minimum(mean * _ALIKE, _ALIKE - 1).astype(np.int64)
         return _ALIKE * doubling + share
 
 
 class Dots(NamedTuple):
-    """Documents on the map: proportions, the greatest with its interval, and whether that was drawn.
+    """Documents on the map: proportions, and the greatest of each with its interval.
 
     Attributes
     ----------
@@ -83,7 +86,7 @@ class Dots(NamedTuple):
     topic : (n,) int64
     mean, low, high : (n,) float32
     own : (n,) bool
-        False if the interval is that of documents of like length and share.
+        False if the interval is estimated from documents of similar length and share.
     """
 
     theta: npt.NDArray[np.float16]
@@ -134,10 +137,10 @@ class CorpusAtAGlance(Section):
         }
 
     def _mapped(self, corpus: Corpus, found: DocumentTopics) -> Dots:
-        """Return the first topic of each document on the map.
+        """Return the proportions and the main topic of each document on the map.
 
-        Documents that are not looked at have means under the mean topics. The low end of such a document
-        is its mean less the mean gap of documents of like length and share that are looked at.
+        Documents without draws have the mean proportions under the mean topics. The bounds of such
+        a document are its mean plus the mean gaps of drawn documents of similar length and share.
         """
         run = self.run
         low, high = found.mean[:, 0], found.mean[:, 0]
@@ -160,7 +163,7 @@ class CorpusAtAGlance(Section):
         return Dots(theta, topic, mean, ends[0], ends[1], own)
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the place of its name on the map, and the number of documents mostly about it."""
+        """Return the place of a topic's name, and the number of documents mostly about it."""
         place = self._places[k]
         return {
             "spot": [round(float(x), 4) for x in place] if np.isfinite(place).all() else None,
@@ -168,7 +171,7 @@ class CorpusAtAGlance(Section):
         }
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the place, the first topic and the name of each document."""
+        """Return the place, the main topic and the name of each document on the map."""
         run = self.run
         if self._layout is None or run.about is None:
             return {}
@@ -189,9 +192,9 @@ class CorpusAtAGlance(Section):
         return {"dots": packed.add("name", "utf8", text.encode("utf-8", "replace"))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the places and first topics of the documents on the map that are not in the page.
+        """Yield the places and main topics of the documents on the map that are not in the page.
 
-        Each is placed between the documents of the page's map that are most like it.
+        Each is placed between the documents of the page's map with the most similar proportions.
         """
         run = self.run
         if self._layout is None or run.corpus is None or not run.beside_rows:

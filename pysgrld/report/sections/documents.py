@@ -1,4 +1,4 @@
-"""Documents: which are shown, their topics, and their words in the colours of their likeliest topics."""
+"""Documents shown on the page: their topics, and words in the colours of their likeliest topics."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from pysgrld.types import Doubles, Floats, Int64s
 
 #: Largest size in bytes of the documents on a page, unless their number is given.
 ROOM = 2_000_000
-#: Documents, and titles, in a file next to a page that is a folder.
+#: Number of documents, and of titles, per file next to a page that is a folder.
 IN_FILE, TITLES = 256, 20_480
-#: Documents that are fetched together.
+#: Number of documents fetched in one block.
 _TOGETHER = 64
-#: Share of a document below which a topic is not listed.
+#: Topics with a smaller share of a document are not listed for it.
 LEAST = 0.005
-#: Letters of a title or an id, at most.
+#: Maximum number of characters of a title or an id.
 TITLE = 200
-#: Letters of a text that are shown, around its best stretch; letters of that; words of one without text.
+#: Maximum number of characters shown of a text and of its best stretch (the one with most of the
+#: main topic), and maximum number of words shown of a document without text.
 LONGEST, STRETCH, WORDS = 20_000, 300, 60
-#: Blanks between words, and the distance within which a text is cut at one: without any, it is cut
-#: anywhere.
+#: Blanks between words, and the distance in characters within which a long text is cut at a blank.
+#: If no blank is so near, the text is cut anywhere.
 _GAP, _NEAR = re.compile(r"\s+"), 40
 
 
 class ShownDocuments(Section):
-    """Documents that are on the page: those that surely have a topic, then evenly spaced ones.
+    """Documents on the page: first the ones that surely have a topic, then evenly spaced others.
 
-    They are in the order of the corpus.
+    The page lists them in the order of the corpus.
     """
 
     def __init__(self, run: ReportedRun) -> None:
@@ -49,7 +50,7 @@ class ShownDocuments(Section):
         self._topics = run.document_topics
 
     def main(self) -> dict[str, Any]:
-        """Choose documents while there is room, and return their positions and first topics."""
+        """Choose documents until the page is full; return their positions and main topics."""
         run, loadings = self.run, self._topics
         self._records: list[dict[str, Any]] = []
         if loadings is None or run.corpus is None or run.about is None:
@@ -69,7 +70,7 @@ class ShownDocuments(Section):
                 break
             block = turn[begin : min(begin + _TOGETHER, most)]
             for place, record in zip(block, self._written(block), strict=True):
-                if run.asked.documents is None:  # while there is room, in base64
+                if run.asked.documents is None:  # add documents until the page is full, in base64
                     packed = packer.compress(compact(record)) + packer.flush(zlib.Z_SYNC_FLUSH)
                     size += len(packed)
                 if size * 4 // 3 <= ROOM:
@@ -101,7 +102,7 @@ class ShownDocuments(Section):
         return {"docs": docs, "docs_of": len(run.rows), "texts": self._texts, "folder": folder}
 
     def _written(self, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Yield the records of some documents, by their places among the drawn ones."""
+        """Yield the records of the given documents, which are places among the drawn documents."""
         loadings = self._topics
         assert loadings is not None
         theta = loadings.theta[list(places)].astype(np.float64)
@@ -109,7 +110,7 @@ class ShownDocuments(Section):
         yield from self._records_of(self.run.rows[list(places)], theta, listed)
 
     def _listed(self, place: int) -> list[list[Any]]:
-        """Return topics of a drawn document: numbers, means, and bounds."""
+        """Return number, mean share, and bounds of each main topic of a drawn document."""
         loadings = self._topics
         assert loadings is not None
         parts = (part[place] for part in (loadings.top, loadings.mean, loadings.low, loadings.high))
@@ -122,7 +123,7 @@ class ShownDocuments(Section):
     def _records_of(
         self, rows: Int64s, thetas: Doubles, listed: Sequence[list[list[Any]]]
     ) -> Iterator[dict[str, Any]]:
-        """Yield the records of some documents of the corpus, given their proportions."""
+        """Yield the records of the given documents of the corpus, given their proportions."""
         run = self.run
         assert run.corpus is not None
         assert run.about is not None
@@ -144,7 +145,7 @@ class ShownDocuments(Section):
             yield record
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the number of documents with a tenth of it, and the documents most sure to have it."""
+        """Return the number of documents with a tenth of a topic, and the surest of them."""
         if self._topics is None:
             return {"docs": None, "rep": []}
         return {"docs": int(self._topics.counts[k]), "rep": self._best[k]}
@@ -156,9 +157,9 @@ class ShownDocuments(Section):
         return {"docs": Packed().add("json", "utf8", compact(self._records))}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield all documents of the corpus, `IN_FILE` in a file, and their titles, `TITLES` in a file.
+        """Yield files of all documents, `IN_FILE` per file, and of their titles, `TITLES` per file.
 
-        Documents that were not looked at have means under the mean topics, without intervals.
+        Documents without draws have mean proportions under the mean topics, without intervals.
         """
         run = self.run
         if self._topics is None or run.corpus is None or run.about is None:
@@ -205,7 +206,7 @@ class ShownDocuments(Section):
         return {} if main["docs"] is None else {"docs": main["docs"] | {"records": self._records}}
 
     def definitions(self) -> list[Definition]:
-        """Define shares of documents, when a document has a topic, and the colours of words."""
+        """Define the share of a document, when a document has a topic, and the colours of words."""
         if self._topics is None:
             return []
         share = "Its expected share, under the topics that are shown."
@@ -236,10 +237,10 @@ def _cut_name(name: str) -> str:
 
 
 def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:
-    """Return all places among n in the order in which documents are chosen while there is room.
+    """Return the places 0 to n - 1 in the order in which documents are chosen for the page.
 
-    The best document of each topic, then the second best, ...; then the others, such that any number
-    of them is evenly spaced.
+    First come the best document of each topic, then the second best, and so on. The others follow
+    in an order in which the first m of them are about evenly spaced, for any m.
     """
     ranked = [best[k][i] for i in range(BEST) for k in order if i < len(best[k])]
     bits = max(1, (n - 1).bit_length())
@@ -251,14 +252,14 @@ def in_turn(best: list[list[int]], order: Sequence[int], n: int) -> list[int]:
 
 
 class Likeliest(NamedTuple):
-    """The likeliest topic of some words in a document, and its probability."""
+    """The likeliest topic of each word of a document, and its probability."""
 
     topics: Int64s
     probability: Doubles
 
 
 def likeliest(phi: Floats, words: Int64s, theta: Doubles) -> Likeliest:
-    """Return the likeliest topic of each word: the greatest theta_k phi_kw, as a share of their sum.
+    """Return the topic with the greatest theta_k phi_kw for each word, and its share of their sum.
 
     Parameters
     ----------
@@ -285,18 +286,20 @@ def by_count(
 
 
 def _percent(p: float) -> int:
-    """Round a probability to 5 %: nobody sees a finer tint, and it packs to half."""
+    """Round a probability to 5 %: finer tints look the same, and the page is half as large."""
     return 5 * round(20 * float(p))
 
 
 def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
-    """Yield the tokens of a text in normal form C, as they are counted; each is folded by itself.
+    """Yield the tokens of a text in normal form C, as the corpus counts them.
+
+    The spelling of each token is folded separately.
 
     Parameters
     ----------
     text : str
     pattern : compiled regular expression or None
-        What a token is; None: the built-in rule.
+        Matches a token; None for the built-in rule.
     """
     if pattern is None:
         yield from characters.tokens(text)
@@ -308,17 +311,17 @@ def tokens(text: str, pattern: re.Pattern[str] | None) -> Iterator[Token]:
 
 
 class TintedText(NamedTuple):
-    """A text as it is shown; positions count UTF-16 units, as browsers do.
+    """A text as the page shows it; positions count UTF-16 units, as in browsers.
 
     Attributes
     ----------
     text : str
     spans : list of int
-        Skip, length, topic, percent; ... of each word that is known.
+        Four numbers for each known word: gap to the previous one, length, topic, percent.
     best : (int, int)
-        Begin and end of the stretch with most of the document's main topic.
+        Start and end of the stretch with most of the document's main topic.
     cut : (int, int) or None
-        Letters that are left out before and after.
+        Number of characters left out before and after the text; None if it is whole.
     """
 
     text: str
@@ -336,20 +339,20 @@ def tinted(
     *,
     keep_links: bool = False,
 ) -> TintedText:
-    """Give the words of a text their likeliest topics; a long text is cut around its best stretch.
+    """Find the likeliest topic of each word of a text; cut a long text around its best stretch.
 
     Parameters
     ----------
     text : str
     pattern : compiled regular expression or None
-        What a token is.
+        Matches a token; None for the built-in rule.
     ids : mapping of str to int
-        Word ids of the run.
+        Ids of the run's words.
     phi : (V, K or more)
     theta : (K,)
         Mean proportions of the document.
     keep_links : bool
-        Whether links and the like have words.
+        Whether words in links, addresses and the like are coloured too.
     """
     text = normal(text)
     read = text if keep_links else without_links(text)
@@ -360,7 +363,7 @@ def tinted(
     gain = np.where(topics == int(np.argmax(theta)), sure, 0.0)[: len(known_tokens)]
     first, last = _best_stretch(known_tokens, gain)
     begin, end = _cut(text, first, last)
-    # number of UTF-16 units before each shown letter
+    # number of UTF-16 units before each shown character
     codes = np.frombuffer(text[begin:end].encode("utf-32-le", "surrogatepass"), "<u4")
     units = np.concatenate(([0], np.cumsum(1 + (codes > 0xFFFF)))).tolist()
     spans, done = [], 0
@@ -378,7 +381,7 @@ def tinted(
 
 
 def _best_stretch(known_tokens: list[Token], gain: Doubles) -> tuple[int, int]:
-    """Return begin and end of the stretch of at most 300 letters with the greatest sum of weights."""
+    """Return start and end of the stretch of at most 300 characters with the greatest gain."""
     best, stretch, first, total = -1.0, (0, 0), 0, 0.0
     for last, token in enumerate(known_tokens):
         total += gain[last]
@@ -391,7 +394,7 @@ def _best_stretch(known_tokens: list[Token], gain: Doubles) -> tuple[int, int]:
 
 
 def _cut(text: str, first: int, last: int) -> tuple[int, int]:
-    """Return begin and end of the shown text: 20,000 letters around a stretch, in whole words."""
+    """Return start and end of the shown text: 20,000 characters around a stretch."""
     begin = max(0, min((first + last - LONGEST) // 2, len(text) - LONGEST))
     end = min(len(text), begin + LONGEST)
     if begin and (gap := _GAP.search(text, begin - 1, begin + _NEAR)):
@@ -404,7 +407,7 @@ def _cut(text: str, first: int, last: int) -> tuple[int, int]:
 def _apart(
     known_tokens: list[Token], topics: list[int], sure: list[float]
 ) -> Iterator[tuple[Token, int, float]]:
-    """Yield tokens that do not overlap: of overlapping pairs of ideographs the more certain one."""
+    """Yield tokens without overlap: of two overlapping ones, the surer one stays whole."""
     waiting: tuple[Token, int, float] | None = None
     for token, topic, p in zip(
         known_tokens, topics[: len(known_tokens)], sure[: len(known_tokens)], strict=True

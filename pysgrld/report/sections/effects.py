@@ -1,4 +1,4 @@
-"""Effects of columns on topics, as estimated by the caller for the page."""
+"""Effects of columns on topics, which the caller has estimated for the page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class EffectsOfColumns(Section):
     always = False
 
     def main(self) -> dict[str, Any]:
-        """Return the effects of the caller; None without effects."""
+        """Return the effects that the caller passed, or None if it passed none."""
         return {"effects": self.run.asked.effects}
 
     def definitions(self) -> list[Definition]:

@@ -1,4 +1,4 @@
-"""Groups: topics by columns of the corpus, and along the corpus or one column."""
+"""Shares of topics in groups: by columns, and along the corpus or one column."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.texts_and_metadata import Known
 from pysgrld.types import Floats, Int64s
 
-#: Groups of a column of words at most.
+#: Maximum number of groups of a column with text values.
 LEVELS = 100
-#: Groups of dates and numbers, and bins along the corpus, at most.
+#: Maximum number of groups of dates and numbers, and of bins along the corpus.
 MOST = 60
-#: Bins that numbers are put into: about equally many documents in each.
+#: Number of bins for numbers, with about equally many documents in each.
 BINS = 10
-#: Most values of a column that are shown next to the list of topics.
+#: Maximum number of values of a column that is shown next to the list of topics.
 _FEW = 30
-#: Documents below which no order is looked for; standard errors by which neighbours are more alike.
+#: Minimum number of documents for a test of their order, and number of standard errors by which
+#: neighbours must be more similar than random pairs.
 _FEWEST, _SURELY = 20, 3.0
-#: Kinds of columns that are shown without being asked for.
+#: Kinds of columns that are shown by default.
 KINDS = ("category", "flag", "integer", "real", "time")
-#: Spans of time by which dates are binned, the finest first: name, and letters of an ISO date.
+#: Time spans for binning dates, the finest first: name, and number of characters of an ISO date.
 _TIMES = (("day", 10), ("month", 7), ("year", 4), ("decade", 3))
-#: Letters of a label, at most; of the titles of documents by which bins are called.
+#: Maximum number of characters of a name in messages (half that of a label), and of a title that is
+#: used in the name of a bin.
 _LABEL, _TITLE = 40, 20
 
 
@@ -89,14 +91,15 @@ class GroupShares(Section):
         return {"along": along, "columns": columns, "corpus_share": usual, "best": self._best}
 
     def _has_order(self) -> bool:
-        """Return True if documents are more like the next in the corpus than like any other, surely."""
+        """Return True if neighbours in the corpus are surely more similar than random documents."""
         found = self.run.document_topics
         return found is not None and neighbours_are_alike(found.theta)
 
     def _best_column(self) -> int | None:
-        """Return the place of the column with most information on the topics; categories before dates.
+        """Return the index of the column with most information on the topics, or None.
 
-        Most is the mutual information of topic and value, less what as many random groups would have.
+        The measure is the mutual information of topic and value, minus its expected value for as
+        many random groups. Columns without an order take precedence over ordered ones.
         """
         informative: dict[int, float] = {}
         for i, groups in enumerate(self._columns):
@@ -115,7 +118,7 @@ class GroupShares(Section):
         return max(informative, key=lambda i: (informative[i], -i)) if informative else None
 
     def blocks(self) -> dict[str, Packed]:
-        """Return mean shares, their intervals and signs, for each topic those of all groups."""
+        """Return mean shares of all topics in all groups, with their intervals and signs."""
         found = {}
         for name, shares in self._shares.items():
             if name == "along" and not self._is_along:
@@ -130,14 +133,14 @@ class GroupShares(Section):
         return found
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield the groups of documents on the map that are in files, by the best column."""
+        """Yield the groups, by the best column, of the map's documents that are in files."""
         if self._best is not None:
             for number, rows in enumerate(self.run.beside_rows):
                 content = self._levels(rows).astype(np.uint8).tobytes()
                 yield f"levels/{number:06}.bin", zlib.compress(content), int(rows[-1]) + 1
 
     def _levels(self, rows: Int64s) -> Int64s:
-        """Return the group of documents in the best column; 255 of other values."""
+        """Return the group of each document in the best column; 255 if its value has no group."""
         run = self.run
         assert run.about is not None
         assert self._best is not None
@@ -186,26 +189,26 @@ class GroupShares(Section):
 
 
 class Groups(NamedTuple):
-    """Groups of documents by one column, or along one.
+    """Groups of documents: by a column, along a column, or along the corpus.
 
     Attributes
     ----------
     name, kind : str
     levels : list of str
     documents : list of int
-        Documents that are looked at of each.
+        Number of drawn documents in each level.
     missing : int
-        Those without a value.
+        Number of drawn documents without a value.
     ordered : bool
         Whether levels have an order.
     more : int
-        Levels that are left out, the rarest.
+        Number of levels left out, the rarest ones.
     starts : list of str
-        Where each level begins, which is shorter than what it is called.
+        Name of each level's first document or value, which is shorter than the level's own name.
     grouping : GroupOfEach
     within : str or None
-        Another column each of whose values has one value of this one, as a book has one author: documents
-        of one value are alike, and intervals too narrow, unless it is given as --cluster.
+        Another column that determines this one, as a book determines its author. Documents with the
+        same value of it are similar, so that intervals are too narrow unless it is the --cluster.
     """
 
     name: str
@@ -220,14 +223,14 @@ class Groups(NamedTuple):
     within: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return its part of the page, without the shares."""
+        """Return the groups as the page has them, without the shares."""
         record = self._asdict()
         del record["grouping"], record["starts"]
         return record
 
 
 def _numbered(values: Sequence[Any]) -> Int64s:
-    """Number values from 0; each None has a number of its own."""
+    """Number distinct values from 0; each None gets a separate number."""
     numbers: dict[Any, int] = {}
     return np.array(
         [numbers.setdefault(object() if v is None else str(v), len(numbers)) for v in values],
@@ -238,24 +241,25 @@ def _numbered(values: Sequence[Any]) -> Int64s:
 def clustered(
     about: Known, groups: Sequence[Groups], cluster: str | None, rows: Int64s
 ) -> list[Groups]:
-    """Return groups with the cluster of each document, or the column that must be their cluster.
+    """Return the groups with the given clusters, or with a suggested cluster column.
 
-    That is one of words within whose values a column is constant, as a book has one author, where these
-    have two documents or more on average; of several the one of fewest values.
+    The suggestion, `Groups.within`, is a column of text values that determines the grouping column,
+    as a book determines its author, with at least two documents per value on average. If several
+    columns qualify, it is the one with the fewest values.
 
     Parameters
     ----------
     about : Known
     groups : sequence of Groups
     cluster : str or None
-        Column of whose values each is a cluster of documents.
+        Column of clusters: documents with the same value are one cluster.
     rows : (n,) int64
-        Documents that are looked at.
+        The drawn documents.
 
     Raises
     ------
     UsageError
-        If there is no such column.
+        If the corpus has no column of the name `cluster`.
     """
     if cluster is not None:
         of = _numbered(about.values(column_of(about, cluster, "--cluster").name, rows))
@@ -278,19 +282,20 @@ def clustered(
 
 
 def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups]:
-    """Group documents by some columns; by default by all columns with few values.
+    """Group documents by each of the given columns, by default by all columns of `KINDS`.
 
     Parameters
     ----------
     about : Known
     wanted : sequence of str
+        Names of columns; empty for the default.
     rows : (n,) int64
-        Documents that are looked at.
+        The drawn documents.
 
     Raises
     ------
     UsageError
-        If there is no such column.
+        If the corpus lacks one of the columns.
     """
     chosen = [column_of(about, name, "--by") for name in dict.fromkeys(wanted)]
     if not wanted:
@@ -300,12 +305,12 @@ def by_columns(about: Known, wanted: Sequence[str], rows: Int64s) -> list[Groups
 
 
 def column_of(about: Known, name: str, option: str) -> Column:
-    """Return the column of a name.
+    """Return the column with the given name.
 
     Raises
     ------
     UsageError
-        If there is none, naming those that there are.
+        If the corpus has no such column; the message names its columns.
     """
     for column in about.columns:
         if column.name == name:
@@ -318,14 +323,15 @@ def column_of(about: Known, name: str, option: str) -> Column:
 def grouped(column: Column, values: Sequence[Any]) -> Groups:
     """Group documents by their values of a column.
 
-    Dates are binned by day, month, year or decade, numbers by ten of their quantiles, where there are
-    more than sixty. Of other values the hundred most frequent are groups: in the order of the corpus
-    where each has its documents in one piece there (chapters by book), else the most frequent first.
+    Dates are binned by day, month, year or decade: by the finest with at most sixty groups. Numbers
+    are binned into ten quantile classes if more than sixty are different. For other values, the
+    hundred most frequent ones are groups. These are in the order of the corpus if the documents of
+    each are consecutive in it (chapters by book), else the most frequent comes first.
     """
     labels: list[str | None] = []
     ordered = column.kind in ("time", "integer", "real")
     if column.kind == "time":
-        for name, letters in _TIMES:  # the finest span of time that has at most sixty
+        for name, letters in _TIMES:  # the finest time span with at most sixty groups
             tail = "0s" if name == "decade" else ""
             labels = [None if v is None else f"{str(v)[:letters]}{tail}" for v in values]
             if len(set(labels) - {None}) <= MOST:
@@ -362,7 +368,7 @@ def grouped(column: Column, values: Sequence[Any]) -> Groups:
 
 
 def _numbers(values: Sequence[Any]) -> list[str | None]:
-    """Bin numbers by their quantiles, where there are more than sixty different ones."""
+    """Return labels of numbers: bins between quantiles if more than sixty numbers are different."""
     numbers = np.array([np.nan if value is None else float(value) for value in values])
     there = numbers[np.isfinite(numbers)]
     if len(np.unique(there)) <= MOST:
@@ -385,9 +391,10 @@ def _numbers(values: Sequence[Any]) -> list[str | None]:
 
 
 def neighbours_are_alike(theta: Floats | npt.NDArray[np.float16]) -> bool:
-    """Return True if consecutive documents have more alike proportions than random pairs of them.
+    """Return True if consecutive documents have more similar proportions than random pairs.
 
-    The mean affinity of neighbours is compared with the mean and variance of the affinity of all pairs.
+    The test compares the mean affinity of neighbours with the mean and the variance of the affinity
+    of all pairs.
 
     Parameters
     ----------
@@ -407,10 +414,10 @@ def neighbours_are_alike(theta: Floats | npt.NDArray[np.float16]) -> bool:
 
 
 def along_corpus(about: Known, rows: Int64s) -> Groups:
-    """Cut the corpus into at most sixty bins of about as many documents, in its order.
+    """Cut the corpus, in its order, into at most sixty bins of about equal numbers of documents.
 
-    They are called by their first and last documents: by title where all of these are short, else by
-    number.
+    A bin is named by its first and last document: by their titles if all these titles are short,
+    else by their numbers.
     """
     size = min(MOST, len(rows))
     of = np.arange(len(rows)) * size // max(1, len(rows))
@@ -435,12 +442,12 @@ def along_corpus(about: Known, rows: Int64s) -> Groups:
 
 
 def along_column(about: Known, name: str, rows: Int64s) -> Groups:
-    """Put documents in order by a column of dates or numbers.
+    """Group documents by a column with an order, of dates or numbers.
 
     Raises
     ------
     UsageError
-        If there is no such column, or it has no order.
+        If the corpus has no such column, or the column has no order.
     """
     column = column_of(about, name, "--along")
     if column.kind not in ("time", "integer", "real"):

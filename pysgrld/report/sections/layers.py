@@ -1,4 +1,4 @@
-"""Layers of a deep model: topics of topics, as a tree."""
+"""Layers of a deep model as a tree: a topic of an upper layer uses topics of the layer below."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from pysgrld.report.reported_run import Section
 
-#: Words of a topic in the tree.
+#: Number of words shown of a topic in the tree.
 WORDS = 8
 
 
 class Layers(Section):
-    """Topics of every layer, each with the topics of the layer below that it mostly uses."""
+    """Topics of all layers, each with the topics of the layer below that it uses most."""
 
     def main(self) -> dict[str, Any]:
         """Return the tree; None for a model with one layer."""

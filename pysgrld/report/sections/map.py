@@ -1,4 +1,4 @@
-"""The Map: distances of topics, their places on a plane, their tree, and their co-occurrence."""
+"""Map of topics: their distances, places on a plane, tree, and co-occurrence."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from pysgrld.report.page_file import NONE, Packed, steps
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.types import Doubles
 
-#: Topics up to which all pairs are packed, and near ones that are listed.
+#: Maximum number of topics for which the page has all pairs, and number of nearest topics listed
+#: for each topic.
 PAIRS, NEAR = 400, 12
 
 
 class TopicMap(Section):
-    """How near topics are to each other, by their words and by the documents that have them."""
+    """Section on the similarity of topics, by their words and by the documents that have them."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
         self._met = run.visit_documents(Correlation())
 
     def main(self) -> dict[str, Any]:
-        """Return the tree of topics, and how the map was made."""
+        """Return the tree of topics, and the method and quality of the map."""
         run = self.run
         noun, ids = run.results.fitted.noun, run.results.fitted.shown(run.at)
         apart = distances(run.phi, ids, signed=run.signed)
@@ -36,7 +37,7 @@ class TopicMap(Section):
             run.missing.append(f"no map: {few if len(ids) < FEWEST else none}")
         self._place = {k: i for i, k in enumerate(ids.tolist())}
         self._hues = hues(tree.order).tolist()
-        # of all pairs, (K, K); 1 and 0 of topics that are not shown
+        # distance and correlation of all pairs, (K, K); 1 and 0 for topics that are not shown
         self._distance: Doubles = np.ones((run.size, run.size))
         self._distance[np.ix_(ids, ids)] = apart
         met = None if self._met is None else self._met.matrix
@@ -55,14 +56,14 @@ class TopicMap(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return its colour, which is its place in the tree, and its place on the map."""
+        """Return a topic's colour, which is its place in the tree, and its place on the map."""
         place, xy = self._place[k], None
         if self._map is not None:
             xy = [round(float(x), 4) for x in self._map.points[place]]
         return {"hue": self._hues[place], "xy": xy}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the nearest and the most co-occurring topics of each topic; of few topics all pairs."""
+        """Return the nearest and most co-occurring topics of each topic; if few, all pairs too."""
         distance, correlation = self._distance, self._correlation
         ids = np.array(list(self._place), np.int64)
         shape = (len(distance), NEAR)
@@ -86,14 +87,14 @@ class TopicMap(Section):
         return found
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return distances and correlations of all pairs, if topics are few."""
+        """Return distances and correlations of all pairs, if there are at most `PAIRS` topics."""
         if len(self._distance) > PAIRS:
             return {}
         pairs = {"distance": self._distance, "correlation": self._correlation}
         return {"pairs": {name: np.round(values, 5).tolist() for name, values in pairs.items()}}
 
     def definitions(self) -> list[Definition]:
-        """Define distances, the map and the tree, and how topics meet in documents."""
+        """Define distance, map, tree, and co-occurrence of topics in documents."""
         found = [
             Definition(
                 "Distance",

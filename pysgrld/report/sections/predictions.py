@@ -1,4 +1,4 @@
-"""Predictions: how well held-out documents of each length are predicted."""
+"""Predictions: how well the model predicts held-out documents of different lengths."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from pysgrld.evaluate.score import Estimate
 from pysgrld.report.reported_run import Definition, Section
 
-#: Groups by length at most, and documents of a group at least.
+#: Maximum number of groups by length, and minimum number of documents per group.
 GROUPS, FEWEST = 4, 10
 #: Standard errors on each side of a 90 % interval.
 _WIDTH = 1.645
 
 
 class PredictionsByLength(Section):
-    """Perplexity of held-out documents by their length, compared with word frequencies."""
+    """Perplexity of held-out documents by length, compared with that of word frequencies."""
 
     def main(self) -> dict[str, Any]:
-        """Return the groups; None with few held-out documents, or without their perplexity."""
+        """Return the groups, or None if held-out documents are few or have no perplexity."""
         evaluation = self.run.evaluation
         self._groups: list[dict[str, Any]] = []
         if evaluation is None or evaluation.unigram is None or evaluation.documents < 2 * FEWEST:
@@ -40,7 +40,7 @@ class PredictionsByLength(Section):
             now, before = evaluation.average.among(members), evaluation.unigram.among(members)
             score = Estimate.perplexity(now, logs[members], tokens[members])
             usual = Estimate.perplexity(before, frequencies[members], tokens[members])
-            # of the same documents, in pairs: the quotient is a perplexity too
+            # documents are paired: the quotient of both perplexities is a perplexity too
             rest = Estimate.perplexity(now / before, (logs - frequencies)[members], tokens[members])
             values = [now, score.error, before, usual.error, rest, rest.error]
             if not np.isfinite(values).all():
@@ -63,7 +63,7 @@ class PredictionsByLength(Section):
         return {"predictions": {"name": evaluation.kind.title, "groups": groups}}
 
     def definitions(self) -> list[Definition]:
-        """Define the gain of a group."""
+        """Define the gain over word frequencies in a group."""
         if not self._groups:
             return []
         return [

@@ -1,4 +1,4 @@
-"""Slices of time: the share of each topic in every slice, and how its words change."""
+"""Time slices: the share of each topic in every slice, and how its words change."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pysgrld.report.population import GroupOfEach, PopulationShares
 from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.words_over_time import Span, spans, words_over_time
 
-#: Words of each topic that are followed.
+#: Number of words of each topic that are followed over time.
 WORDS = 10
 
 
 class TopicsInSlices(Section):
-    """Topics in time slices, for models with topics that change; results of the first chain."""
+    """Topics in time slices, for models with topics that change; from the first chain alone."""
 
     always = False
 
@@ -35,7 +35,7 @@ class TopicsInSlices(Section):
             )
 
     def main(self) -> dict[str, Any]:
-        """Return the slices, and the documents of each; None if topics do not change."""
+        """Return the slices with their numbers of documents, or None if topics do not change."""
         if not self._names:
             return {"slices": None}
         topics = np.array(self.run.shown, np.int64)
@@ -55,7 +55,7 @@ class TopicsInSlices(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return the words that are followed, how they change, and between which slices the topic is."""
+        """Return the followed words, their changes, and the slices between which the topic is."""
         if not self._names:
             return {}
         place, vocabulary, words_over_time = (
@@ -140,7 +140,7 @@ class TopicsInSlices(Section):
 
 
 def _numbers(values: Any) -> Any:
-    """Return an array as lists, rounded, None for NaN."""
+    """Return an array as nested lists of rounded numbers, with None for NaN."""
     if np.ndim(values) > 1:
         return [_numbers(row) for row in values]
     return [finite(x, 7) for x in values.tolist()]

@@ -1,4 +1,4 @@
-"""How sure?: the state of training, the quality of predictions, and the reliability of results."""
+"""Section "How sure?": state of training, quality of predictions, reliability of results."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from pysgrld.report.page_file import finite
 from pysgrld.report.reported_run import Section
 from pysgrld.run.layout import StopReason
 
-#: Points of a line that is drawn, at most.
+#: Maximum number of points of a drawn line.
 POINTS = 240
-#: Heads of the first verdict, by what the status of a run says.
+#: Judgement and heading of the first verdict, by the state of the run.
 _STATES = {
     "finished": (True, "Training has ended."),
     "running": (None, "Still training."),
     "interrupted": (False, "Stopped early."),
     "failed": (False, "Failed."),
 }
-#: Stops whose reason counts the iterations.
+#: Stop reasons with a text that already contains the number of iterations.
 _COUNTED = (
     StopReason.CONVERGED,
     StopReason.BUDGET,
     StopReason.HALF_OF_LIMIT,
     StopReason.NOTHING_TO_DO,
 )
-#: Units of a duration, with their seconds.
+#: Units of a duration, and the length of each in seconds.
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60))
 
 
 class Verdict(NamedTuple):
-    """A judgement of a run in one respect; ``good`` is None if it is neither good nor bad."""
+    """Judgement of one aspect of a run; ``good`` is None if it is neither good nor bad."""
 
     good: bool | None
     head: str
@@ -46,10 +46,10 @@ class Verdict(NamedTuple):
 
 
 class HowSure(Section):
-    """All diagnostics of the run. Its table of topics has those that other sections have of each."""
+    """All diagnostics of the run; its table of topics repeats values from other sections."""
 
     def main(self) -> dict[str, Any]:
-        """Return a sentence on the run, four figures, verdicts, and the score against seconds."""
+        """Return a sentence on the run, four figures, verdicts, and scores over training time."""
         self._metrics: list[dict[str, Any]] = []  # lines with seconds of training
         with contextlib.suppress(MissingInputError):
             self._metrics = [
@@ -62,7 +62,7 @@ class HowSure(Section):
             for line in self._metrics
             if isinstance(line.get("iteration"), int)
         ]
-        # iterations, and the seconds of training at each; they begin at 0
+        # iterations, and the seconds of training up to each; both start at 0
         self._clock = [0, *(i for i, _ in known)], [0.0, *(s for _, s in known)]
         verdicts = [self._state(), *self._prediction(), *self._agreement(), *self._intervals()]
         return {
@@ -87,7 +87,7 @@ class HowSure(Section):
         )
 
     def _facts(self) -> list[dict[str, str]]:
-        """Return the four figures at the head of the page, each with what stands beneath it."""
+        """Return the four figures at the head of the page, each with the line beneath it."""
         run, results = self.run, self.run.results
         recorded = results.run.config["corpus"]
         documents, tokens = recorded["training_documents"], recorded["training_tokens"]
@@ -118,7 +118,7 @@ class HowSure(Section):
     # ---- verdicts
 
     def _state(self) -> Verdict:
-        """Judge if training is done."""
+        """Judge whether training is finished."""
         results = self.run.results
         status = results.run.status
         good, head = _STATES.get(str(status.get("state")), (None, "Not known whether it is done."))
@@ -132,7 +132,7 @@ class HowSure(Section):
         return Verdict(good, head, f"{text.rstrip('.')}.")
 
     def _prediction(self) -> list[Verdict]:
-        """Judge the prediction of held-out documents, compared with word frequencies."""
+        """Judge predictions of held-out documents by comparison with word frequencies."""
         found = self.run.evaluation
         if found is None:
             return []
@@ -157,14 +157,14 @@ class HowSure(Section):
             )
             return [Verdict(True, head, text)]
         if gained >= EVEN:
-            # densities over thousands of words have no meaningful share
+            # a percentage near 100, as of densities over thousands of words, is not informative
             share = f"{100 * gained:.0f} %" if gained < 0.99 else "Far"
             return [Verdict(True, f"{share} better than word frequencies.", text)]
         head = "No better than" if gained > -EVEN else f"{-100 * gained:.0f} % worse than"
         return [Verdict(False, f"{head} word frequencies.", text)]
 
     def _agreement(self) -> list[Verdict]:
-        """Judge if other chains found the same topics."""
+        """Judge whether other chains found the same topics."""
         d = self.run.diagnosis
         if d is None or d.chains < 2:
             text = f"whether the same {self.run.results.fitted.noun}s come back is not known. Add"
@@ -181,7 +181,7 @@ class HowSure(Section):
         return [Verdict(n == len(d.topics), head, "" if n == len(d.topics) else text)]
 
     def _intervals(self) -> list[Verdict]:
-        """Judge if intervals can be trusted."""
+        """Judge whether intervals can be trusted."""
         if not self.run.terms.draws:
             return []
         spread, d = self.run.results.spread(), self.run.diagnosis
@@ -217,7 +217,7 @@ class HowSure(Section):
     # ---- the curve
 
     def _curve(self) -> dict[str, Any] | None:
-        """Return the score against seconds of training: of the average, and of one draw."""
+        """Return the score over seconds of training: of the average over draws, and of one draw."""
         results, found, kind = self.run.results, self.run.evaluation, self.run.results.fitted.score
         iterations, clock = self._clock
         history = results.history()
@@ -228,7 +228,7 @@ class HowSure(Section):
         ]
         if found is None or len(clock) < 2 or len(history) + len(point) < 2:
             return None
-        rate = clock[-1] / max(1, iterations[-1])  # after the last line at the average speed
+        rate = clock[-1] / max(1, iterations[-1])  # seconds an iteration, after the last line
         average = [
             [
                 round(
@@ -259,6 +259,6 @@ class HowSure(Section):
 
 
 def _thinned(points: list[list[float]]) -> list[list[float]]:
-    """Return at most `POINTS` points of a line, evenly spaced, the last among them."""
+    """Return at most `POINTS` evenly spaced points of a line, including the last one."""
     every = -(-len(points) // POINTS)
     return points if every < 2 else points[(len(points) - 1) % every :: every]

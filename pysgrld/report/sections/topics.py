@@ -1,4 +1,4 @@
-"""Topics: the record of each, and the words that it is shown by."""
+"""Topics: the record of each topic, and its words."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from pysgrld.report.reported_run import Definition, ReportedRun, Section
 from pysgrld.report.sample_pass import TEN
 from pysgrld.report.topic_words import USES, SeedsFollowed
 
-#: Words at the head of a topic.
+#: Number of words in the heading of a topic.
 TOP = 9
 
 
 class TopicRecords(Section):
-    """Each topic by itself: its name, weight, words, coherence and seeds."""
+    """Record of each topic: its name, weight, words, coherence and seeds."""
 
     def __init__(self, run: ReportedRun) -> None:
         super().__init__(run)
@@ -59,7 +59,7 @@ class TopicRecords(Section):
         }
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return its name, first words, weight, coherence, and how many of its words stay."""
+        """Return name, first words, weight, coherence, and number of stable words of a topic."""
         run = self.run
         ids = run.terms.words[k][run.terms.there[k]][:TEN].tolist()
         first = run.first_words[k, :TOP].tolist()
@@ -84,7 +84,7 @@ class TopicRecords(Section):
         }
 
     def blocks(self) -> dict[str, Packed]:
-        """Return the words of all topics, one topic after the other, by their places among all words."""
+        """Return the words of all topics, topic by topic, as indices into the page's word list."""
         terms, words = self.run.terms, self.run.words
         place = np.zeros(len(self.run.results.vocabulary), np.int64)
         place[words.ids] = np.arange(len(words.ids))
@@ -115,7 +115,7 @@ class TopicRecords(Section):
         return {"topics": topics}
 
     def definitions(self) -> list[Definition]:
-        """Define probabilities, intervals and names of words, coherence, and the weight of a topic."""
+        """Define the values of words, and coherence, name and weight of topics."""
         run, draws = self.run, self.run.terms.draws
         definitions = []
         if run.signed:

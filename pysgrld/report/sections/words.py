@@ -1,4 +1,4 @@
-"""Words: the words that can be looked up, their counts, and their topics."""
+"""Words that can be looked up on the page, with their counts and topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WordList(Section):
     """The words of the vocabulary that are on the page, the most frequent first."""
 
     def main(self) -> dict[str, Any]:
-        """Return the number of different words, and of all their uses."""
+        """Return the size of the vocabulary and the number of tokens."""
         counts = self.run.counts
         return {
             "words_tokens": None if counts is None else int(counts.sum()),
