@@ -1,8 +1,8 @@
-"""Text and counts become a stored corpus: a folder of arrays, read from disk as they are needed.
+"""Conversion of text and counts to a stored corpus: a folder of arrays, read from disk as needed.
 
-`open_corpus` makes one of any input. It and `Corpus` are imported when they are first used, so that
-options can be declared, and help be printed, without NumPy, and runs be read without the formats of
-inputs.
+`open_corpus` makes a stored corpus from any input. It and `Corpus` are imported at first use, so
+that options can be declared and help can be printed without NumPy, and runs can be read without
+importing the input formats.
 """
 
 from __future__ import annotations

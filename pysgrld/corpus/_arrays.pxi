@@ -1,4 +1,4 @@
-# Pointers to the numbers of arrays. Typed memoryviews would do the same, but each module that has one
+# Pointers to the data of arrays. Typed memoryviews would do the same, but each module that uses one
 # compiles 20,000 lines for it.
 
 from cpython.buffer cimport (
@@ -20,9 +20,10 @@ cdef enum:
 
 
 cdef void* _numbers(array, const char* codes, size_t size, int use) except? NULL:
-    """Where the numbers of a contiguous vector begin, valid as long as it is there.
+    """Return a pointer to the first element of a contiguous vector, valid while the vector exists.
 
-    ``codes`` are the letters of their type (`struct`), ``size`` are its bytes.
+    ``codes`` has the accepted type codes (as in `struct`), ``size`` is the size of an element in
+    bytes.
     """
     cdef Py_buffer view
     PyObject_GetBuffer(array, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | use)

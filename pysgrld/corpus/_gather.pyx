@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Many short pieces of a file, read by position into one buffer without the interpreter's lock.
+"""Read many short pieces of a file by position into one buffer, without the interpreter's lock.
 
-A page of a mapped file that is gone (the file was cut, the disk is failing) ends the process by
-SIGBUS; a read of it says so. Reading costs what gathering from mapped pages costs.
+If a page of a mapped file is lost (the file was truncated, the disk is failing), SIGBUS ends the
+process; reading the file returns an error instead, and takes as long as copying from mapped pages.
 """
 
 from libc.errno cimport EINTR, errno
@@ -15,12 +15,12 @@ include "_arrays.pxi"
 cdef enum:
     ENDED = -1
 
-#: What `gather` returns where the file ends before a piece does.
+#: Return value of `gather` if the file ends before a piece does.
 CUT = ENDED
 
 
 cdef bint _fill(const int64_t* start, const int64_t* size, int64_t n, int64_t room) noexcept:
-    """Say whether pieces begin at 0 or later and have so many bytes together."""
+    """Return whether no start and no size is negative and the sizes sum to ``room``."""
     cdef int64_t i
     for i in range(n):
         if start[i] < 0 or size[i] < 0 or size[i] > room:
@@ -36,12 +36,12 @@ def copy(whole, starts, sizes, out):
     ----------
     whole : (n,) uint8
     starts, sizes, out
-        As `gather` has them.
+        As for `gather`.
 
     Returns
     -------
     int
-        0, or `CUT` where the memory ends before a piece does.
+        0, or `CUT` if ``whole`` ends before a piece does.
 
     Raises
     ------
@@ -67,19 +67,19 @@ def copy(whole, starts, sizes, out):
 
 
 def gather(int fd, starts, sizes, out):
-    """Read the pieces, one after the other, into ``out``.
+    """Read pieces of a file, one after the other, into ``out``.
 
     Parameters
     ----------
     fd : int
     starts, sizes : (n,) int64
-        Bytes: where each piece begins in the file, and how long it is.
+        Offset of each piece in the file and its size, in bytes.
     out : (sum of sizes,) uint8
 
     Returns
     -------
     int
-        0, the number of the system's error, or `CUT`.
+        0, the ``errno`` of a failed read, or `CUT` if the file ends before a piece does.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def gather(int fd, starts, sizes, out):
         while i < n:
             at, want = start[i], size[i]
             i += 1
-            while i < n and start[i] == at + want:  # neighbours are read by one call
+            while i < n and start[i] == at + want:  # adjacent pieces are read by one call
                 want += size[i]
                 i += 1
             while want > 0 and problem == 0:

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Inner loops of reading counts: lines of numbers to arrays, and words of documents renumbered.
+"""Inner loops of reading counts: parse lines of numbers into arrays, and renumber words.
 
-Parsing stops at the first line that is not as it should be. Which way it is wrong is found out by
-whoever called, in Python, from that one line.
+Parsing stops at the first malformed line. The caller, in Python, then examines that line to report
+the error.
 """
 
 import numpy as np
@@ -14,14 +14,14 @@ from libcpp.vector cimport vector
 
 include "_arrays.pxi"
 
-#: Forms of a count: a whole number of at least 1; a number in any decimal notation whose value is
-#: whole, 0 included; or none at all, which stands for 1.
+#: Forms of a count: a whole number of at least 1; a whole number of at least 0 in any decimal
+#: notation; or no count at all, which stands for 1.
 COUNT, REAL, PATTERN = 0, 1, 2
 
 cdef enum:
     LARGEST = 2147483647
-    MARKED = 1 << 24  # words from here on are sorted: those before take a bit and a count each
-    EXPONENT = 10000  # no more can matter: an exponent is cut here while it is read
+    MARKED = 1 << 24  # larger word ids are sorted: marks take memory for each smaller id
+    EXPONENT = 10000  # larger exponents change no result: their further digits are ignored
 
 cdef bint[256] LABEL
 
@@ -42,7 +42,7 @@ cdef inline bint _blank(uint8_t c) noexcept nogil:
 cdef inline const uint8_t* _digits(
     const uint8_t* p, const uint8_t* end, int64_t* value
 ) noexcept nogil:
-    """Read a decimal number without a sign; NULL unless there is one of at most 18 digits."""
+    """Read an unsigned decimal number; return NULL if none comes or it has more than 18 digits."""
     cdef const uint8_t* start = p
     cdef const uint8_t* first
     cdef int64_t total = 0
@@ -61,10 +61,10 @@ cdef inline const uint8_t* _digits(
 
 
 cdef const uint8_t* _real(const uint8_t* p, const uint8_t* end, int64_t* value) noexcept nogil:
-    """Read a number like 3, 3.0 or 30e-1; NULL unless it is whole, not negative and in range."""
+    """Read a number like 3, 3.0 or 30e-1; return NULL if it is not whole, negative or too large."""
     cdef const uint8_t* start = p
-    cdef int64_t digits = 0     # those up to the last one that is not zero
-    cdef int64_t zeros = 0      # after it
+    cdef int64_t digits = 0     # number made of the digits up to the last one that is not zero
+    cdef int64_t zeros = 0      # number of zeros after that digit
     cdef int64_t exponent = 0
     cdef int64_t written = 0
     cdef bint point = False
@@ -129,10 +129,10 @@ def parse_entries(bytes block, int64_t last, int64_t documents, int64_t words, i
     block : bytes
         Whole lines.
     last : int
-        The smallest document id that may come now, and after it none smaller than the one before;
-        0 if they may come in any order.
+        The smallest valid document id for the first line; no later id may be smaller than the id
+        before it. 0 if ids may come in any order.
     documents, words : int
-        The largest ids that may come at all.
+        The largest valid document id and the largest valid word id.
     form : {COUNT, REAL, PATTERN}
         How counts are written.
 
@@ -140,11 +140,11 @@ def parse_entries(bytes block, int64_t last, int64_t documents, int64_t words, i
     -------
     documents : (n,) int64
     words : (n,) int32
-        Counted from 0.
+        Word ids, counted from 0.
     counts : (n,) int32
     wrong : int
-        Position in the block of the first line that is not such an entry, where parsing stopped;
-        -1 if all are. A blank line counts as wrong.
+        Index in the block of the first malformed line, at which parsing stopped; -1 if all lines
+        are valid. A blank line is malformed.
     """
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(block)
     cdef const uint8_t* end = p + PyBytes_GET_SIZE(block)
@@ -213,23 +213,24 @@ def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
     block : bytes
         Whole lines.
     first, last : int
-        The smallest and the largest id that may come.
+        The smallest and the largest valid word id.
     labelled : bool
-        SVMlight: the first number is a label or missing, ``qid:`` and comments are passed over, a
-        line without anything else is none, counts are whole numbers in any notation, and those of
-        0 are left out. Else LDA-C: the first number is that of the pairs, counts are at least 1.
+        If True, SVMlight: the first number is a label or missing, ``qid:`` and comments are
+        skipped, a line with nothing but blanks or a comment is no document, counts are whole
+        numbers in any notation, and pairs with count 0 are left out. If False, LDA-C: the first
+        number is the number of pairs, and counts are at least 1.
 
     Returns
     -------
     lengths : (n,) int64
-        Pairs of each document.
+        Number of pairs of each document.
     lines : (n,) int64
-        Its line, from 0.
+        Line of each document, from 0.
     words : (nnz,) int32
-        Counted from 0, in the order of the line.
+        Word ids, counted from 0, in the order of the pairs.
     counts : (nnz,) int32
     wrong : int
-        Position of the first line that is wrong, where parsing stopped; -1 if none is.
+        Index of the first malformed line, at which parsing stopped; -1 if all lines are valid.
     """
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(block)
     cdef const uint8_t* end = p + PyBytes_GET_SIZE(block)
@@ -333,10 +334,10 @@ def parse_pairs(bytes block, int64_t first, int64_t last, bint labelled):
 cdef int _by_marks(
     vector[uint64_t]& row, vector[uint64_t]& marks, vector[int32_t]& count, int32_t* w, int32_t* c
 ) except -1 nogil:
-    """Write words and counts by word, with a bit for each word that is there.
+    """Write the words of a document in order, and their counts, with one bit for each word id.
 
-    That is sooner than sorting where many bits are set: 0, with nothing written, where few are, or a
-    word is there twice. All bits are 0 before and after.
+    This is faster than sorting if many bits are set. Returns 0, with nothing written, if few would
+    be set or a word occurs twice, else 1. All bits are 0 before and after.
     """
     cdef uint64_t last = 0, key = 0, word = 0, left = 0, group = 0
     cdef size_t i = 0, at = 0
@@ -367,13 +368,14 @@ cdef int _by_marks(
 
 
 def renumber(indptr, indices, counts, remap=None):
-    """Rename the words of documents, drop those that become negative, and sort each document's words.
+    """Renumber the words of documents, drop words with a negative number, and sort each document.
 
     Parameters
     ----------
     indptr : (documents + 1,) int64
     indices : (nnz,) int32
-        Each once in a document; below the length of ``remap``. Without it, negative ones are dropped.
+        Word ids, each once in a document and below the length of ``remap``. Without ``remap``,
+        negative ids are dropped.
     counts : (nnz,) int32
     remap : (words,) int32, optional
         The new number of each word.
@@ -381,7 +383,7 @@ def renumber(indptr, indices, counts, remap=None):
     Returns
     -------
     indptr, indices, counts : ndarray
-        Of the same types.
+        The renumbered documents, as arrays of the same types.
 
     Raises
     ------
@@ -405,7 +407,7 @@ def renumber(indptr, indices, counts, remap=None):
     cdef int64_t* new_ends = _int64(new_indptr, WRITE)
     cdef int32_t* w = _int32(new_indices, WRITE)
     cdef int32_t* c = _int32(new_counts, WRITE)
-    cdef vector[uint64_t] row  # a word above its count, so that sorting takes both along
+    cdef vector[uint64_t] row  # word id in the upper 32 bits, count in the lower
     cdef vector[uint64_t] marks
     cdef vector[int32_t] count
     cdef int64_t at = 0

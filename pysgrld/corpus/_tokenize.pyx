@@ -1,18 +1,20 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Text to word counts: the inner loop of reading text.
 
-A token is a run of word characters (``\w``) with the combining marks that follow them, in the spelling
-of `pysgrld.options.spelling.fold`, of two characters or more. The text is split at ASCII characters
-that are no word characters. That cannot change a token: no composition reaches across them (only
-``<``, ``=`` and ``>`` compose with a mark at all, and neither they nor the results are word
-characters), casefolding looks at one character at a time, and a mark needs a letter before it.
-Between two such cuts characters are folded one by one, by tables made of Python's, for as long as it
-is plain that normalisation would change nothing; else Python's normalisation comes first. All that is
-in cpp/text and needs the interpreter's lock only for a page of the tables, or to normalise.
+A token is a run of word characters (``\w``) with the combining marks that follow them. It is
+spelled as `pysgrld.options.spelling.fold` returns it, and has at least two characters. The text is
+split at ASCII characters that are not word characters. Splitting there cannot change a token: no
+composition reaches across such a character (only ``<``, ``=`` and ``>`` compose with a mark at all,
+and neither they nor the results are word characters), casefolding looks at one character at a time,
+and a mark needs a letter before it. Between two splits, characters are folded one by one, with
+tables derived from Python's, as long as it is certain that normalisation would change nothing;
+otherwise Python normalises the text first. All of this is in cpp/text, which needs the
+interpreter's lock only to get a page of the tables, or to normalise.
 
-Chinese and Japanese have no blanks between words. There, and nowhere else, the default differs: a run
-of ideographs gives its pairs of neighbours, or itself if it is one; a run of one syllabary (Hiragana or
-Katakana) ends where another script begins.
+Chinese and Japanese have no blanks between words. Only in their scripts, tokens are defined
+otherwise: a run of ideographs gives each pair of neighbouring ideographs, or the ideograph itself
+if it is the only one; a run of one syllabary (Hiragana or Katakana) ends where another script
+begins.
 """
 
 from typing import NamedTuple
@@ -93,29 +95,29 @@ cdef extern from "word_counter.hpp" namespace "sgmc::text" nogil:
 
 _BREAKS = str.maketrans("\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " " * 10)
 
-#: Counters that nobody uses; their memory is worth keeping. One for each thread at most.
+#: Counters that are not in use, kept to reuse their memory; at most one for each thread.
 cdef list _SPARE = []
 
 
 class WordCounts(NamedTuple):
-    """The words of some documents, numbered among themselves.
+    """Word counts of the given documents, with word ids that hold in this result only.
 
     Attributes
     ----------
     indptr : (n + 1,) int64
-        n good documents; bad ones are left out.
+        Bounds in ``ids`` and ``counts`` of the n good documents; bad documents are left out.
     ids, counts : (nnz,) int32
-        Distinct words of each document in order of first occurrence, and how often. Words are
-        numbered by first sight over all the documents.
+        Distinct words of each document in order of first occurrence, and their counts. Words are
+        numbered in order of first occurrence in all documents.
     words : bytes
         The words in UTF-8, one after the other.
     ends : (number of words,) int64
-        Where each of them ends.
+        End of each word in ``words``.
     bad : list of (int, str)
         Position and reason ("NUL", "not UTF-8") of each bad document.
     order : (n,) int32 or None
-        The words of good documents as they stand; -1 between two that are no neighbours: where a
-        sentence or a document ends, or a word of one letter stands.
+        Ids of the words of good documents in text order, with -1 between two words that are not
+        neighbours: at the end of a sentence or a document, or at a word of one letter.
     """
 
     indptr: np.ndarray
@@ -128,9 +130,9 @@ class WordCounts(NamedTuple):
 
 
 cdef class _Counter:
-    # A pointer: a member that finds no memory when it is made would end the process.
+    # A pointer: a C++ member that runs out of memory in its constructor would end the process.
     cdef WordCounter* it
-    cdef object error  # what stopped it
+    cdef object error  # exception that stopped the counter
 
     def __cinit__(self):
         self.it = new WordCounter()
@@ -140,7 +142,7 @@ cdef class _Counter:
 
 
 cdef class Phrases:
-    """Phrases that count as one word each, by greedy match of the longest. Threads may share it.
+    """Phrases that count as one word each, matched greedily, longest first. Threads may share them.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ cdef class Phrases:
 
 
 def count_words(documents, pattern=None, Phrases phrases=None, bint order=False):
-    """Count the words of some documents.
+    """Count the words of the given documents.
 
     Stateless, and most of the work is done without the interpreter's lock: threads may count
     different documents at the same time.
@@ -173,11 +175,11 @@ def count_words(documents, pattern=None, Phrases phrases=None, bint order=False)
     documents : sequence of bytes
         UTF-8.
     pattern : compiled regular expression, optional
-        What a token is, on the normalised, casefolded text (line breaks read as blanks); by
-        default two word characters or more. Needs the interpreter's lock throughout, and knows no
-        order of words.
+        Pattern of a token in the normalised, casefolded text (line breaks are read as blanks); by
+        default two word characters or more. Counting with a pattern holds the interpreter's lock
+        throughout, and does not record the order of words.
     phrases : Phrases, optional
-        What counts as one word.
+        Phrases that count as one word each.
     order : bool
         Whether to keep the sequence of words.
 
@@ -190,7 +192,7 @@ def count_words(documents, pattern=None, Phrases phrases=None, bint order=False)
     MemoryError
     """
     cdef _Counter counter = _SPARE.pop() if _SPARE else _Counter()
-    cdef tuple held = tuple(documents)  # nobody else can let go of them
+    cdef tuple held = tuple(documents)  # keeps the documents alive while the lock is released
     cdef vector[string_view] views
     cdef vector[Verdict] verdicts
     cdef Unicode unicode
@@ -238,12 +240,12 @@ def count_words(documents, pattern=None, Phrases phrases=None, bint order=False)
 
 
 cdef class Dictionary:
-    """Words by number, in order of first sight.
+    """Words numbered in order of first occurrence.
 
     Parameters
     ----------
     words : sequence of str, optional
-        The only words that are known. Without it every word is new once.
+        The only words of the dictionary, which is then closed. By default, unknown words are added.
     """
 
     cdef WordTable* table  # as in `_Counter`
@@ -266,7 +268,7 @@ cdef class Dictionary:
         return self.table.size()
 
     def words(self, int32_t first=0):
-        """The words by id, from the given one on: list of str."""
+        """Return the words by id, from the given id on, as a list of str."""
         cdef const char* start = self.table.bytes().data()
         cdef int64_t begin = self.table.ends()[first - 1] if first > 0 else 0
         cdef int64_t end
@@ -279,19 +281,19 @@ cdef class Dictionary:
         return found
 
     def place(self, bytes words not None, ends):
-        """Look words up; unless the dictionary is closed, new ones get the next ids.
+        """Return the ids of words; unless the dictionary is closed, new words get the next ids.
 
         Parameters
         ----------
         words : bytes
             UTF-8, one after the other.
         ends : (n,) int64
-            Where each ends.
+            End of each word in ``words``.
 
         Returns
         -------
         (n,) int32
-            Their ids; -1 for words that a closed dictionary does not know.
+            Ids of the words; -1 for words that are not in a closed dictionary.
         """
         cdef const char* start = PyBytes_AS_STRING(words)
         cdef const int64_t* end = _int64(ends, READ)
@@ -316,12 +318,12 @@ cdef class Dictionary:
 
 
 cdef class Pairs:
-    """How often words stand beside each other, in bounded memory.
+    """Counts of pairs of neighbouring words, in bounded memory.
 
     Parameters
     ----------
     most : int
-        Pairs that are held; where there are more the rarest are dropped.
+        Maximum number of pairs in memory; if there are more, the rarest are dropped.
     """
 
     cdef PairCounts* it  # as in `_Counter`
@@ -334,7 +336,7 @@ cdef class Pairs:
 
     @property
     def lacking(self):
-        """The most that a count may be too small by."""
+        """Maximum amount by which a count may be too small."""
         return self.it.lacking()
 
     def add(self, order, ids, marked, bint mixed):
@@ -343,19 +345,20 @@ cdef class Pairs:
         Parameters
         ----------
         order : (n,) int32
-            Words, -1 between those that are no neighbours.
+            Words in text order, with -1 between two words that are not neighbours.
         ids : (w,) int32
-            Number of each word that pairs are counted by; -1: it is nobody's neighbour.
+            Id of each word in the counted pairs; -1 if pairs with the word are not counted.
         marked : (w,) uint8
+            1 for marked words, 0 for other words.
         mixed : bool
-            Count pairs of which one word is marked; else those of which none is.
+            If True, count pairs with exactly one marked word; else pairs without a marked word.
         """
         if len(order) > 1:
             self.it.add(_int32(order, READ), len(order), _int32(ids, READ), _bytes(marked, READ),
                         mixed)
 
     def frequent(self, uint32_t least):
-        """Give first words, second words, and counts of pairs that were counted so often."""
+        """Return first words, second words and counts of the pairs counted at least ``least`` times."""
         cdef vector[int32_t] first, second
         cdef vector[int64_t] counts
         self.it.frequent(least, first, second, counts)
@@ -380,27 +383,28 @@ cdef _int32s(const vector[int32_t]& values):
     return array
 
 
-#: Signs that `signs_in` looks for, as bits.
+#: Bits that stand for the signs that `signs_in` looks for.
 AMPERSAND, AT, LINK, GARBLED, SHORT, TAG = 1, 2, 4, 8, 16, 32
 
 
 def signs_in(list texts not None, Py_ssize_t longest, bytes initials not None):
-    """Find the texts that have signs of web texts.
+    """Find texts that contain signs of web content, such as entities, links or tags.
 
     Parameters
     ----------
     texts : list of bytes
     longest : int
-        Bytes of a short text between blanks, at most.
+        Maximum size of a short text in bytes, without the blanks around it.
     initials : bytes
-        What short texts that are looked for begin with.
+        Possible first bytes of the short texts that are looked for.
 
     Returns
     -------
     list of (int, int)
-        The place of each text that has a sign, and its signs as bits: `AMPERSAND`, `AT`, `LINK`,
+        Index of each text that has a sign, and its signs as bits: `AMPERSAND`, `AT`, `LINK`,
         `GARBLED`, `SHORT`, `TAG`. An ampersand counts if a semicolon follows, as in an entity; a link
-        has ``://`` or ``www.``; tags of HTML have ``</`` or ``<br``; garbled text has UTF-8 that was taken for Latin-1, as in Ã©.
+        has ``://`` or ``www.``; tags of HTML have ``</`` or ``<br``; garbled text has UTF-8 that
+        was decoded as Latin-1, as in Ã©.
     """
     cdef list places = []
     cdef Py_ssize_t i
@@ -431,7 +435,7 @@ cdef int _signs(bytes text, Py_ssize_t longest, bytes initials):
         signs |= 32
     if memchr(start, b"@", end - start) != NULL:
         signs |= 2
-    # a NUL stands behind the end, so that no comparison goes beyond it
+    # a NUL follows the last byte, so that no comparison reads beyond it
     if _has(start, end, b"://", 3) or _has(start, end, b"www.", 4):
         signs |= 4
     if _has(start, end, b"\xc3\x83\xc2", 3) or _has(start, end, b"\xc3\xa2\xe2\x82\xac", 5):
@@ -440,7 +444,7 @@ cdef int _signs(bytes text, Py_ssize_t longest, bytes initials):
 
 
 cdef bint _has_entity(const char* start, const char* end) noexcept:
-    """Return whether a semicolon stands after an ampersand, no further than in the longest entity."""
+    """Return whether a semicolon follows an ampersand within the length of the longest entity."""
     cdef const char* place = <const char*>memchr(start, b"&", end - start)
     while place != NULL:
         place += 1
@@ -471,7 +475,7 @@ cdef bool _page(void* self, uint32_t number, Page& page) noexcept with gil:
         if PyBytes_GET_SIZE(rows) != sizeof(Page):
             raise AssertionError("a page of characters is not what cpp/text takes it for")
         memcpy(&page, PyBytes_AS_STRING(rows), sizeof(Page))
-    except BaseException as error:  # Control-C too: C++ only knows yes and no
+    except BaseException as error:  # also Control-C: C++ only gets True or False
         (<_Counter>self).error = error
         return False
     return True

@@ -1,16 +1,18 @@
-"""The compiled module, typed by hand. Contract: cpp/text/wikitext.hpp."""
+"""Hand-written types of the compiled module; cpp/text/wikitext.hpp has the contract."""
 
 from collections.abc import Sequence
 
 class Stripper:
-    """Takes MediaWiki markup out of texts; may be used by many threads at once.
+    """Remover of MediaWiki markup from texts; several threads may use it at the same time.
 
     Parameters
     ----------
     files, categories : sequence of str
-        Names of namespaces whose links are pictures, and are not shown; ASCII in lower case.
+        Names of the namespaces of pictures, and of the namespaces with links that a page does not
+        show; lower-case ASCII.
     entities : sequence of (str, str)
-        What ``&name;`` stands for; in UTF-8 not longer than that.
+        Name of each entity and the text that ``&name;`` stands for, in UTF-8 no longer than
+        ``&name;``.
 
     Raises
     ------
@@ -26,6 +28,6 @@ class Stripper:
         entities: Sequence[tuple[str, str]],
     ) -> None: ...
     def strip(self, documents: list[bytes]) -> list[bytes]:
-        """Give the prose of each document, never longer than it; other threads go on meanwhile."""
+        """Return the prose of each document, at most as long as the document; other threads can run."""
     def work(self, document: bytes) -> int:
-        """Give the bytes looked at to strip it, each time they were: at most 32 for each byte."""
+        """Return the number of bytes read to strip a document, at most 32 times its size."""

@@ -1,7 +1,7 @@
 # cython: language_level=3
-"""MediaWiki markup out, prose left; see _wikitext.pyi, and cpp/text/wikitext.hpp for the contract.
+"""Removal of MediaWiki markup; see _wikitext.pyi, and cpp/text/wikitext.hpp for the contract.
 
-A module of its own, so that reading a dump needs no kernels.
+This is a separate module, so that reading a dump does not need the kernels.
 """
 
 from cpython.bytes cimport PyBytes_AsStringAndSize
@@ -30,7 +30,7 @@ cdef extern from "wikitext.hpp" namespace "sgmc::text" nogil:
 
 
 cdef class Stripper:
-    # A pointer: a member that finds no memory when it is made would end the process.
+    # A pointer: a C++ member that runs out of memory in its constructor would end the process.
     cdef Wiki* wiki
 
     def __cinit__(self, **kwargs):
@@ -52,7 +52,7 @@ cdef class Stripper:
             self.wiki.entities[entity.encode()] = spelled
 
     def strip(self, list documents not None):
-        cdef tuple held = tuple(documents)  # keeps them, and they never change
+        cdef tuple held = tuple(documents)  # keeps the documents alive; they never change
         cdef vector[string_view] sources
         cdef vector[size_t] ends
         cdef vector[char] text

@@ -1,4 +1,4 @@
-"""Stored corpora made to be kept: built from any input, cut from another, copied, freed of texts."""
+"""Operations on stored corpora: build from any input, sample, copy, remove the texts."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from pysgrld.run.ownership import foreign, mark_of
 from pysgrld.run.signals import StopFlag
 from pysgrld.types import Documents, Key
 
-#: Action if the output path exists already.
+#: Advice in the error message if the output path exists already.
 OTHER_FOLDER = "name another folder with -o"
 
-#: Documents that are copied together.
+#: Number of documents that are copied in one block.
 TOGETHER = 4096
 
 
@@ -58,7 +58,7 @@ def build(
     *,
     among: Sequence[str] | None = None,
 ) -> Corpus:
-    """Build a stored corpus; after a signal the same call continues from there.
+    """Build a stored corpus; if a signal stops the build, the same call resumes it.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def build(
             if "-" in inputs:
                 resume_hint = "nothing is kept of standard input"
             raise Interrupted(f"{stop.reason}: stopped while reading; {resume_hint}") from None
-    if resolve_path(made.path) != resolve_path(place):  # a stored corpus, opened in place
+    if resolve_path(made.path) != resolve_path(place):  # a stored input, opened in place
         with work_folder(place) as work:
             copy_parts(made.path, work.folder / "copy")
             work.commit(work.folder / "copy")
@@ -111,13 +111,13 @@ def build(
 
 
 def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
-    """Cut a random sample of the documents out of a corpus; they keep their order and word ids.
+    """Write a random sample of a corpus's documents as a new corpus; it keeps order and word ids.
 
     Parameters
     ----------
     corpus : Corpus
     size : int or float
-        Documents, or (a float) their share.
+        Number of documents, or their fraction if it is a float.
     seed : int
     place : Path
 
@@ -152,9 +152,10 @@ def sample(corpus: Corpus, size: int | float, seed: int, place: Path) -> Corpus:
 def store_documents(
     path: Path, documents: Documents, vocabulary: Sequence[str], provenance: dict[str, Any]
 ) -> Corpus:
-    """Write documents that are in memory to a new folder, which appears by a rename when it is whole.
+    """Write documents from memory to a new folder, which is renamed into place when it is complete.
 
-    A folder in a run with the same vocabulary has two files: the vocabulary is that of the run.
+    In a run with the same vocabulary, the folder has only two files and uses the vocabulary of the
+    run.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def store_documents(
 
 
 def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
-    """Copy the files of a stored corpus into a new folder, durably, and with their times.
+    """Copy the files of a stored corpus into a new folder, synced to disk and with their times.
 
     Parameters
     ----------
@@ -221,8 +222,9 @@ def copy_parts(source: Path, folder: Path, *, link: bool = False) -> None:
 def drop_text(path: Path) -> int:
     """Remove the texts from a stored corpus, and return the number of bytes freed.
 
-    Its fingerprint stays, so that runs on it continue. The header keeps the record of the removed file,
-    by which it is also removed after a process was killed before it did so.
+    The fingerprint of the corpus stays the same, so that runs on it can continue. The header keeps
+    the record of the removed file; if the process is killed before it removes the file, a second
+    call removes it by that record.
 
     Parameters
     ----------
@@ -237,11 +239,11 @@ def drop_text(path: Path) -> int:
     Raises
     ------
     CorpusError
-        If it is no stored corpus, or a damaged one.
+        If the folder is not a stored corpus, or is damaged.
     OutputError
         If the file of the texts is not as sgmc wrote it.
     WriteError
-        If it cannot be changed.
+        If the corpus cannot be changed.
     """
     Corpus.open(path)
     freed = 0

@@ -1,7 +1,7 @@
-"""bzip2, its blocks decompressed ahead and by several threads.
+"""Decompression of bzip2 by several threads, which work on blocks ahead of the reader.
 
 A bzip2 stream is a header, blocks of at most 900 kB before compression, and an end with a checksum
-of all of them. A block begins with 48 bits that hardly ever occur by chance, at any bit; nothing
+of all of them. A block may begin at any bit, with 48 bits that hardly ever occur by chance; nothing
 else marks its position. The data between two such marks becomes a separate stream that a thread
 decompresses. If that fails (damage, the end of a truncated file, a mark by chance), one ordinary
 decompressor reads the rest of the stream, as without threads: so a single function detects errors in
@@ -24,7 +24,7 @@ _BLOCK, _END = 0x314159265359, 0x177245385090
 _MARK = (1 << 48) - 1
 _WORD = 0xFFFFFFFF
 _POLYNOMIAL = 0x04C11DB7
-#: Largest size of a compressed block.
+#: Maximum size of a compressed block in bytes.
 _LONGEST = 2**20
 
 
@@ -42,7 +42,7 @@ class Rest(NamedTuple):
         Data that was read and is not decompressed yet.
     given : int or None
         None if the member has ended. Else `data` begins a stream that one decompressor can read to
-        the member's end, and this number of its bytes was yielded already.
+        the member's end, and this number of bytes of its output was yielded already.
     """
 
     data: bytes
@@ -58,9 +58,9 @@ class ParallelBzip2(ExitStack):
         ``raw(n)`` reads at most n bytes, none at the end.
     threads : int
     step : int
-        Most bytes in one piece of output.
+        Maximum number of bytes in one piece of output.
     begun : int
-        Bytes of the file that other code has read before.
+        Number of bytes of the file that other code has read before.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ParallelBzip2(ExitStack):
         self._window = b""  # the last bytes read
         self._marks: dict[int, int] = {}  # kinds of marks by their position in bits, ascending
         self._searched = 0  # bytes of the file searched so far
-        self._jobs: dict[int, Future[_Block]] = {}  # by bit
+        self._jobs: dict[int, Future[_Block]] = {}  # blocks being decompressed, by position in bits
         self._header = b""
 
     def raw(self, size: int) -> bytes:
@@ -84,7 +84,7 @@ class ParallelBzip2(ExitStack):
         return data
 
     def member(self, data: bytes) -> Generator[bytes, None, Rest]:
-        """Decompress the blocks of a member that can be decompressed in parts.
+        """Yield the content of the blocks that can be decompressed separately; return the rest.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class ParallelBzip2(ExitStack):
         checksum = n_bytes = 0
         header = b""
         while True:
-            # the data before that position is not needed any more
+            # the data before the position `needed` is not used any more
             needed = position if header else 8 * start
             self._window = self._from(needed // 8)
             self._marks = {bit: kind for bit, kind in self._marks.items() if bit >= needed}
@@ -129,7 +129,7 @@ class ParallelBzip2(ExitStack):
         return self._window[len(self._window) - (self._read - place) :]
 
     def _bits(self, bit: int, count: int) -> int | None:
-        """Return some bits of the file as a number, or None if the file ends before."""
+        """Return ``count`` bits of the file as a number, or None if the file ends before."""
         end = bit + count
         piece = self._from(bit // 8)[: (end + 7) // 8 - bit // 8]
         if 8 * (bit // 8 + len(piece)) < end:
@@ -193,10 +193,10 @@ class ParallelBzip2(ExitStack):
 
 
 class _Block:
-    """One block under way: its first piece, and the decompressor that gives the others."""
+    """A block that is being decompressed: its first piece, and the decompressor for the rest."""
 
     def __init__(self, piece: bytes, header: bytes, begin: int, end: int, step: int) -> None:
-        """Begin to decompress the block in bits ``begin`` to ``end`` of the file, which `piece` holds."""
+        """Begin to decompress `piece`, the block in bits ``begin`` to ``end`` of the file."""
         shift, length = begin % 8, end - begin
         data: npt.NDArray[np.uint8] = np.frombuffer(piece + b"\0", np.uint8)
         if shift:
@@ -225,7 +225,7 @@ class _Block:
                 return
 
 
-# -- a beginning with a given checksum ----------------------------------------------------------
+# -- a start of a stream with a given checksum --------------------------------------------------
 
 
 def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, bytes]:
@@ -234,10 +234,10 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
     Parameters
     ----------
     header : bytes
-        Of the stream.
+        Header of the stream.
     checksum : int
     bits : int
-        Bits of its last byte that are used (0: all of them); the others are zero.
+        Number of bits used in the stream's last byte (0: all of them); the other bits are zero.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def _with_checksum(header: bytes, checksum: int, bits: int) -> tuple[bytes, byte
             register ^= byte << 24
             for _ in range(8):
                 register = (register << 1 ^ (_POLYNOMIAL if register >> 31 else 0)) & _WORD
-        # the four bytes after which the check is `checksum` are found by 32 steps back
+        # 32 steps back give the four bytes after which the check is `checksum`
         remainder = checksum ^ _WORD
         for _ in range(32):
             remainder = (

@@ -1,4 +1,4 @@
-"""Classes of characters by this Python's Unicode, in pages of 256, as cpp/text wants them."""
+"""Tables of character classes for cpp/text, in pages of 256, from Python's Unicode database."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 
 from pysgrld.options.spelling import fold, is_left_out, is_mark, is_vowel, is_word, word_pattern
 
-#: Bytes of a folded character: no case folding is longer.
+#: Maximum number of bytes of a case-folded character.
 _SIZE = 5
-#: Stands for the combining class of a character that composition may change.
+#: Value in place of the combining class for a character that composition may change.
 _COMPOSES = 255
 
 
@@ -26,7 +26,7 @@ class Role(IntEnum):
     SEPARATOR, LETTER, IDEOGRAPH, HIRAGANA, KATAKANA, SEVERAL, IGNORED, MARK, VOWEL = range(9)
 
 
-#: Scripts that do without blanks, by how the names of their characters begin.
+#: Scripts written without blanks, by the start of the Unicode names of their characters.
 _SCRIPTS = {
     "CJK ": Role.IDEOGRAPH,
     "IDEOGRAPHIC ": Role.IDEOGRAPH,
@@ -58,7 +58,7 @@ def page(number: int) -> bytes:
         if not unicodedata.is_normalized("NFC", character):
             order = _COMPOSES
         elif not 0xD800 <= code < 0xE000:
-            # re's \w, but for the underscore, which is ASCII and not in these tables
+            # as re's \w, except the underscore, which is ASCII and not in these tables
             folded = _folded(character)
             if character in _composing():
                 order = _COMPOSES
@@ -68,7 +68,7 @@ def page(number: int) -> bytes:
 
 
 def _folded(character: str) -> str:
-    """Return the word characters that a character in normal form C becomes, others as blanks."""
+    """Fold a character in normal form C, and replace characters that are not in words by blanks."""
     if character.isalpha() and character.casefold() == character and not is_left_out(character):
         return character  # the usual case
     return "".join(c if c.isalnum() or is_mark(c) else " " for c in fold(character))
@@ -91,7 +91,7 @@ def normal(text: str) -> str:
 
 
 def role(character: str) -> Role:
-    """Return the class of a character of text in normal form C for the tokeniser.
+    """Return the tokeniser's class of a character of text in normal form C.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(start + begin, start + end, word)
 
 
-@lru_cache(1 << 17)  # more than most corpora have words
+@lru_cache(1 << 17)  # larger than the vocabulary of most corpora
 def _tokens_of(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a run of word characters, which is often a word that came before."""
+    """Return the tokens of a run of word characters; cached, because most words are repeated."""
     found, begin = [], 0
     for script, characters in groupby(_with_scripts(text), key=itemgetter(1)):
         run = [character for character, _ in characters]
@@ -155,7 +155,7 @@ def _tokens_of(text: str) -> tuple[Token, ...]:
 
 
 def _with_scripts(run: str) -> Iterator[tuple[str, Role]]:
-    """Yield each character without blanks and its script; a mark has that of the letter before it."""
+    """Yield the characters of a run and their scripts; a mark has that of the letter before it."""
     script = Role.LETTER
     for character in run:
         kind = _script(character)
@@ -174,8 +174,8 @@ def _script(character: str) -> Role | None:
 def overlap(first: str, second: str) -> bool:
     """Return True if two words are overlapping pairs of ideographs: the end of one begins the other.
 
-    Of a run of ideographs the tokeniser makes its pairs of neighbours, so that such words stand in the
-    same text wherever it has the three characters.
+    The tokeniser splits a run of ideographs into its pairs of neighbours, so that both words occur
+    in every text with the three characters.
 
     Parameters
     ----------
@@ -212,9 +212,9 @@ def _role(folded: str) -> Role:
 def _composing() -> frozenset[str]:
     """Return the characters that may combine with the character before them.
 
-    A composing character comes from a character that decomposes, but not from the first character of the
-    decomposition. Most pages of Unicode have no such character, and to ask that is quick. The planes
-    from 3 on are not looked at: they have ideographs, tags and private characters.
+    These are the characters after the first in the decomposition of any character that decomposes.
+    Most pages of Unicode have no character that decomposes, which is quick to check. The planes
+    from 3 on are skipped: they have ideographs, tags and private characters.
     """
     every = np.arange(0x30000, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     pages = (every[i : i + 256] for i in range(0, len(every), 256))

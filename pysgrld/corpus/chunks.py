@@ -1,4 +1,4 @@
-"""Books: long documents in pieces that are documents of their own, without a licence around them."""
+"""Splitting of long documents (books) into pieces, and removal of Project Gutenberg's licence."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import numpy as np
 from pysgrld.corpus.formats import Texts
 from pysgrld.types import Int64s
 
-#: A word of text in UTF-8: of Chinese and Japanese, which have no blanks, a character.
+#: A word of text in UTF-8; in Chinese and Japanese, which have no blanks, a single character.
 _WORD = re.compile(rb"[\xe3-\xe9][\x80-\xbf]{2}|[^\s\xe3-\xe9]+|[\xe3-\xe9]")
-#: Preferred ends of a piece: a paragraph, else a sentence, else a line.
+#: Preferred ends of a piece: the end of a paragraph, else of a sentence, else of a line.
 _ENDS = tuple(
     re.compile(end)
     for end in (rb"\n[ \t\r]*\n", rb"[.!?][\"')\]]*\s|\xe3\x80\x82|\xef\xbc[\x81\x9f]", rb"\n")
 )
-#: Piece length divided by the largest distance of a preferred end from the boundary.
+#: Ratio of the length of a piece to the maximum distance of a preferred end from the ideal
+#: boundary.
 _WINDOW = 5
 
-#: The lines around a book of Project Gutenberg, in whose place its licence stands.
+#: Marks before and after a book of Project Gutenberg; its licence is outside them.
 _BEGIN = re.compile(rb"\*{3} ?START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK[^*]{0,400}\*{3}", re.I)
 _END = re.compile(rb"\*{3} ?END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK", re.I)
 
@@ -32,11 +33,11 @@ class Chunked(NamedTuple):
     Attributes
     ----------
     texts : Texts
-        Pieces in the place of documents, each with the line and the fields of its own.
+        Pieces as documents, each with the line and the fields of the document that it comes from.
     of : (n,) int64
-        The document that each is a piece of, by its place.
+        Index of the document that each piece comes from.
     pieces : (n,) int64
-        Which piece it is, from 1; 0: all of a document.
+        Number of each piece in its document, from 1; 0 if it is the whole document.
     """
 
     texts: Texts
@@ -99,7 +100,7 @@ def pieces(text: bytes, words: int) -> list[bytes]:
 
     A text of W words becomes W / words pieces, to the nearest whole number. A boundary moves to a nearby
     end of a paragraph, else of a sentence, else of a line; only blanks between pieces are lost. Text
-    that is not UTF-8, or has a NUL, stays whole: it is no good document.
+    that is not UTF-8, or has a NUL, stays whole, because it is not a valid document.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def pieces(text: bytes, words: int) -> list[bytes]:
     Returns
     -------
     list of bytes
-        Pieces in order; together they are the text.
+        Pieces in order; together they make up the text.
     """
     if len(text) < words:
         return [text]
@@ -126,7 +127,7 @@ def pieces(text: bytes, words: int) -> list[bytes]:
         return [text]
     cuts, reach = [0], max(1, len(ends) // number // _WINDOW)
     for i in range(1, number):
-        target = i * len(ends) // number - 1  # the word that is the best end of a piece
+        target = i * len(ends) // number - 1  # index of the last word of an ideal piece
         cut, first, last = (
             ends[target],
             ends[max(0, target - reach)],

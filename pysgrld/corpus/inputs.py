@@ -26,9 +26,10 @@ from pysgrld.errors import CorpusError, MissingInputError, UsageError, plural
 from pysgrld.options.paths import is_file, is_folder, is_there, refusal_of, resolve_path
 from pysgrld.run.layout import CHECKPOINTS, CONFIG
 
-#: Suffixes that are named in a message.
+#: Maximum number of suffixes that a message lists.
 MOST = 8
-#: What a run holds, and what all folders do that sgmc writes: runs, stored corpora, exports.
+#: Files that identify a run, and sets of files that identify any folder written by sgmc: runs,
+#: stored corpora, exports.
 _RUN = (CONFIG, CHECKPOINTS)
 _OURS = (
     _RUN,
@@ -36,21 +37,23 @@ _OURS = (
     ("topics.npy", "vocab.txt"),
     ("topics.safetensors", "vocab.txt"),
 )
-#: Number of files that are examined, and most lines for each blank line in text with paragraphs.
+#: Approximate number of files examined, and maximum number of lines for each blank line if a text
+#: counts as written in paragraphs.
 LOOKED_INTO, PARAGRAPH = 64, 20
-#: Prefixes of cache files that Hugging Face's datasets writes next to its data files.
+#: Prefix of cache files that Hugging Face's datasets writes next to its data files.
 _CACHED = "cache-"
-#: The name of a matrix of single cells.
+#: File name of a matrix of single cells.
 _MATRIX = "matrix.mtx"
-#: Files of text that are cut into pieces: at most so many, of this mean size in bytes at least (10,000
-#: words); and words of a piece. Measured on the books of the Bible: docs/corpora.md.
+#: Text files are split into pieces if there are at most this many and their mean size in bytes is
+#: at least this (10,000 words); number of words of a piece. Measured on the books of the Bible:
+#: docs/corpora.md.
 MOST_BOOKS, BOOK, PIECE_WORDS = 1000, 60_000, 500
-#: Fewer text files than this are read line by line.
+#: If there are fewer text files than this, each line is a document.
 SEVERAL = 3
 
 
 def corpus_name(inputs: Sequence[str]) -> str:
-    """Return a short name for a corpus, for the folder of a run: that of its first input.
+    """Return a short name for a corpus from its first input, for the folder name of a run.
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ def corpus_name(inputs: Sequence[str]) -> str:
     Returns
     -------
     str
-        Letters, digits, points, hyphens and underscores alone.
+        A name with only letters, digits, dots, hyphens and underscores.
 
     Examples
     --------
@@ -76,9 +79,10 @@ def corpus_name(inputs: Sequence[str]) -> str:
 
 
 def input_names(inputs: Sequence[str]) -> dict[str, str]:
-    """Return a name for each input: the fewest last parts of its path that make it unique.
+    """Return a name for each input: the shortest end of its path that is unique.
 
-    Files without a suffix keep their folder if they are in several, as newsgroups and maildirs are.
+    Names of files without a suffix include the folder if the files are in several folders, as in
+    newsgroups and maildirs.
 
     Parameters
     ----------
@@ -88,7 +92,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Names by paths.
+        Name of each path.
 
     Examples
     --------
@@ -116,7 +120,7 @@ def input_names(inputs: Sequence[str]) -> dict[str, str]:
 
 
 def stem(path: str | Path) -> str:
-    """Return a file's name without compression, format and ``docword.``: what the data is called.
+    """Return the name of the data: the file name without its known suffixes and ``docword.``.
 
     Parameters
     ----------
@@ -145,7 +149,8 @@ def single_cells(path: Path) -> SingleCells | None:
     Parameters
     ----------
     path : Path
-        ``matrix.mtx``, with the same prefix as the others or none; any of them may be compressed.
+        Path of ``matrix.mtx``. A prefix must be the same in all three names; any file may be
+        compressed.
     """
     prefix, suffix, _ = plain_name(path).partition(_MATRIX)
     if not suffix or not is_file(path):
@@ -168,10 +173,9 @@ def matrix_in(folder: Path) -> Path | None:
 def vocabulary_beside(path: Path) -> Path | None:
     """Find the vocabulary file next to a file of counts.
 
-    Of a matrix of 10x the list of genes. Else
-    ``vocab.NAME.txt`` next to ``docword.NAME.txt`` or ``NAME.mtx``; else that file with the last
-    dotted parts of NAME left out one by one; else the only ``vocab.*.txt`` there. Any of them may
-    be compressed.
+    For a matrix of 10x this is the list of genes. For ``docword.NAME.txt`` or ``NAME.mtx`` it is
+    ``vocab.NAME.txt``; else this name with the last dotted parts of NAME removed one by one; else
+    the only ``vocab.*.txt`` in the folder. Any of these files may be compressed.
 
     Parameters
     ----------
@@ -196,14 +200,14 @@ def vocabulary_beside(path: Path) -> Path | None:
 
 
 class Folder(NamedTuple):
-    """The files below a folder that are read, by their names.
+    """The files below a folder that are read, selected by their names.
 
     Attributes
     ----------
     files : list of Path
         The files that are documents, sorted by path; or the tables if the folder has no documents.
     remarks : list of str
-        What a person should know: how many are read, and which are left out and why.
+        Messages for the user: the number of files read, and the files left out with the reason.
     """
 
     files: list[Path]
@@ -211,10 +215,11 @@ class Folder(NamedTuple):
 
 
 def texts_of_folder(folder: Path) -> Folder:
-    """List the documents below a folder, or else its tables, compressed ones too, by their names.
+    """List the documents below a folder, or its tables if it has no documents, selected by name.
 
-    Files without a suffix are documents if most of the others have none either. Hidden files, and what
-    sgmc has written there, are passed over.
+    Compressed files are included. Files without a suffix are documents if they outnumber the
+    documents, the tables, and the files with other suffixes. Hidden files and folders written by
+    sgmc are skipped.
 
     Parameters
     ----------
@@ -224,14 +229,14 @@ def texts_of_folder(folder: Path) -> Folder:
     Returns
     -------
     Folder
-        Files and their kind.
+        The files to read, and messages about them.
 
     Raises
     ------
     MissingInputError
         If the folder has no files to read, or cannot be read.
     CorpusError
-        If it is a run.
+        If the folder is a run.
     """
 
     def refuse(error: OSError) -> None:
@@ -313,7 +318,7 @@ def texts_of_folder(folder: Path) -> Folder:
 
 
 def _suffix(name: str) -> str:
-    """Return the suffix of a name in small letters; empty if it is no word, as in "12.M3P:2,S"."""
+    """Return the lower-case suffix of a name, or "" if it is no word, as in "12.M3P:2,S"."""
     suffix = Path(plain_name(name)).suffix.lower()
     return suffix if suffix[1:].isalnum() and not suffix[1:].isdigit() else ""
 
@@ -328,11 +333,11 @@ def _listed(suffixes: Counter[str]) -> str:
 
 
 def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> CorpusOptions:
-    """Resolve whether a document of plain text is a line or a file, by what the inputs look like.
+    """Decide from the inputs whether each line or each file of plain text is a document.
 
-    A folder, a page, a Word document or a PDF among the inputs makes each file a document. So does text
-    that is written in paragraphs, blank lines between them, if there are several files of it or it is to
-    be cut into pieces; and so do several files of one line each. Otherwise each line is one.
+    Each file is a document if the inputs include a folder, a web page, a Word document or a PDF; if
+    the text has paragraphs separated by blank lines, and comes in several files or is to be split
+    into pieces; or if there are several files of one line each. Otherwise each line is a document.
 
     Parameters
     ----------
@@ -342,12 +347,13 @@ def resolve_document_is(inputs: Sequence[str], options: CorpusOptions) -> Corpus
     Returns
     -------
     CorpusOptions
-        With ``document_is`` "line" or "file", and ``chunk`` for few and long files.
+        Options with ``document_is`` "line" or "file", and with ``chunk`` set for few and long
+        files.
 
     Raises
     ------
     UsageError
-        If the lines of a folder are asked for.
+        If each line should be a document and an input is a folder.
     """
     if options.document_is == "line":
         for path in inputs:
@@ -415,9 +421,9 @@ def check_inputs(inputs: Sequence[str]) -> None:
     Raises
     ------
     UsageError
-        If nothing is given, or standard input twice.
+        If no input is given, or standard input is given twice.
     MissingInputError
-        If a file is missing or cannot be looked at.
+        If a file is missing or cannot be accessed.
     """
     if not inputs:
         raise UsageError("no corpus was given")

@@ -1,4 +1,4 @@
-"""Stored corpora put together: shards of one, or a corpus and the documents that it has grown by."""
+"""Joining of stored corpora: shards of one corpus, or a corpus and new documents."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from pysgrld.corpus.write import ABOUT, work_folder
 from pysgrld.errors import CorpusError, plural
 from pysgrld.types import Int64s, Key
 
-#: Numbers in the records of corpora that are added when they are joined.
+#: Fields in the records of corpora that are summed when the corpora are joined.
 _SUMS = ("documents_read", "empty", "unknown_tokens")
-#: Seed by which old documents are chosen that stay: the same command has the same corpus.
+#: Seed for choosing the old documents that stay, so that the same command gives the same corpus.
 _FORGOTTEN = 1987
 
 
@@ -41,28 +41,29 @@ def join(
     of_first: Int64s | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Corpus:
-    """Write one corpus of several over the words of the last, their documents in order.
+    """Join several corpora, in order, into one corpus with the vocabulary of the last.
 
-    Texts beyond the limit of ``--keep-text`` are an even sample of all.
+    If the texts exceed the limit of ``--keep-text``, an even sample of all texts is kept.
 
     Parameters
     ----------
     parts : sequence of Corpus
-        The words of each are the first of the last one's.
+        Corpora to join. The vocabulary of each is the beginning of the vocabulary of the last.
     place : Path
         Path of the corpus.
     options : CorpusOptions
-        How their documents were read.
+        Options with which the documents were read.
     provenance : mapping
-        The record of the whole, to which numbers of skipped and unknown things are added.
+        Record of the joined corpus, to which the numbers of documents read and skipped, of empty
+        documents and of unknown tokens are added.
     listener : Listener
     empty : bool
-        Whether documents without a word stay.
+        Whether documents without words are kept.
     of_first : (n,) int64, optional
-        The documents of the first part that stay, ascending, or None for all.
+        Ascending indices of the documents of the first part that are kept; None for all.
     renamed : mapping of str to str, optional
-        New names of files of later parts that share a name with a file of the first part, if the parts
-        have different inputs: ids then name the files.
+        New names for files of later parts that have the same name as a file of the first part.
+        Given if the parts have different inputs; ids of documents then include the file names.
 
     Raises
     ------
@@ -135,28 +136,28 @@ def grown(
     listener: Listener,
     forget: int | None = None,
 ) -> Corpus:
-    """Write a corpus of stored documents and new ones, over the words of the old ones and new words.
+    """Write a corpus of stored documents and new documents; new words follow the old words.
 
-    Words keep their numbers. The new words that the rules of ``options`` choose from the new documents
-    come after them. The new documents are read twice, as their words are known after the first time.
+    Old words keep their ids. The rules of ``options`` choose the new words from the new documents,
+    which are read twice, because their words are known only after the first reading.
 
     Parameters
     ----------
     words : sequence of str
         Words of the old documents.
     old : Corpus or None
-        None if the old documents are left out.
+        Corpus of the old documents; None if they are left out.
     inputs : sequence of str
         Files or folders with the new documents.
     options : CorpusOptions
-        Options of reading them.
+        Options for reading the new documents.
     place : Path
         Path of the corpus, in a folder for unfinished work.
     threads : int
     listener : Listener
     forget : int, optional
-        New documents after which half of the old ones are left out, chosen at random: of n new ones each
-        old one stays with probability 2^(-n / forget), so that they fade as they would by halves.
+        Number of new documents after which half of the old documents are left out: after n new
+        documents each old document stays with probability 2^(-n / forget).
 
     Raises
     ------
@@ -198,7 +199,7 @@ def grown(
 
 
 def _renamed(names: Sequence[str], about: About) -> dict[str, str]:
-    """Return numbered names for files with the name of a file of stored documents."""
+    """Return new names for files: a number is added if a file of stored documents has the name."""
     renamed, number = {name: name for name in names}, 1
     while taken := about.files_named(renamed.values()):
         number += 1

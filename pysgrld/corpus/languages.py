@@ -1,4 +1,4 @@
-"""The language of each document, by the stop words and the scripts of its words, or by a library."""
+"""Detection of the language of each document by stop words and scripts, or by a library."""
 
 from __future__ import annotations
 
@@ -15,45 +15,47 @@ from pysgrld.errors import MissingInputError
 from pysgrld.options.parse import LANGUAGES, LISTED
 from pysgrld.types import Documents, Int64s
 
-#: The library that is asked about documents that fit no list and no script.
+#: Library that detects the language of documents that match no list of stop words and no script.
 _LIBRARY = "py3langid"
-#: Least share and number of tokens that are stop words of a document's language, and the least ratio to
-#: the stop words of any other language.
+#: Minimum fraction and minimum number of a document's tokens that are stop words of its language,
+#: and their minimum ratio to the stop words of any other language.
 _SHARE, _FEWEST, _TIMES = 0.1, 3, 1.3
-#: Languages by the scripts of their letters, as Unicode names them.
+#: Language of each script, by the script's name in the Unicode names of characters.
 _OF_SCRIPT = {"CJK": "chinese", "HIRAGANA": "japanese", "KATAKANA": "japanese", "HANGUL": "korean"}
-#: Least words of a document for the library, the number of first words that it reads, and the least lead
-#: of its best language over the second, in nats.
+#: For the library: minimum number of distinct words of a document, maximum number of words that it
+#: reads, and minimum lead of its best language over the second, in nats.
 _LEAST, _FIRST, _NATS = 10, 60, 5.0
-#: Documents of other languages that get a warning, by share and number.
+#: Minimum fraction and minimum number of documents in another language for a message, and of
+#: documents in no known language for the library to be used.
 _WORTH, _FEW = 0.03, 3
-#: Least document frequency of a word that is compared with lists of stop words.
+#: Minimum fraction of documents with a word, if the word is to be compared with lists of stop
+#: words.
 _OFTEN = 0.002
 #: Numbers for a document that fits no language, and for a word that is not classified yet.
 UNKNOWN, _UNSEEN = -1, -2
 
 
 class LanguageGuesser:
-    """Detector of the language of documents, over one dictionary.
+    """Detector of the language of documents that share one vocabulary.
 
     Parameters
     ----------
     words : sequence of str
-        By id, as the tokeniser writes them.
+        Words by id, as the tokeniser spells them.
     frequencies : (V,) int64
-        Documents that have each word.
+        Number of documents with each word.
     documents : int
-        All of them.
+        Number of all documents.
 
     Attributes
     ----------
     languages : list of str
-        Names of the languages, or of scripts without one.
+        Names of the languages, or of scripts that belong to no single language.
     """
 
     def __init__(self, words: Sequence[str], frequencies: Int64s, documents: int) -> None:
         self._words, self.languages = words, list(COMPARED)
-        # a language of 3 % of the documents has its stop words in 1 % of all
+        # if 3 % of the documents are in a language, its stop words are in 1 % of all documents
         often = np.flatnonzero(frequencies >= _OFTEN * documents).tolist()
         place = {words[i]: i for i in often}
         self._lists = np.zeros((len(words), len(COMPARED)), np.bool_)
@@ -77,13 +79,13 @@ class LanguageGuesser:
                 self._scripts[i] = self.number(name)
 
     def number(self, language: str) -> int:
-        """Return the number of a language, which may be new."""
+        """Return the number of a language, which is added if it is new."""
         if language not in self.languages:
             self.languages.append(language)
         return self.languages.index(language)
 
     def _ask_library(self, block: Documents, languages: npt.NDArray[np.int32]) -> None:
-        """Detect by the library the language of documents that no list fits, if they are long enough."""
+        """Use the library to detect the language of long enough documents that match no list."""
         lengths = np.diff(block.indptr)
         rows = np.flatnonzero((languages == UNKNOWN) & (lengths >= _LEAST)).tolist()
         if len(rows) < max(_FEW, _WORTH * len(block)) or not has_library():
@@ -97,7 +99,7 @@ class LanguageGuesser:
                 languages[row] = self.number(LANGUAGES[code])
 
     def guess(self, block: Documents) -> npt.NDArray[np.int32]:
-        """Return the number of the language of each document, `UNKNOWN` if too little speaks for one."""
+        """Return the number of each document's language, or `UNKNOWN` if the evidence is weak."""
         self._note_scripts(block)
         n, size = len(block), len(COMPARED)
         rows = np.repeat(np.arange(n), np.diff(block.indptr))
@@ -127,7 +129,7 @@ class LanguageGuesser:
 
 
 def has_library() -> bool:
-    """Return True if py3langid is installed, which tells further languages."""
+    """Return True if py3langid is installed, which detects further languages."""
     return find_spec(_LIBRARY) is not None
 
 
@@ -150,15 +152,15 @@ def require_guesser(language: str) -> None:
 
 
 def told(languages: Sequence[str], guesses: Int64s, lists: Sequence[str]) -> str | None:
-    """Return the line with the number of documents in each language, or None for a single language.
+    """Return a message with the share of each frequent language, or None if only one is frequent.
 
     Parameters
     ----------
     languages : sequence of str
     guesses : (n,) int
-        The language of each document, by its place among these.
+        Index in ``languages`` of each document's language.
     lists : sequence of str
-        Stop words that are left out.
+        Names of the lists of stop words that are left out.
     """
     recognised = guesses[guesses != UNKNOWN]
     counts = np.bincount(recognised, minlength=len(languages))

@@ -1,4 +1,4 @@
-"""The dictionary of a corpus under way: steps of reading become documents over it."""
+"""Vocabulary of a corpus that is being read; it turns words of documents into ids."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, plural
 from pysgrld.options.spelling import fold
 from pysgrld.types import Documents, Int32s, Int64s
 
-#: Parts of a lexicon that are plain numbers or names, for the record of an unfinished reading.
+#: Attributes of a lexicon that are plain values, for the record of an unfinished reading.
 _PLAIN = ("kind", "numbers", "origin", "label", "documents", "empty", "unknown", "cut", "pieces")
 
 
 class Lexicon:
     """Words of a corpus that is being read, with counts of the words and documents left out.
 
-    Three situations: the words of a trained run (`match`), a given vocabulary of text, or a
-    dictionary that grows: with each word of a text (``built``), or each vocabulary of counts.
+    The words come from a trained run (`match`), from a given vocabulary file, or from the inputs;
+    then the dictionary grows with each new word of a text (``built``) or each vocabulary of counts.
 
     Parameters
     ----------
     options : CorpusOptions
     match : sequence of str or None
-        The only words, by id.
+        The only words of the corpus, by id.
     keep_empty : bool
         True if documents without words, and bad documents, keep their place as empty rows.
     log : callable
@@ -44,15 +44,15 @@ class Lexicon:
     Attributes
     ----------
     documents, empty : int
-        Good documents so far, and the number of them without a known word.
+        Number of good documents so far, and number of documents without a known word.
     cut, pieces : int
-        Long documents that were cut, and the pieces that they gave.
+        Number of long documents that were split, and number of their pieces.
     unknown : int
-        Tokens that are not among the given words.
+        Number of tokens that are not among the given words.
     skipped : Counter
-        Bad documents by reason.
+        Number of bad documents by reason.
     parts : Counter
-        Parts of texts that are no words, by kind, and texts that stand for none.
+        Number of parts removed from texts, by kind, and of placeholders for a missing text.
     origin : str
         Origin of the words: "run", "built", a file, ...
     numbers : bool or None
@@ -76,7 +76,7 @@ class Lexicon:
         self.fixed = match if match is not None else self.chosen
         self.origin = "" if self.fixed is None else "run" if match is not None else options.vocab
         self.dictionary = Dictionary(self.fixed)
-        self._places: Int32s | None = None  # dictionary ids of the words of the present input
+        self._places: Int32s | None = None  # dictionary ids of the words of the current input
 
     @property
     def final(self) -> bool:
@@ -91,14 +91,15 @@ class Lexicon:
         return bool(self.options.drop_repeated or self.options.language)
 
     def take(self, step: Step) -> Documents | None:
-        """Number the words of a step's documents, and count the words that are left out.
+        """Return a step's documents with word ids, and count the words that are left out.
 
-        The step's details of documents are reduced to the documents that stay.
+        The step's details of documents are reduced to the documents that are returned.
 
         Returns
         -------
         Documents or None
-            Ids as they are now: sorted within documents if they are `final`.
+            Documents with the current word ids, sorted within documents if the ids are `final`;
+            None if the step has no documents.
 
         Raises
         ------
@@ -147,9 +148,9 @@ class Lexicon:
         return block
 
     def _begin(self, heading: Heading, label: str) -> None:
-        """Begin another input.
+        """Begin the next input.
 
-        Text and counts do not mix: their words are different things.
+        Text and counts cannot be mixed in one corpus.
         """
         if self.kind not in (None, heading.kind):
             raise CorpusError(
@@ -203,13 +204,13 @@ class Lexicon:
         self.kind = heading.kind
 
     def _numbered(self, words: Sequence[str]) -> bool:
-        """Return True if words are numbers of columns: as recorded, else by their spelling."""
+        """Return True if words are column numbers, as recorded or else judged by their spelling."""
         if self.options.numbered is not None:
             return self.options.numbered
         return all(re.fullmatch("[1-9][0-9]*", word) for word in words)
 
     def places(self, words: Sequence[str]) -> Int32s:
-        """Return ids of words in the dictionary: new ones if it grows, else -1 for unknown words."""
+        """Return the ids of words; unknown words get new ids if the dictionary grows, else -1."""
         encoded = [word.encode() for word in words]
         ends = np.cumsum([len(word) for word in encoded], dtype=np.int64)
         placed: Int32s = self.dictionary.place(b"".join(encoded), ends)

@@ -1,8 +1,8 @@
-"""One input, decompressed and decoded: its bytes in blocks, or in whole lines with the number of each.
+"""Reading of one input, decompressed and decoded, in blocks of bytes or in whole numbered lines.
 
-Decompressed blocks are bounded, every member of a file is read, and nothing may follow the last. The file
-objects of the standard library are not used because they do not report garbage after a stream (bz2, xz)
-or of a stream that ends early (zstd).
+The size of decompressed blocks is bounded, every member of a compressed file is read, and data
+after the last member is an error. The file objects of the standard library are not used because
+they do not report garbage after a stream (bz2, xz) or a stream that ends early (zstd).
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 UTF8 = "utf-8"
-#: Bytes of a file, or lines of a pipe, from which the format is detected.
+#: Number of bytes of a file, and number of lines of a pipe, from which the format is detected.
 HEAD, HEAD_LINES = 2**16, 4
 
 _BOM = b"\xef\xbb\xbf"
-#: Replacement of malformed bytes: bytes that UTF-8 never has, so that they are detected as malformed.
+#: Error handler that replaces malformed bytes by bytes that are invalid in UTF-8, so that they are
+#: still detected as malformed.
 _MALFORMED = "pysgrld.malformed"
 codecs.register_error(_MALFORMED, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
 
@@ -46,29 +47,29 @@ class Lines(ExitStack):
     path : str or Path
         "-" is standard input.
     max_line : int
-        Longest line in bytes.
+        Maximum length of a line in bytes.
     on_read : callable, optional
         Called with the number of bytes after each read of the file.
     threads : int
-        That may decompress.
+        Maximum number of threads that decompress.
     max_input : int, optional
-        Most bytes that may come out.
+        Maximum number of decompressed bytes.
     encoding : str
         Encoding of the file. The text is converted to UTF-8; malformed text stays malformed.
 
     Attributes
     ----------
     label : str
-        What messages call it.
+        Name of the input in messages.
     name : str
         File name without the suffix of its compression; empty for standard input.
     path : Path or None
     head : bytes
-        The first 64 KiB or so, of a pipe the first few lines; a byte-order mark left out.
+        About the first 64 KiB, or the first few lines of a pipe, without a byte-order mark.
     line : int
-        Lines that were read completely.
+        Number of lines that were read completely.
     is_utf8 : bool
-        Whether another encoding was given, and all that was read is UTF-8 and not ASCII alone.
+        True if another encoding was given, but all data read so far is UTF-8 and not only ASCII.
     """
 
     def __init__(
@@ -97,8 +98,9 @@ class Lines(ExitStack):
             if regular := size_of(str(path)) is not None:
                 self._blocks = _even(self._blocks)
             self.callback(self._blocks.close)
-            # A pipe returns the bytes that are ready, so its head is a number of lines: the result must
-            # not depend on timing, and a program that writes line by line does not wait for long.
+            # A pipe returns the bytes that are ready. Its head is therefore a number of lines: the
+            # result must not depend on timing, and a program that writes line by line soon fills a
+            # short head.
             begun = b""
             while len(begun) < HEAD and (regular or begun.count(b"\n") < HEAD_LINES):
                 if not (block := self._next()):
@@ -152,7 +154,7 @@ class Lines(ExitStack):
                         yield text.encode(UTF8, "surrogatepass")
                 if text := decoder.decode(b"", True):
                     yield text.encode(UTF8, "surrogatepass")
-            except UnicodeError:  # UTF-16 or UTF-32 without a known byte order: all of it
+            except UnicodeError:  # unknown byte order (UTF-16, UTF-32): all text is malformed
                 yield "\udcff".encode(UTF8, "surrogatepass")
 
     def _next(self) -> bytes:
@@ -220,7 +222,7 @@ class Lines(ExitStack):
     def _without_long(
         self, whole: bytes, bad: Callable[[str, str, str, int | None], None]
     ) -> Iterator[bytes]:
-        # A block is hardly ever longer than the limit, and then no line in it can be.
+        # Usually the whole block is shorter than the limit, and so is every line in it.
         if len(whole) <= self.max_line:
             yield whole
             self.line += whole.count(b"\n")
@@ -291,14 +293,14 @@ def plain_name(path: str | Path) -> str:
 
 
 def without_suffix(name: str, suffixes: tuple[str, ...]) -> str:
-    """Return a name without the first of the suffixes that it ends with, in either case of letters.
+    """Return a name without the first matching suffix; upper and lower case are not distinguished.
 
     Parameters
     ----------
     name : str
         Name of a file.
     suffixes : tuple of str
-        Suffixes, the first match counts.
+        Suffixes in order; only the first match is removed.
 
     Returns
     -------
@@ -323,12 +325,14 @@ def undecodable(encoding: str) -> str:
 
 # ---- compressed streams
 
-#: Largest output of one step, also for a compressed bomb.
+#: Maximum output of one decompression step in bytes (zstd may exceed it), also for a compressed
+#: bomb.
 STEP = 2**20
 
-#: A dictionary of more than this is refused, because xz would allocate it as claimed.
+#: Maximum size of an xz dictionary in bytes; xz would allocate any size that the file claims.
 DICTIONARY = 2**27
-#: The largest window of zstd's format. Dumps of Reddit have one of 2^31; memory is taken as it fills.
+#: Maximum window of a zstd stream in bytes. Dumps of Reddit use 2^31; memory is allocated as it
+#: fills.
 WINDOW = 2**31
 
 
@@ -339,13 +343,13 @@ class DamagedStreamError(Exception):
 
 
 class NeedsDictionaryError(DamagedStreamError):
-    """A stream of zstd that was made with a dictionary, which is not in it."""
+    """A zstd stream that was compressed with a separate dictionary."""
 
     advice = "decompress it with zstd -d -D DICTIONARY, and give the decompressed file"
 
 
 class StreamTooLargeError(DamagedStreamError):
-    """A stream that holds more than was allowed."""
+    """A stream that decompresses to more bytes than allowed."""
 
     advice = "allow more with --max-input if it is no bomb"
 
@@ -361,30 +365,30 @@ _KINDS: dict[bytes, tuple[str, Callable[[], Any]]] = {
 }
 
 _LONGEST_MAGIC = max(map(len, _KINDS))
-#: A frame of zstd without data: its magic number, and its size in four bytes.
+#: Skippable frame of zstd: pattern of its magic number, and size of its header in bytes.
 _SKIPPABLE, _SKIPPABLE_HEAD = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18"), 8
 
 
 def blocks(
     raw: Callable[[int], bytes], threads: int = 1, limit: int | None = None
 ) -> Generator[bytes, None, None]:
-    """Decompress by the format that the first bytes name; pass other data on unchanged.
+    """Decompress data in the format that its first bytes indicate; yield other data unchanged.
 
     Parameters
     ----------
     raw : callable
         ``raw(n)`` reads at most n bytes of the file, none at its end.
     threads : int
-        Threads that decompress bzip2, at least 1. Everything else has to be read in order, and so
-        by one; the caller may do that on a separate thread.
+        Number of threads that decompress bzip2, at least 1. Data of other formats has to be
+        decompressed in order, and so on the caller's thread.
     limit : int, optional
-        Most bytes that may come out.
+        Maximum number of decompressed bytes.
 
     Yields
     ------
     bytes
-        Never empty; at most about `STEP` bytes (zstd: some 16 times that in the worst case). The
-        same, cut elsewhere, for any number of threads.
+        Never empty; at most about `STEP` bytes (zstd: about 16 times that in the worst case). The
+        number of threads may change the bounds of blocks, but not the data.
 
     Raises
     ------
@@ -423,7 +427,7 @@ def _decompressed(raw: Callable[[int], bytes], threads: int) -> Iterator[bytes]:
 
 
 def _after_skippable(data: bytes, raw: Callable[[int], bytes]) -> bytes:
-    """Return the data after zstd frames without data, which pzstd and seekable files have.
+    """Return the data after skippable zstd frames, which pzstd and seekable files contain.
 
     Raises
     ------
@@ -481,8 +485,8 @@ def _member(
     raw: Callable[[int], bytes],
     ahead: ParallelBzip2 | None,
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one member; returns the bytes after it."""
-    n_sent = 0  # bytes that the other decoder has already given
+    """Decompress one member, and return the bytes after it."""
+    n_sent = 0  # number of bytes that the parallel decoder has yielded already
     if ahead is not None:
         data, rest = yield from ahead.member(data)
         if rest is None:
@@ -504,7 +508,7 @@ def _member(
 def _one(
     kind: str, engine: Any, data: bytes, raw: Callable[[int], bytes]
 ) -> Generator[bytes, None, bytes]:
-    """Decompress one member; returns the bytes after it."""
+    """Decompress one member, and return the bytes after it."""
     # zstd has no limit on its output, and expands at most about 32,000 times
     portion = 512 if kind == "zstd" else STEP
     pending = memoryview(data)

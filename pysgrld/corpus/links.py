@@ -1,4 +1,4 @@
-"""Parts of web texts that are no words: entities, tags, links, @names, and placeholders of texts."""
+"""Removal of non-words from web texts: entities, tags, links, @names, and placeholder texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from string import ascii_letters, digits
 from pysgrld.corpus._tokenize import AMPERSAND, AT, LINK, SHORT, TAG, signs_in
 from pysgrld.corpus._tokenize import GARBLED as _GARBLED
 
-#: Counts texts whose UTF-8 was taken for Latin-1.
+#: Key of a counter for texts with UTF-8 that was decoded as Latin-1.
 GARBLED = "garbled"
-#: Counts texts without the licence that stood around them.
+#: Key of a counter for texts from which a licence was removed.
 LICENCE = "licence"
-#: Texts that mean a missing text, in small letters.
+#: Placeholders for a missing text, in lower case.
 PLACEHOLDERS = frozenset(
     (
         *("[deleted]", "[removed]", "[deleted by user]", "[removed by reddit]"),
@@ -28,7 +28,8 @@ _INITIALS = "".join({text[0] + text[0].upper() for text in PLACEHOLDERS}).encode
 
 _ENTITY = re.compile(rb"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _LINK = re.compile(rb"(?:https?|ftp)://[^\s<>\"\x5d)}]+|\bwww\.[^\s<>\"\x5d)}]+", re.I)
-#: Tags of HTML, of JATS in Crossref and others: those within words, and all others.
+#: Tags of HTML and of JATS (in Crossref and others): tags that may be within a word, and other
+#: tags.
 _INLINE_TAG = re.compile(
     rb"</?(?:jats:)?(?:b|i|u|s|em|strong|sub|sup|span|font|italic|bold|mark|small|a)(?:\s[^<>]*)?/?>",
     re.I,
@@ -44,7 +45,7 @@ _WWW = re.compile(rb"www\.")
 _AT = re.compile(rb"@(?:[\w\x80-\xff-]+((?:\.[\w\x80-\xff-]+)+)?)?")
 #: Bytes of an address before its at sign, including bytes of UTF-8 words.
 _LOCAL = frozenset((ascii_letters + digits + "_.+-").encode()) | {*range(128, 256)}
-#: Most bytes of an address before its at sign (RFC 5321).
+#: Maximum number of bytes of an address before its at sign (RFC 5321).
 _MOST_LOCAL = 64
 _WORDS = frozenset(bytes([byte]) for byte in _LOCAL)
 #: Nouns in the log, singular and plural, by kind.
@@ -60,18 +61,18 @@ CALLED = {
 def plain_texts(
     documents: Iterable[bytes], *, keep_links: bool, left_out: Counter[str]
 ) -> list[bytes]:
-    """Return the texts whose words are counted.
+    """Return the texts without the parts that are not counted as words.
 
     Entities become characters; tags of HTML, links, e-mail addresses, @names and the RT of a retweet are
-    left out; a text that stands for no text is empty.
+    left out; a placeholder for a missing text becomes empty.
 
     Parameters
     ----------
     documents : iterable of bytes
     keep_links : bool
-        Leave links, addresses, names and RT in.
+        Whether tags, links, addresses, names and RT are kept.
     left_out : Counter
-        Counts the parts that are left out, by kind; and the texts, by themselves.
+        Receives the number of parts left out, by kind, and the number of each placeholder.
     """
     texts = list(documents)
     for place, signs in signs_in(texts, _LONGEST, _INITIALS):
@@ -85,7 +86,7 @@ def plain_texts(
         if signs & _GARBLED:
             left_out[GARBLED] += 1
         if signs & AMPERSAND and (plain := _ENTITY.sub(_character, text)) != text:
-            # &amp;lt; of text that was encoded twice
+            # text that was encoded twice, as in &amp;lt;
             text = _ENTITY.sub(_character, plain) if b"&" in plain else plain
             signs |= AT | LINK | TAG  # characters that entities may stand for
         if signs & TAG and not keep_links and b"<" in text:
@@ -105,7 +106,7 @@ def plain_texts(
 
 
 def without_links(text: str) -> str:
-    """Return a text of the same length, in which links and the like are blanks.
+    """Return a text of the same length, with blanks for links, addresses, @names and RT.
 
     Parameters
     ----------
@@ -162,8 +163,8 @@ def _spans(text: bytes) -> list[tuple[int, int, str]]:
 
 
 def _character(match: re.Match[bytes]) -> bytes:
-    """Return the character of an entity; other text, and NUL, stay."""
-    from html import unescape  # with its table of entities, which few corpora need
+    """Return the character that an entity stands for; unknown entities and NUL stay unchanged."""
+    from html import unescape  # loads a table of entities, which few corpora need
 
     entity = match[0].decode("ascii")
     character = unescape(entity)

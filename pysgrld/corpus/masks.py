@@ -1,4 +1,4 @@
-"""Parts of log lines that differ in every line: paths, addresses, hexadecimal and other numbers."""
+"""Removal of the parts that differ in every log line: paths, addresses and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-#: What is masked, by kind, in the order in which it is looked for.
+#: Patterns of masked parts by kind, in the order in which they are applied.
 _MASKS = {
     "path": rb"(?<![\w.])(?:[A-Za-z]:\\|~?/|\.{1,2}/)[^\s\"'<>|,;)\]}]*[^\s\"'<>|,;:.)\]}]",
     "IP address": rb"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+|/\d+)?(?!\w|\.\d)"
@@ -18,7 +18,7 @@ _MASKS = {
     rb"(?![A-Za-z\x80-\xff])",
 }
 _MASKED = tuple((kind, re.compile(pattern)) for kind, pattern in _MASKS.items())
-#: A word between blanks; and the signs, at least one of which a masked word has.
+#: A word between blanks, and the characters of which a masked word has at least one.
 _WORD, _SIGN = re.compile(rb"\S+"), re.compile(rb"[\d/\\]")
 #: Nouns in the log, singular and plural, by kind.
 CALLED = {
@@ -36,7 +36,7 @@ def masked(documents: Iterable[bytes], left_out: Counter[str]) -> list[bytes]:
     ----------
     documents : iterable of bytes
     left_out : Counter
-        Counts the parts that are left out, by kind.
+        Receives the number of parts left out, by kind.
     """
 
     def mask(match: re.Match[bytes]) -> bytes:
