@@ -1,1 +1,1 @@
-"""Runs opened for reading: topics, intervals, scores, diagnosis, and inference."""
+"""Read finished or running runs: topics, intervals, scores, diagnosis, and inference."""

@@ -1,6 +1,6 @@
-"""Comparison of chains: topics matched between them, R-hat and effective sample sizes.
+"""Comparison of chains: matching of their topics, R-hat and effective sample sizes.
 
-All input comes from kept posterior samples; runs may be training meanwhile. `verdict` of
+All input comes from kept posterior samples, so the runs may still be in training. `verdict` of
 `pysgrld.reading.diagnosis` writes the result in words, and docs/diagnose.md explains the numbers.
 """
 
@@ -35,19 +35,19 @@ from pysgrld.run.identity import mismatch
 from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Array, Doubles, Floats, Int64s, Key
 
-#: Number of top words of a topic with probabilities that are followed.
+#: Number of top words per topic for which R-hat of the probability is computed.
 TOP = 10
-#: A topic counts as another topic in the second half of a chain if it is nearer to that one by this
-#: much.
+#: A topic has moved if its first half overlaps the second half of another row of the chain by this
+#: much more than the second half of its own row.
 MOVED = 0.1
-#: Remark if topics are followed by top-word samples alone.
+#: Remark if topics can be compared through top-word samples only.
 _FEW_FULL = (
     f"fewer than {FEWEST} full samples in common: topic weights and predictions are not compared"
 )
-#: Options in which chains that are compared may differ.
+#: Options that may differ between compared chains.
 _OTHERS = frozenset({"--seed", "--chain-id"})
-#: Options in which they may differ, too, if all chains have chosen them by themselves: the choice depends
-#: on the held-out documents and the first minibatch, which the seed chooses, and changes no law.
+#: Options that may also differ if every chain chose its default itself: the choice depends on the
+#: held-out documents and the first minibatch, which depend on the seed; it changes no distribution.
 _CHOSEN = ("lazy", "sample-every")
 
 
@@ -58,16 +58,16 @@ class _Draws(NamedTuple):
     ----------
     chains : sequence of Results
     steps : dict of Path to list of int
-        Iterations of the samples of each chain by which topics are followed; equally many for each
-        chain.
+        For each chain, iterations of the samples from which topics are compared; every chain has
+        the same number of them.
     slim : bool
-        True if these are top-word samples.
+        True if ``steps`` refers to top-word samples.
     scored : dict of Path to list of int
-        Iterations of the full samples that score documents: ``steps`` unless these are top-word
-        samples.
+        Iterations of the full samples on which documents are scored: ``steps`` unless ``steps``
+        refers to top-word samples.
     all : bool
-        True if no sample was left out: topics are then matched by the posterior means that are
-        shown.
+        True if no sample was left out: topics are then matched by the posterior means that the user
+        sees.
     held_out : HeldOut or None
         Documents that all chains are scored on.
     counted : callable
@@ -83,7 +83,7 @@ class _Draws(NamedTuple):
     counted: Callable[[], None]
 
     def apart(self, followed: Doubles) -> Doubles:
-        """Return the quantities followed in each run, with separate chains of the Gibbs refinement.
+        """Split the draws of each run by the chains of its Gibbs refinement, if it has one.
 
         Parameters
         ----------
@@ -95,14 +95,14 @@ class _Draws(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Topics or quantities that were followed over the draws, and the score of each draw.
+    """Comparison of topics, or of other quantities, over the draws, and the score of each draw.
 
     Attributes
     ----------
     topics : tuple of MatchedTopic
     quantities : tuple of Quantity
     moved : tuple of int
-        In each chain, topics that have another topic's row in its second half.
+        For each chain, the number of topics that moved to another row in its second half.
     log_probability : (C, N) float64
         Log probability of each draw of each chain; NaN without held-out documents.
     shares : (K,) float64 or None
@@ -137,21 +137,21 @@ def diagnose(
         --chains``). By default the latest run under ``./sgmc-runs``. A single run is compared with
         itself, its first half with its second.
     top : int
-        Number of top words of a topic with probabilities that are followed, at least 1.
+        Number of top words per topic for which R-hat of the probability is computed, at least 1.
     layer : int
-        Layer of a deep model with the topics to compare, counted from 1, which is the lowest.
+        Layer of a deep model to compare, counted from 1, the lowest layer.
     burn_in : int
         Samples up to this iteration are left out.
     threads : int, optional
         Threads; by default as many as the process may use.
     tell : callable (done, total), optional
-        Called with the number of samples read so far, and the number of all.
+        Called with the number of samples read so far and the total number of samples.
 
     Returns
     -------
     Diagnosis
-        Matched topics with their R-hat, or quantities that need no matching; the score of each
-        chain on held-out documents; known faults of the sampler.
+        Matched topics with their R-hat, or quantities that need no matching; also the score of each
+        chain on held-out documents, and known faults of the sampler.
 
     Raises
     ------
@@ -160,13 +160,13 @@ def diagnose(
     MismatchError
         If the runs differ in more than chain and seed.
     UsageError
-        If two of them are the same chain, the layer does not exist, or the algorithm is an
+        If two runs are the same chain, the layer does not exist, or the algorithm is an
         approximation without posterior samples.
 
     References
     ----------
     Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and localization:
-    an improved R-hat, eq. (4), of ranks; effective sample sizes as there, in bulk and in 5 % tails.
+    an improved R-hat: eq. (4) applied to ranks, and effective sample sizes in bulk and 5 % tails.
     """
     paths: list[Path] = []
     for name in runs or (None,):
@@ -183,7 +183,7 @@ def compared(
     burn_in: int = 0,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Diagnosis:
-    """Compare chains that are open already, as `diagnose` does.
+    """Compare chains that are already open, in the same way as `diagnose`.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def compared(
 
 
 def _check_same(chains: Sequence[Results]) -> None:
-    """Raise an error for runs that are not chains of one configuration, or a chain named twice."""
+    """Raise an error if the runs differ in configuration or corpus, or a chain is named twice."""
     first = chains[0]
     for run in chains:
         if not run.fitted.draws:
@@ -251,11 +251,13 @@ def _check_same(chains: Sequence[Results]) -> None:
 def _in_common(
     chains: Sequence[Results], burn_in: int, layer_index: int
 ) -> tuple[list[list[int]], bool, list[list[int]]]:
-    """Return the samples to compare: iterations, a flag for top-word samples, and full-sample iterations.
+    """Choose the samples to compare.
 
-    The iterations are common to all chains. Gibbs refinements begin at different iterations, so the
-    first ones of each chain are taken, equally many. Top-word samples are compared if more of them
-    than of the full samples are common; they have the lowest layer alone.
+    Return their iterations for each chain, True if they are top-word samples, and the iterations of
+    the full samples for each chain. The iterations are common to all chains. Gibbs refinements
+    begin at different iterations, so the same number of first samples is taken from each chain
+    instead. Top-word samples are compared if the chains have more of them in common than full
+    samples; top-word samples contain only the lowest layer.
     """
     exact = all(chain.fitted.exact for chain in chains)
 
@@ -290,7 +292,7 @@ def _compare(
     layer_index: int,
     tell: Callable[[int, int], None],
 ) -> Diagnosis:
-    """Compare the draws of the iterations that `_in_common` found, topics of a layer counted from 0."""
+    """Compare the samples that `_in_common` chose; ``layer_index`` counts from 0."""
     first = chains[0]
     fitted, notes = first.fitted, []
     is_scored = is_folder(first.path / "holdout")
@@ -306,7 +308,8 @@ def _compare(
     if len(full[0]) < FEWEST:
         notes.append(_FEW_FULL)
         is_scored, full = False, [[] for _ in chains]
-    # topics are read twice, to match and to follow them; a pass over full samples scores documents, too
+    # topics are read twice: once to match them, once to compute R-hat; with top-word samples, a
+    # further pass over the full samples scores documents
     passes = 1 if fitted.likeness is None else 2
     total = len(chains) * (passes * len(steps[0]) + (len(full[0]) if slim else 0))
     done = itertools.count(1)
@@ -331,7 +334,7 @@ def _compare(
         )
     contraction: tuple[float, ...] = ()
     if compared.shares is not None:
-        # samples may exist before the first checkpoint
+        # samples may exist although no checkpoint has been written yet
         with contextlib.suppress(CheckpointError):
             contraction = fitted.contraction(compared.shares)
     kept_steps = [chain.kept(slim=slim) for chain in chains]
@@ -362,11 +365,11 @@ def _compare(
     )
 
 
-# ---- topics that are matched
+# ---- comparison of matched topics
 
 
 def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int) -> _Compared:
-    """Match the topics of all chains, and follow their weights and top words over the draws."""
+    """Match the topics of all chains, and compute R-hat of their weights and top words."""
     chains = draws.chains
     halves = [_halves(chain, draws, layer_index) for chain in chains]  # each of shape (2, K, V)
     means = (
@@ -376,7 +379,7 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int)
     order, least, overlaps = matched.rows, matched.common.min(axis=(0, 1)), matched.common[0]
     if len(chains) == 1:  # overlap of the two halves of each topic
         least = likeness.overlap(*halves[0])
-    # topics that are clearly nearer to another topic's second half than to their own
+    # count the topics that are clearly nearer to another topic's second half than to their own
     moved = []
     for early, late in halves:
         partner = assign(likeness.similarity(early, late))
@@ -417,7 +420,7 @@ def _match_topics(draws: _Draws, likeness: Likeness, top: int, layer_index: int)
 def _means(
     chains: Sequence[Results], halves: Sequence[Floats], layer_index: int
 ) -> Sequence[Floats]:
-    """Return the mean topics of all chains, (K, V): the posterior means, if all chains have one."""
+    """Return each chain's mean topics, (K, V): the posterior means if every chain has one."""
     with contextlib.suppress(CheckpointError):
         if all(chain.fitted.mean is not None for chain in chains):
             return [
@@ -430,7 +433,7 @@ def _means(
 def _halves(chain: Results, draws: _Draws, layer_index: int) -> Floats:
     """Average the topics of a chain over the first and the second half of the draws, (2, K, V).
 
-    Rows sum to 1. Of top-word samples it is the average of the words that they have.
+    Rows sum to 1. In top-word samples, words that a sample lacks count as 0.
     """
     steps = draws.steps[chain.path]
     half, k = len(steps) // 2, chain.fitted.layers[layer_index]
@@ -456,14 +459,14 @@ def _halves(chain: Results, draws: _Draws, layer_index: int) -> Floats:
 def _follow(
     chain: Results, draws: _Draws, layer_index: int, words: Int64s, rows: Int64s
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Follow the topics ``rows`` of a chain over its draws.
+    """Return the values of the topics ``rows`` of a chain in each of its N draws.
 
     Returns
     -------
     probability : (N, K, T) float64
-        Probabilities of their words.
+        Probabilities of the given words in each topic.
     weight : (N, K) float64
-        Shares of the held-out tokens; NaN without held-out documents.
+        Each topic's share of the held-out tokens; NaN without held-out documents.
     log_probability : (N,) float64
         Log probability of the held-out documents; NaN without them.
     """
@@ -489,7 +492,7 @@ def _follow(
 def _scored(
     chain: Results, draws: _Draws
 ) -> Iterator[tuple[Mapping[str, Array], Scorer | None, float]]:
-    """Read the full samples of a chain one after the other, and score each.
+    """Read the full samples of a chain one after the other, and score each on held-out documents.
 
     Yields
     ------
@@ -497,7 +500,7 @@ def _scored(
     scorer : Scorer or None
         The scorer after this sample, or None without held-out documents.
     log_probability : float
-        Mean of a held-out token or document; NaN without them.
+        Mean log probability per held-out token or document; NaN without held-out documents.
     """
     scorer = chain.fitted.scorer(draws.held_out) if draws.held_out else None
     for step in draws.scored[chain.path]:
@@ -509,11 +512,11 @@ def _scored(
         draws.counted()
 
 
-# ---- quantities that every draw has
+# ---- comparison of quantities that need no matching
 
 
 def _follow_quantities(draws: _Draws) -> _Compared:
-    """Follow the quantities that do not depend on the names of topics, over all draws."""
+    """Compute R-hat of the quantities that do not depend on the order of topics."""
     rows: list[list[dict[str, float]]] = []
     values: list[list[float]] = []
     for chain in draws.chains:

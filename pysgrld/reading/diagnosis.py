@@ -1,6 +1,7 @@
-"""The result of a comparison of chains, `Diagnosis`; `pysgrld.reading.verdict` puts it in sentences.
+"""`Diagnosis`, the result of a comparison of chains.
 
-docs/diagnose.md explains the numbers. `pysgrld.reading.compare_chains` computes them.
+docs/diagnose.md explains its numbers. `pysgrld.reading.compare_chains` computes them, and
+`pysgrld.reading.verdict` writes the result in sentences.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from pysgrld.evaluate.convergence import Convergence
 from pysgrld.evaluate.matching import SAME
 from pysgrld.types import Doubles
 
-#: Split R-hat below which chains are called mixed; demanding work asks for 1.01.
+#: Chains are called mixed if split R-hat is below this; strict standards require 1.01.
 MIXED = 1.1
-#: The quantity of held-out documents that is followed, for each unit that draws predict.
+#: Name of the log score of held-out documents, by the unit of prediction.
 LOG_OF = {"token": "log probability of a token", "document": "log density of a document"}
-#: Topics, words and chains that a `Diagnosis` shows of itself.
+#: Maximum number of topics, of words and of chains shown in the repr of a `Diagnosis`.
 SHOWN = 10
 
 
@@ -41,7 +42,7 @@ class Measure(NamedTuple):
 
     @classmethod
     def at(cls, convergence: Convergence, index: int | tuple[int, int]) -> Measure:
-        """Return the values of one of several quantities.
+        """Return the measure of one of the quantities in a `Convergence`.
 
         Parameters
         ----------
@@ -58,7 +59,7 @@ class Measure(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """A quantity that does not depend on names of topics: its mean in each chain, R-hat and ESS."""
+    """A quantity that does not depend on the order of topics: mean in each chain, R-hat and ESS."""
 
     name: str
     title: str
@@ -82,7 +83,7 @@ class MatchedTopic(NamedTuple):
     id : int
         Row of the topic in the first chain.
     counterparts : tuple of int
-        Rows of the topic in every chain, the first one's too.
+        Row of the topic in each chain, including the first.
     overlap : float
         Probability that the mean topics of the two least similar chains have in common: 1 if they
         are the same, 0 if they share no word. For one chain: the overlap of its two halves.
@@ -94,10 +95,10 @@ class MatchedTopic(NamedTuple):
     weight_measure : Measure or None
         R-hat and effective sample sizes of that share.
     words : tuple of TopWord
-        Top words of the first chain's topic, the first first.
+        Top words of the first chain's topic, the most probable first.
     found : int
-        Number of chains that found it: the size of the largest set of chains, the first included,
-        in which any two have `SAME` of the topic in common.
+        Number of chains that found the topic: the size of the largest set of chains, including the
+        first, in which every two chains' topics overlap by at least `SAME`.
     """
 
     id: int
@@ -111,7 +112,7 @@ class MatchedTopic(NamedTuple):
 
     @property
     def rhat(self) -> float:
-        """The greatest R-hat of the weight and of the top words; NaN if none of them ever changes."""
+        """The greatest R-hat of the weight and of the top words; NaN if all are constant."""
         return float(np.fmax.reduce([m.rhat for m in self.measures], initial=math.nan))
 
     @property
@@ -133,11 +134,11 @@ class Prediction(NamedTuple):
     Attributes
     ----------
     log_probability : tuple of float
-        Mean over the draws of each chain, for each unit of the `Diagnosis`.
+        Mean log probability per token or document (`Diagnosis.unit`), over the draws of each chain.
     measure : Measure
         R-hat and effective sample sizes of the log probability, over all chains.
     alone : tuple of float
-        R-hat of each chain by itself, its first half against its second: above 1 while it drifts.
+        R-hat within each chain, its first half against its second: above 1 while the chain drifts.
     """
 
     log_probability: tuple[float, ...]
@@ -158,44 +159,45 @@ class Diagnosis(NamedTuple):
     iterations : tuple of int
         Iterations of the compared samples, common to all chains.
     kept, last : tuple of int
-        Kept samples of each chain, and the iteration of the last of them.
+        Number of kept samples of each chain, and the iteration of its last sample.
     topics : tuple of MatchedTopic
         In the order of the first chain's rows; empty if topics cannot be matched.
     prediction : Prediction or None
-        None without held-out documents, or if chains hold out different ones.
+        None without held-out documents, or if chains hold out different documents.
     moved : tuple of int
-        In each chain, the number of topics that have another topic's row in its second half. If it
-        is 0, rows of the chain's samples are the same topics throughout.
+        For each chain, the number of topics that moved to another row in its second half. If it is
+        0, each row of the chain's samples is the same topic throughout.
     noise : float or None
         Factor by which minibatch noise inflates the variance of draws given the counts, at the last
         compared iteration: 1 for exact samplers, None if unknown.
     contraction : tuple of float
-        For ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the share of
-        a deviation that a step takes away; s_k is the scale of the unnormalised topic. Steps are
-        stable below 2. Empty for other samplers.
+        For ``sgrld``, for each topic of the first chain: r_k = h (N_k + V eta) / s_k, the fraction
+        of a deviation that a step removes; s_k is the scale of the unnormalised topic. Steps are
+        stable if r_k is below 2. Empty for other samplers.
     slow_tails : bool
-        True if the sampler hardly moves the words that a topic does not use.
+        True if the sampler hardly changes the probabilities of words that a topic does not use.
     traces : Doubles or None
-        Log probability of each draw, (chains, draws), as `Prediction` has its mean.
+        Log probability of each draw, (chains, draws); `Prediction` has its mean over each chain.
     notes : tuple of str
         Remarks on what could not be compared.
     quantities : tuple of Quantity
         Quantities to compare if topics cannot be matched.
     noun : str
-        Name of a topic in sentences: "topic", or "component".
+        The word for a topic in sentences: "topic" or "component".
     unit : {"token", "document"}
-        Unit of prediction: held-out tokens given the rest of their documents, or documents.
+        Unit of prediction: held-out tokens given the rest of their documents, or whole documents.
     faithful : bool
-        True if draws vary as the posterior does, according to present knowledge.
+        True if, as far as is known, the draws have the spread of the posterior.
     remedy : str or None
-        Training options with which draws would vary as the posterior does, or None if unknown.
+        Training options with which draws have the spread of the posterior, or None if unknown.
     slim : bool
-        True if topics are followed by top-word samples: by the most probable words of each.
+        True if topics are compared through top-word samples, which keep only each topic's most
+        probable words.
     traced : tuple of int
-        Iterations of `traces`, from full samples.
+        Iterations of the full samples in `traces`.
     exact_sweeps : int
-        Sweeps of the Gibbs refinement from which the compared draws come; 0 if they come from
-        training.
+        Number of sweeps of the Gibbs refinement that made the compared draws; 0 if the draws come
+        from training.
     """
 
     runs: tuple[Path, ...]
@@ -228,7 +230,7 @@ class Diagnosis(NamedTuple):
         return len(self.runs)
 
     def __repr__(self) -> str:
-        """Show the compared runs, and a line for each of the first topics, by overlap."""
+        """Show the compared runs, and a line for each of the first topics, sorted by overlap."""
         names = ", ".join(map(str, self.runs[:SHOWN])) + ", ..." * (self.chains > SHOWN)
         lines = [
             f"Diagnosis of {plural(self.chains, 'chain')} ({names}), {self.algo}, "
@@ -263,13 +265,13 @@ def is_shared(topic: MatchedTopic) -> bool:
     Returns
     -------
     bool
-        False for a topic that some chain lacks.
+        False if at least one chain lacks the topic.
     """
     return topic.overlap >= SAME
 
 
 def is_mixed(quantity: MatchedTopic | Measure) -> bool:
-    """Return True if R-hat is below `MIXED`: of a quantity, or of a topic's weight and all its top words.
+    """Return True if R-hat of a quantity, or of a topic's weight and top words, is below `MIXED`.
 
     Parameters
     ----------
@@ -283,15 +285,15 @@ def is_mixed(quantity: MatchedTopic | Measure) -> bool:
     return not quantity.rhat >= MIXED  # NaN is the R-hat of a quantity that never changes
 
 
-#: Overlap of the two least similar chains, by their number, from which a further chain had the topic in
-#: 9 of 10 cases (docs/internals/report.md); of more chains as of four.
+#: Minimum overlap of the two least similar chains at which a further chain had the topic in 9 of 10
+#: cases (docs/internals/report.md), by the number of chains; more than four chains count as four.
 FIRM = {2: 0.9, 3: 0.8, 4: 0.75}
-#: Least share of a topic that is firm with only two chains, relative to the average topic.
+#: With only two chains, a topic is firm only if its share is at least this multiple of the average.
 LARGE = 1.25
 
 
 def is_firm(topic: MatchedTopic, chains: int, share: float) -> bool:
-    """Return True if a further chain is expected to have a topic of several chains.
+    """Return True if a further chain is expected to have a topic that the given chains have.
 
     Parameters
     ----------
@@ -300,7 +302,7 @@ def is_firm(topic: MatchedTopic, chains: int, share: float) -> bool:
     chains : int
         At least 2.
     share : float
-        Share of the topic, in shares of the average topic.
+        Share of the topic, divided by the average share of a topic.
     """
     is_large = chains > 2 or share >= LARGE
     return is_large and topic.overlap >= FIRM[min(chains, max(FIRM))]

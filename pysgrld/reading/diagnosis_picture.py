@@ -1,4 +1,4 @@
-"""A diagnosis as a picture: traces, overlaps, R-hat."""
+"""Picture of a diagnosis: traces, overlaps, R-hat."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pysgrld.reading.plotting import COLOURS, new_figure, require_matplotlib, wr
 
 #: Colours of good values, and of bad ones.
 GOOD, BAD = COLOURS[2], COLOURS[0]
-#: R-hat is drawn up to here.
+#: Greatest R-hat in the picture; greater values are drawn at this one.
 GREATEST = 4.0
 
 
@@ -28,7 +28,7 @@ def check_picture(path: str) -> None:
     Raises
     ------
     UsageError
-        If matplotlib is not there, or the name is not that of a PNG file.
+        If matplotlib is not installed, or the name is not that of a PNG file.
     """
     require_matplotlib("--picture needs", "")
     if Path(path).suffix.lower() != ".png":
@@ -58,7 +58,7 @@ def draw(d: Diagnosis, path: str | Path) -> Path:
 
 
 def _quantities(axes: Any, d: Diagnosis) -> None:
-    """Draw R-hat of the quantities that do not depend on names of topics, a bar each."""
+    """Draw a bar with the R-hat of each quantity that does not depend on the order of topics."""
     rhats = [q.measure.rhat for q in d.quantities][::-1]
     axes.barh(
         np.arange(len(rhats)),

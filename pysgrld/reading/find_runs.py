@@ -19,15 +19,15 @@ from pysgrld.run import RunDirectory, chains_of, latest_run
 from pysgrld.run.choose import ROOT, named_folder
 from pysgrld.run.layout import is_run
 
-#: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
+#: Number of bytes to read from the end of ``metrics.jsonl``; they contain its whole last line.
 _END = 1 << 16
 
 
 def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) -> Path:
     """Return the folder of the named run: a folder, a name under ``root``, or the latest run.
 
-    For a folder of chains return the folder of the first chain, or with ``chains`` the folder of
-    all.
+    For a folder of chains return the folder of the first chain, or with ``chains`` the folder that
+    contains all chains.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def find_folder(name: str | None, root: Path = ROOT, *, chains: bool = False) ->
     root : Path, optional
         Folder of runs.
     chains : bool, optional
-        True for the folder of all chains, instead of the first chain's.
+        True to return the folder that contains all chains, instead of the first chain's folder.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def open_run(
     *,
     these: bool = False,
 ) -> Results:
-    """Open the named run; open the chains with a checkpoint in a folder of chains as one.
+    """Open the named run; for a folder of chains, open all chains with a checkpoint as one run.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def open_chains(
     *,
     these: bool = False,
 ) -> list[Results]:
-    """Open the chains, by number, of the named run that have a checkpoint.
+    """Open all chains of the named run that have a checkpoint, in the order of their numbers.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def open_chains(
     for path in chains_of(folder) or [folder]:
         results = Results(path, threads, reading, these=these)
         try:
-            results.checkpoint  # noqa: B018 - reads it
+            results.checkpoint  # noqa: B018 - the property reads the checkpoint
         except CheckpointError as error:
             refused[path.name] = error
         else:
@@ -149,7 +149,7 @@ def open_chains(
 
 
 class ListedRun(NamedTuple):
-    """A run in the form of a list.
+    """A run as ``sgmc runs`` lists it.
 
     Attributes
     ----------
@@ -157,19 +157,19 @@ class ListedRun(NamedTuple):
     model, algo, corpus : str
         Empty if the run cannot be read.
     topics : tuple of int
-        Number of topics of each layer; empty if it is not chosen by the user.
+        Number of topics of each layer; empty if the user does not choose it.
     documents : int
-        Documents that it trains on.
+        Number of training documents.
     state : str
         From ``status.json``: running, interrupted, finished or failed; damaged if it cannot be
         read.
     iteration : int
-        Iterations done.
+        Number of iterations done.
     score : float or None
-        The newest score on held-out documents, of the average or else of the current topics, if
-        any.
+        The newest score on held-out documents: of the posterior average, or of the current topics
+        if there is no average yet; None without a score.
     kind : Score or None
-        The kind of that score.
+        The kind of ``score``.
     problem : str
         The reason why the run cannot be read; empty if it can.
     """
@@ -203,7 +203,7 @@ class ListedRun(NamedTuple):
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """List the runs in a folder by name, chains of one model and settings of a search together.
+    """List the runs in a folder by name, including the chains and searches in its subfolders.
 
     A run that cannot be read is listed with the reason.
 
@@ -222,7 +222,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
             _, options = model_and_options(run)
             status, corpus = run.status, run.config["corpus"]
             last: dict[str, Any] = {}
-            with contextlib.suppress(SgmcError, ValueError):  # the file may have no line yet
+            with contextlib.suppress(SgmcError, ValueError):  # metrics.jsonl may still be empty
                 *_, last = run.read_metrics(_END)
             newest = (
                 (float(value), kind)
@@ -248,7 +248,7 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 
 def _runs_in(folder: Path, *, searches: bool = True) -> Iterator[Path]:
-    """Yield the runs of a folder, the chains in folders of it, and the runs of searches, by number."""
+    """Yield the runs in a folder, and chains and runs of searches in its subfolders, by name."""
     paths = sorted(
         list_folder(folder) if is_folder(folder) else (),
         key=lambda p: [(t, int(n or 0)) for t, n in re.findall(r"(\D*)(\d*)", p.name)],

@@ -1,4 +1,4 @@
-"""Topics that another program has written: a matrix with its words, a state of MALLET, or a table."""
+"""Topics written by another program: a matrix with its words, a state of MALLET, or a table."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from pysgrld.errors import CorpusError, MissingInputError, SgmcError, UsageError
 from pysgrld.options.paths import is_file
 from pysgrld.types import Floats
 
-#: First fields of MALLET's state, and names that a table's column of probabilities may have.
+#: Start of the first line of MALLET's state; accepted names of a table's column of probabilities.
 _STATE, _VALUES = "#doc source pos", ("p", "probability", "weight", "prob", "beta", "count")
-#: Least mean number of words of a topic: fewer are a list of its first words, not a distribution.
+#: Minimum mean number of words per topic; with fewer, the file has only top words, no
+#: distributions.
 _WORDS = 30
 
 
 class ForeignTopics(NamedTuple):
-    """Topics over words: (K, V) with rows that sum to 1, and the words."""
+    """Topics as distributions over words, (K, V), and the words of the columns; rows sum to 1."""
 
     phi: Floats
     words: tuple[str, ...]
@@ -35,11 +36,12 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     Parameters
     ----------
     path : Path
-        ``.npy``: a matrix (K, V) or (V, K). Else text, or text in gzip: MALLET's state; its
-        topic-word weights (topic, word, weight, separated by tabs); or a table with a header and the
-        columns topic, word, and p, probability, weight, prob, beta or count.
+        ``.npy``: a matrix (K, V) or (V, K). Any other file is text, possibly compressed by gzip:
+        MALLET's state; MALLET's topic-word weights (topic, word, weight, separated by tabs); or a
+        table with a header and the columns topic, word, and p, probability, weight, prob, beta or
+        count.
     vocabulary : Path, optional
-        Words of the matrix, one a line; by default ``vocab.txt`` in its folder.
+        Words of the matrix, one per line; by default ``vocab.txt`` in the folder of the matrix.
 
     Raises
     ------
@@ -48,7 +50,7 @@ def read_foreign_topics(path: Path, vocabulary: Path | None = None) -> ForeignTo
     CorpusError
         If a line or the matrix cannot be read as topics.
     UsageError
-        If topics have only their first words.
+        If the file has only the top words of each topic.
     """
     if not is_file(path):
         raise MissingInputError(f"{path}: no such file")
@@ -100,7 +102,7 @@ def _read_matrix(path: Path, vocabulary: Path) -> ForeignTopics:
 
 
 def _scaled(phi: Floats, path: Path) -> Floats:
-    """Scale topics to a sum of 1."""
+    """Scale each topic so that its row sums to 1."""
     totals = phi.sum(axis=1, keepdims=True)
     if not (np.isfinite(phi).all() and (phi >= 0).all() and (totals > 0).all()):
         raise CorpusError(

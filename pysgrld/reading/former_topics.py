@@ -1,7 +1,8 @@
-"""Topics with which a run began (``--from``), by which names stay with topics that are the same.
+"""Topics of the former run that a run began with (``--from``), to decide which topics keep names.
 
-A topic that has less than half of its probability in common with its former self is a new topic in the
-place of the old one: it loses the name that was carried, and `compare` calls it new.
+A topic that has less than half of its probability in common with the former topic of the same row
+has replaced it: the topic loses the name carried over from the former run, and `compare` calls it
+new.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from pysgrld.run.files import replace_file
 from pysgrld.run.tensors import DamagedError, encode, view
 from pysgrld.types import Doubles, Floats
 
-#: The file in a run's folder: ``phi``, (V, K or more), over the words of the former run.
+#: The file in a run's folder with the topics: ``phi``, (V, K or more), over the former run's words.
 FORMER = "former-topics.safetensors"
-#: Overlap with its former self below which a topic is another one.
+#: A topic is still the same if its overlap with the former topic is at least this.
 STILL_THE_SAME = 0.5
-#: Words that are compared together.
+#: Number of words that are compared in one block.
 _WORDS = 8192
 
 
 def digest_of_topics(phi: Floats) -> str:
-    """Return the SHA-256 (hex) of the mean topics of a run.
+    """Return the SHA-256 of the mean topics of a run.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def write_former_topics(run: Path, phi: Floats) -> None:
 
 
 class FormerTopics(NamedTuple):
-    """Overlaps of the topics of a run with the topics that it began with.
+    """Overlaps of the topics of a run with the former topics that it began with.
 
     Attributes
     ----------
@@ -70,8 +71,8 @@ class FormerTopics(NamedTuple):
     parent : mapping
         The record of the former run in ``config.json``.
     overlaps : (K,) float64
-        Probability that each topic has in common with its former self. Its probability of words
-        that the former run lacked does not count.
+        Probability that each topic has in common with the former topic of the same row. A topic's
+        probability of words that the former run lacked does not count.
     """
 
     run: Path
@@ -80,12 +81,12 @@ class FormerTopics(NamedTuple):
 
     @property
     def replaced(self) -> list[int]:
-        """Numbers of the topics that took the place of another one."""
+        """Numbers of the topics that have replaced the former topic of the same row."""
         numbers: list[int] = np.flatnonzero(self.overlaps < STILL_THE_SAME).tolist()
         return numbers
 
     def names_that_stay(self, labels: Mapping[int, Label]) -> dict[int, Label]:
-        """Return the names, without the carried names of topics that were replaced since.
+        """Return the given names, without names carried over for topics that were replaced since.
 
         Log a warning that lists these topics.
         """
@@ -104,7 +105,7 @@ class FormerTopics(NamedTuple):
 def read_former_topics(
     run: Path, config: Mapping[str, Any], phi: Callable[[], Floats], topics: int
 ) -> FormerTopics | None:
-    """Compare the topics of a run with the topics that it began with.
+    """Compare the topics of a run with the former topics that it began with.
 
     Parameters
     ----------
@@ -112,20 +113,21 @@ def read_former_topics(
     config : mapping
         ``config.json``; its ``parent`` is the record of the former run.
     phi : callable
-        Returns the topics of the run, (V, K or more); its first words are the words of the former
-        run.
+        Returns the topics of the run, (V, K or more); the first rows belong to the words of the
+        former run, in the same order.
     topics : int
         K.
 
     Returns
     -------
     FormerTopics or None
-        None if the run did not begin with topics of another one, or their file is gone.
+        None if the run did not begin with topics of another run, or the file of the former topics
+        is gone.
 
     Raises
     ------
     CheckpointError
-        If the file was changed.
+        If the file of the former topics was changed.
     """
     parent = config.get("parent")
     if not parent or not is_there(run / FORMER):

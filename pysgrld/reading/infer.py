@@ -1,8 +1,8 @@
-"""Topic proportions of new documents, as a stream: to one file, or to a folder of parts.
+"""Topic proportions of new documents, written as a stream to one file, or to a folder of parts.
 
-A part is a file that is whole or missing. After a kill, the same command continues with the missing
-parts, and several processes may divide the parts among them. A document's row depends on neither:
-its key is its place in the corpus.
+A part is a file that is either complete or missing. After a kill, the same command continues with
+the missing parts, and several processes may divide the parts among them. Neither changes the row of
+a document: its random numbers depend on its position in the corpus.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import LIST, is_marked
 from pysgrld.types import Documents, Doubles
 
-#: Documents that are looked at together, at most.
+#: Maximum number of documents that are inferred in one block.
 DOCUMENTS = 4096
-#: Bytes that draws of a block may take: a block has fewer documents if K S is large.
+#: Maximum number of bytes for the draws of a block: a block has fewer documents if K S is large.
 ROOM = 1 << 26
-#: Number of documents with quantiles that are computed together.
+#: Number of documents for which quantiles are computed in one block.
 _TOGETHER = 128
-#: Documents of a part; and of a part that several processes share, so that each gets some.
+#: Number of documents of a part; it is smaller if several processes divide the parts among them.
 PART, SHARED_PART = 1_000_000, 50_000
-#: File in a folder of parts: the record of the inference and its input. Readers of a folder of
-#: tables ignore such a name.
+#: File in a folder of parts with the record of the inference and its input. Programs that read a
+#: folder of tables ignore names that begin with an underscore.
 RECORD = "_parts.json"
 _PART = re.compile(r"part-\d{6,}\.(?:parquet|jsonl|csv|npy)")
 
 
 class Inferred(NamedTuple):
-    """Numbers of documents that got proportions, and of the documents without a known word."""
+    """Number of inferred documents, and the number of these without a known word."""
 
     documents: int
     empty: int
 
 
 def interval_steps(results: Results, draws: int) -> list[int]:
-    """Return the iterations of the kept samples that intervals are read from, at most ``draws`` of them.
+    """Return the iterations of at most ``draws`` kept samples, from which intervals are computed.
 
     Parameters
     ----------
     results : Results
     draws : int
-        Largest number of samples.
+        Maximum number of samples.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def interval_steps(results: Results, draws: int) -> list[int]:
     Raises
     ------
     UsageError
-        If there are too few, or topics cannot be followed from one to the other.
+        If the run has too few samples, or its topics cannot be matched from one sample to the next.
     """
     fitted, steps = results.fitted, results.draw_steps(draws)
     if fitted.draws and fitted.no_mean:
@@ -99,16 +99,17 @@ def infer(
     """Infer topic proportions under the posterior-mean topics, in the order of the documents.
 
     theta = (alpha + E[n_dk]) / (K alpha + N_d) for LDA; a document without a known word gets the
-    prior's mean, 1/K. A document's result depends on its counts, its row and the seed alone.
+    prior's mean, 1/K. A document's result depends only on its counts, its row and the seed.
 
-    With intervals, theta is the mean of the draws behind the intervals, so that both describe the
-    same posterior: under the mean of the topics documents look surer than under most draws of them.
+    With intervals, theta is the mean of the draws from which the intervals are computed, so that
+    both describe the same posterior: given the mean topics, the proportions of a document look more
+    certain than given most draws of the topics.
 
     Parameters
     ----------
     results : Results
     blocks : iterable of Documents
-        Word counts over the run's words (`Results.documents`).
+        Counts of the run's words (`Results.documents`).
     layer_index : int
         The layer of the topics, counted from 0.
     steps : list of int, optional
@@ -138,7 +139,7 @@ def infer(
 def _drawn(
     results: Results, documents: Documents, first: int, steps: list[int], layer_index: int
 ) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the mean of the draws of the proportions, and the bounds of their intervals, (n, K) each."""
+    """Draw proportions; return their means and the bounds of their intervals, each (n, K)."""
     ids = np.arange(first, first + len(documents))
     shape = (len(ids), results.fitted.layers[layer_index])
     draws = np.empty((len(steps), *shape), np.float32)
@@ -157,18 +158,18 @@ def _drawn(
 def _write_rows(
     file: IO[bytes], suffix: str, layout: Layout, blocks: Iterator[InferredBlock]
 ) -> Inferred:
-    """Write the rows of blocks to an open file; the next block is inferred meanwhile, on a thread."""
+    """Write the rows of blocks to an open file, while a thread infers the next block."""
     writer = WRITERS[suffix](file, layout)
     documents = empty = 0
     try:
         with contextlib.closing(run_ahead(blocks, 1, lambda: None)) as inferred:
             for block in inferred:
                 writer.write(block)
-                file.flush()  # the reader of a pipe need not wait for the next documents
+                file.flush()  # so that the reader of a pipe gets these rows at once
                 documents += len(block.lengths)
                 empty += int((block.lengths == 0).sum())
     finally:
-        writer.end(documents)  # also after an error: the writer must release the file
+        writer.end(documents)  # also needed after an error: the writer must release the file
     return Inferred(documents, empty)
 
 
@@ -183,12 +184,12 @@ def write_proportions(
     top: int | None = None,
     dense: bool = False,
 ) -> Inferred:
-    """Infer documents and write their proportions, one row each, in their order.
+    """Infer documents and write their proportions, one row per document, in the order of documents.
 
     Parameters
     ----------
-    results, blocks, at, steps
-        As for `infer`; rows of `NamedDocuments` have ids and fields.
+    results, blocks, layer_index, steps
+        As for `infer`; rows of `NamedDocuments` also have ids and fields.
     file : binary file
         Seekable if the format is ``.npy``: its header holds the number of rows.
     suffix : str
@@ -199,7 +200,7 @@ def write_proportions(
     Returns
     -------
     Inferred
-        Numbers of the documents written.
+        Number of the documents written, and of these without a known word.
     """
     named = blocks if isinstance(blocks, NamedDocuments) else None
     fields = None if named is None else named.fields
@@ -214,14 +215,14 @@ def write_proportions(
 
 
 class Share(NamedTuple):
-    """A process's share of the parts: every ``total``-th part, beginning with ``number``, from 1."""
+    """The parts that one process writes: every ``total``-th, from part ``number`` (counted from 1)."""
 
     number: int = 1
     total: int = 1
 
 
 class Parts(NamedTuple):
-    """A folder of parts to be written.
+    """A folder of parts that is to be written.
 
     Attributes
     ----------
@@ -229,7 +230,7 @@ class Parts(NamedTuple):
     suffix : str
         File format of the parts.
     size : int
-        Documents of a part.
+        Number of documents of a part.
     share : Share
     existing : frozenset of str
         Names of the parts that existed at the beginning.
@@ -246,12 +247,12 @@ class Parts(NamedTuple):
         return self.folder / f"part-{number:06}{self.suffix}"
 
     def missing(self, number: int) -> bool:
-        """Return True if this process must write a part."""
+        """Return True if the given part is missing and this process must write it."""
         mine = number % self.share.total == self.share.number - 1
         return mine and self.path(number).name not in self.existing
 
     def wanted(self, first: int, end: int) -> bool:
-        """Return True if some of the documents [first, end) belong to a part that is missing."""
+        """Return True if any of the documents [first, end) belongs to a part that is `missing`."""
         return any(self.missing(n) for n in range(first // self.size, (end - 1) // self.size + 1))
 
 
@@ -263,13 +264,13 @@ def inference_record(
     layer_index: int,
     steps: list[int] | None,
 ) -> dict[str, Any]:
-    """Return all that the rows of an inference depend on, by name, for `RECORD`.
+    """Return the content of `RECORD`: everything that the rows of an inference depend on, by name.
 
     Parameters
     ----------
     results : Results
     path : str
-        The corpus: its names, sizes, and times of change are recorded.
+        The corpus: names, sizes and modification times of its files are recorded.
     parts : Parts
     layout : Layout
     layer_index, steps
@@ -278,7 +279,7 @@ def inference_record(
     Returns
     -------
     dict of str to object
-        Plain JSON, the same for the same inference.
+        Values that JSON can hold; equal inferences have equal records.
     """
     topics = hashlib.sha256()
     for chain in results.chains:
@@ -306,7 +307,7 @@ def inference_record(
 
 
 def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts:
-    """Make the folder, or list the existing parts of the same inference.
+    """Make the folder of the parts, or list the parts of the same inference that it already has.
 
     Parameters
     ----------
@@ -314,7 +315,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     record : dict
         Result of `inference_record`.
     force : bool
-        Remove the parts that sgmc wrote into the folder, and begin again.
+        True to remove the parts that sgmc wrote into the folder, and begin again.
 
     Returns
     -------
@@ -324,7 +325,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
     Raises
     ------
     OutputError
-        If the folder cannot be made, has something else, or has parts that sgmc did not write.
+        If the folder cannot be made, contains other files, or has parts that sgmc did not write.
     """
     folder = parts.folder
     names = (
@@ -364,7 +365,7 @@ def prepare_parts(parts: Parts, record: dict[str, Any], *, force: bool) -> Parts
 
 
 def _has_something(folder: Path) -> bool:
-    """Return True if a path is no folder, or has more in it than a killed process leaves."""
+    """Return True if a path is no folder, or has other files than a killed sgmc process leaves."""
     if not is_folder(folder, OutputError):
         return True
     return any(
@@ -380,7 +381,7 @@ def write_parts(
     layer_index: int = 0,
     steps: list[int] | None = None,
 ) -> Inferred:
-    """Infer the documents of the missing parts, and write each part when it is whole.
+    """Infer the documents of the missing parts, and write each part when it is complete.
 
     Parameters
     ----------
@@ -395,7 +396,7 @@ def write_parts(
     Returns
     -------
     Inferred
-        Numbers of the documents that were inferred now.
+        Number of the documents that this call inferred, and of these without a known word.
     """
     done = empty = 0
     cut = _cut_at_parts(documents, parts)
@@ -419,7 +420,7 @@ def _cut_at_parts(
     Yields
     ------
     first : int
-        Row of the first of the documents.
+        Row of the first document in the corpus.
     documents : Documents
     names : sequence of Named
     """

@@ -1,4 +1,4 @@
-"""Intervals of quantities that vary between kept samples, and whether they are credible intervals."""
+"""Intervals of quantities over the kept samples, and the check if they are credible intervals."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ from pysgrld.chain.exact import by_chain
 from pysgrld.evaluate.convergence import bulk_sizes
 from pysgrld.types import Array, Doubles
 
-#: Least number of kept samples for an interval.
+#: Minimum number of kept samples for an interval.
 ENOUGH = 20
-#: Share of the draws that lies within an interval.
+#: Fraction of the draws that lies within an interval.
 SHARE = 0.9
-#: Least effective sample size that is believed: few draws of slow chains cannot measure a smaller one.
+#: Minimum effective sample size; smaller estimates are raised to it, as few draws of slow chains
+#: cannot measure less.
 LEAST = 2.5
 
 
 class Spread(NamedTuple):
-    """Spread of the draws behind the intervals, compared with the posterior.
+    """Spread of the draws from which intervals are computed, relative to the posterior's spread.
 
     Attributes
     ----------
     algo : str
     faithful : bool
-        True if draws vary as the posterior does, as in exact samplers: intervals are credible.
+        True if the draws have the spread of the posterior, as in exact samplers: the intervals are
+        then credible intervals.
     noise : float or None
-        Factor by which minibatch noise inflates their variance given the counts; 1 for exact
+        Factor by which minibatch noise inflates the variance of draws given the counts; 1 for exact
         samplers, None if unknown.
     width : float or None
-        Approximate width of the intervals, divided by the width of the posterior's.
+        Approximate width of the intervals, divided by the width of credible intervals.
     remedy : str or None
-        Options of training that would make them credible intervals.
+        Training options that would give credible intervals.
     ess : mapping of str to float
         Median effective sample sizes of the Gibbs refinement, by kind of quantity.
     chains : int
-        Chains that are read as one.
+        Number of chains that are pooled.
     stretch : float or None
-        Approximate width of intervals for other texts like these, divided by the width of the
-        posterior's, or None for intervals for these documents alone.
+        Approximate width of intervals for other texts like these, divided by the width of credible
+        intervals for these documents alone. None if intervals are for these documents alone.
     """
 
     algo: str
@@ -55,11 +57,11 @@ class Spread(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Name of the intervals."""
+        """Title of the intervals in tables."""
         return f"{100 * SHARE:.0f} % {'interval' if self.faithful else 'of draws'}"
 
     def remark(self) -> str | None:
-        """Return the remark on the intervals, in a sentence, or None if they need none."""
+        """Return a remark on the meaning of the intervals, or None if they need no remark."""
         if self.faithful and self.stretch is not None:
             return (
                 f"for other texts like these, about {self.stretch:.1f} times as wide as for these "
@@ -93,19 +95,20 @@ class Spread(NamedTuple):
 
 
 def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Doubles]:
-    """Return the 5 % and 95 % quantiles over the first axis, of draws from a posterior.
+    """Return the 5 % and 95 % quantiles of posterior draws over the first axis.
 
-    The i-th of S draws in order is the quantile i / (S + 1), so that the truth, which is exchangeable
-    with draws from its posterior, lies between the bounds nine times in ten, however few they are: with
-    (i - 1) / (S - 1), NumPy's own, 20 draws would cover 81 %.
+    The i-th smallest of S draws is the quantile i / (S + 1). The truth is exchangeable with draws
+    from its posterior, so it lies between the bounds nine times in ten for any number of draws.
+    With NumPy's default, (i - 1) / (S - 1), the bounds of 20 draws would cover 81 %.
 
     Parameters
     ----------
     draws : (S, ...)
     effective : (...) float64, optional
-        Effective sizes of draws that are not independent. n of these spread by (n - 1) / n of the
-        posterior's variance about a mean that is off by 1 / n of it: bounds are farther from the mean by
-        sqrt((1 + 1/n) / (1 - 1/n)), and none is below 0.
+        Effective sample sizes n of draws that are not independent. The variance of such draws is
+        about (n - 1) / n of the posterior's, and the variance of their mean is 1 / n of it:
+        distances of the bounds from the mean are therefore multiplied by sqrt((1 + 1/n) / (1 -
+        1/n)), and no bound is below 0.
 
     Returns
     -------
@@ -115,7 +118,7 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
     tail = (1.0 - SHARE) / 2
     low, high = np.quantile(draws, (tail, 1.0 - tail), axis=0, method="weibull")
     if effective is not None:
-        # two at least: of a single draw both bounds are the draw
+        # n is at least 2 even for a single draw, as the factor is infinite at n = 1
         n = np.clip(np.nan_to_num(effective, nan=len(draws)), LEAST, max(2, len(draws)))
         factor, mean = np.sqrt((1 + 1 / n) / (1 - 1 / n)), draws.mean(axis=0, dtype=np.float64)
         low, high = np.maximum(0.0, mean + (low - mean) * factor), mean + (high - mean) * factor
@@ -123,16 +126,18 @@ def bounds(draws: Array, effective: Doubles | None = None) -> tuple[Doubles, Dou
 
 
 class Interval(NamedTuple):
-    """Bounds within which 90 % of the draws lie, of values in every sample.
+    """Bounds within which 90 % of the draws lie, for each of several values.
 
     Attributes
     ----------
     low, high : float64 arrays
         The 5 % and 95 % quantiles over the samples.
     low_open, high_open : bool arrays
-        True if the quantile lies below the bound, because top-word samples lack the value.
+        True if the quantile is known only to lie below the given bound, because top-word samples
+        lack the value.
     ess : float64 array
-        Effective sample sizes; NaN if they are unknown, or values never change.
+        Effective sample sizes; NaN if an effective sample size is unknown, or the value never
+        changes.
     """
 
     low: Doubles
@@ -143,14 +148,14 @@ class Interval(NamedTuple):
 
 
 def effective_sizes(chains: Sequence[Array], *, exact: bool) -> Doubles:
-    """Return the effective sample sizes of draws of one or several chains together.
+    """Return the effective sample sizes of the pooled draws of one or several chains.
 
     Parameters
     ----------
     chains : sequence of (S, ...)
-        Draws of each chain, in their order; the last draws of longer chains are left out.
+        Draws of each chain, in the order of iterations; longer chains are cut to the shortest.
     exact : bool
-        True for draws of Gibbs refinements; each refinement draws from one chain after the other.
+        True for draws of Gibbs refinements, which take draws from their chains in turn.
     """
     parts = [by_chain(draws) if exact else np.asarray(draws, np.float64)[None] for draws in chains]
     least = min(part.shape[1] for part in parts)
@@ -162,19 +167,19 @@ def interval(
 ) -> Interval | None:
     """Return the bounds within which 90 % of the draws lie, or None if a chain has fewer than 20.
 
-    Draws of several chains are pooled: their differences belong to the uncertainty. The bounds
-    allow for the small number of chains.
+    Draws of several chains are pooled: differences between chains are part of the uncertainty. The
+    bounds allow for the small number of chains.
 
     Parameters
     ----------
     chains : sequence of sequence of (values, censored)
-        For each chain its kept samples in their order: values, (K, ...), and True for values that
-        are only upper bounds, (K, ...).
+        For each chain, its kept samples in the order of iterations: the values, (K, ...), and an
+        array of the same shape that is True for values that are only upper bounds.
     has : (C, K) bool, optional
-        Chains with draws that count for each topic; by default all.
+        True if the draws of a chain count for a topic; by default all draws count.
     exact : bool
-        True for draws of Gibbs refinements, from one chain after the other: bounds then allow for
-        the effective sample size.
+        True for draws of Gibbs refinements, which take draws from their chains in turn: bounds then
+        allow for the effective sample size.
 
     Returns
     -------
@@ -190,7 +195,7 @@ def interval(
     shape = values[0].shape[1:]
     none = np.zeros(shape, bool)
     result = Interval(np.empty(shape), np.empty(shape), none, none.copy(), np.full(shape, np.nan))
-    for pattern in np.unique(has, axis=1).T:  # topics with the same chains
+    for pattern in np.unique(has, axis=1).T:  # one block for all topics that have the same chains
         topics = np.flatnonzero((has == pattern[:, None]).all(axis=0))
         which = np.flatnonzero(pattern)
         drawn = [values[c][:, topics] for c in which]
@@ -201,7 +206,7 @@ def interval(
         if effective is not None:
             result.ess[topics] = effective
         missing = np.concatenate([censored[c][:, topics] for c in which])
-        if missing.any():  # a quantile is known unless it would differ with lower censored values
+        if missing.any():  # a quantile is open if lower censored values would change it
             less, full = bounds(np.where(missing, pooled - 1.0, pooled)), bounds(pooled)
             result.low_open[topics] = less[0] < full[0]
             result.high_open[topics] = less[1] < full[1]

@@ -1,4 +1,4 @@
-"""The kept samples of a run that is open for reading: full ones, and the most probable words alone."""
+"""The kept samples of a run that is open for reading: full samples and top-word samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class KeptSamples:
     path : Path
         Folder of a run.
     threads : int
-        Threads that read and sample documents, at least 1.
+        Number of threads that read and sample documents, at least 1.
     these : bool
         As for `pysgrld.reading.results.Results`.
     """
@@ -48,17 +48,17 @@ class KeptSamples:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """Words of the corpus; word n is column n of the topics."""
+        """Words of the corpus; word n belongs to column n of the topics."""
         return self.run.vocabulary
 
     @cached_property
     def checkpoint(self) -> Checkpoint:
-        """The newest checkpoint that verifies.
+        """The newest undamaged checkpoint.
 
         Raises
         ------
         CheckpointError
-            If the run has none.
+            If the run has no undamaged checkpoint.
         """
         if not list_checkpoints(self.path):
             status = self.run.status
@@ -77,16 +77,19 @@ class KeptSamples:
 
     @cached_property
     def fitted(self) -> Fitted:
-        """The run as its model reads it: topics, proportions, scores."""
+        """The fitted model of the run, which computes topics, proportions and scores."""
         record = run_record.RunRecord(self.run, self.options, lambda: self.checkpoint)
         return self.model.fitted(record, self.threads)
 
     def kept(self, *, slim: bool = False) -> list[int]:
-        """Return the iterations of the kept samples, ascending: of full ones, or of top-word samples."""
+        """Return the ascending iterations of the kept full samples, or of the top-word samples."""
         return self.run.samples.steps(top_words=slim)
 
     def history(self) -> dict[int, float]:
-        """Return the averaged score after each posterior sample, by iteration; empty if unknown."""
+        """Return the score of the running average after each posterior sample, by iteration.
+
+        The mapping is empty if these scores are unknown.
+        """
         every, first = self.options.sample_every, self.options.burn_in
         arrays, exact = self.checkpoint.arrays, self.fitted.exact
         scores = averages_in(arrays).history.tolist()
@@ -102,16 +105,16 @@ class KeptSamples:
         return scores_by_iteration
 
     def read_sample(self, step: int) -> Mapping[str, Array]:
-        """Read a kept sample, as `pysgrld.reading.run_record.read_sample` does, with its errors."""
+        """Read a kept sample; raise the errors of `pysgrld.reading.run_record.read_sample`."""
         return run_record.read_sample(self.run, self.fitted, step)
 
     @cached_property
     def population(self) -> PopulationDraws | None:
-        """Transformation of kept draws into draws for other texts like these, or None without one."""
+        """Transformation of kept draws into draws for other texts like these, or None if unused."""
         return None if self.these else self.fitted.population
 
     def topic_sample(self, step: int) -> Mapping[str, Array]:
-        """Return the draw of the population that belongs to a kept sample, in the form of one.
+        """Return a kept sample, transformed by `population` if that is not None.
 
         Raises
         ------
@@ -122,11 +125,11 @@ class KeptSamples:
         return sample if self.population is None else self.fitted.like_these(step, sample)
 
     def rows_of(self, step: int, layer_index: int) -> Floats:
-        """Return the topics of a layer over the words in a draw, (K, V)."""
+        """Return the topics of a layer in a draw as distributions over words, (K, V)."""
         return self.fitted.rows_of(self.topic_sample(step), layer_index)
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield the topics of a layer over the words, (K, V), in one kept sample after the other.
+        """Yield the topics of a layer over the words, (K, V), for one kept sample after the other.
 
         Parameters
         ----------
@@ -138,7 +141,7 @@ class KeptSamples:
         return (self.rows_of(step, layer_index) for step in steps)
 
     def read_slim(self, step: int) -> dict[str, Array]:
-        """Read a kept top-word sample: ids and probabilities of words, (K, 256), a row for each topic.
+        """Read a kept top-word sample: ids and probabilities of each topic's words, (K, 256).
 
         Raises
         ------
@@ -165,18 +168,19 @@ class KeptSamples:
         }
 
     def word_steps(self, layer_index: int = 0) -> tuple[list[int], bool]:
-        """Return the iterations of the samples that follow words, and True for top-word samples.
+        """Choose the samples for intervals of word probabilities.
 
-        Top-word samples are used if more of them than of full ones are kept; they have the lowest
-        layer alone.
+        Return their iterations, and True if they are top-word samples. Top-word samples are used if
+        more of them are kept than full samples; they contain only the lowest layer.
         """
         full, slim = self.kept(), self.kept(slim=True) if layer_index == 0 else []
         return (slim, True) if len(slim) > len(full) else (full, False)
 
     def top_word_draws(self, words: Int64s, layer_index: int = 0) -> Iterator[tuple[Floats, Array]]:
-        """Yield the probabilities of some words of each topic in one kept sample after the other.
+        """Yield the probabilities of the given words in each topic, for one sample after the other.
 
-        The samples are the ones of `word_steps`. A sample that is dropped meanwhile is left out.
+        The samples are the ones that `word_steps` chooses. Samples that training deletes meanwhile
+        are left out.
 
         Parameters
         ----------
@@ -190,7 +194,7 @@ class KeptSamples:
         values : (K, n) float32
             Probabilities of the words in a sample.
         censored : (K, n) bool
-            True if the sample is a top-word sample without the word; the value is then an upper
+            True if the sample is a top-word sample that lacks the word; the value is then an upper
             bound.
         """
         steps, slim = self.word_steps(layer_index)
@@ -201,7 +205,7 @@ class KeptSamples:
     def words_at(
         self, step: int, words: Int64s, layer_index: int, *, slim: bool
     ) -> tuple[Floats, Array]:
-        """Return the probabilities of words of each topic in one sample; see `top_word_draws`."""
+        """Return the probabilities of the given words in one sample, as `top_word_draws` does."""
         if slim:
             return looked_up(self.read_slim(step), words)
         phi = self.fitted.rows_of(self.read_sample(step), layer_index)
@@ -214,6 +218,9 @@ class KeptSamples:
         return self.population.at(step, words, look_up)
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return the intervals of some words of each topic, (K, n), or None if samples are too few."""
+        """Return intervals of the probabilities of the given words of each topic, (K, n).
+
+        Return None if there are too few samples.
+        """
         exact = self.fitted.exact is not None
         return interval([list(self.top_word_draws(words, layer_index))], exact=exact)

@@ -1,7 +1,7 @@
 """Names of topics: ``labels.json`` in the folder of a run, ``{"4": "sacrifice"}``.
 
-A name that a command gave is written with it: ``{"4": {"name": "sacrifice", "by": "llm -m small"}}``.
-One that was carried from a former run (``train --from``) has ``"carried": true``.
+A name that a command made is stored with the command: ``{"4": {"name": "sacrifice", "by": "llm -m
+small"}}``. A name carried over from a former run (``train --from``) has ``"carried": true``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pysgrld.options.paths import read_input
 from pysgrld.run import chains_of, jsonio
 from pysgrld.run.output_files import whole_file
 
-#: The file in a run's folder.
+#: Name of the file in a run's folder.
 LABELS = "labels.json"
-#: Characters that cannot be seen, and that words need: in Persian, and in emoji of several parts.
+#: Invisible characters that `tidy` keeps: spelling in Persian and composed emoji need them.
 _JOINERS = "\u200c\u200d"
-#: Characters of a name, at most; and bytes of a file of names.
+#: Maximum number of characters of a name, and of bytes of a file of names.
 LONGEST, LARGEST = 200, 16 << 20
 
 
@@ -42,9 +42,9 @@ class Label(NamedTuple):
 
 
 def labels_of(run: Path, topics: int) -> dict[int, Label]:
-    """Read the names of a run's topics; empty if the topics have no names.
+    """Read the names of a run's topics; return an empty dict if the topics have no names.
 
-    The names of the first chain may lie in the folder of chains.
+    For the first chain of several, the file may also be in the folder that contains the chains.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ def labels_of(run: Path, topics: int) -> dict[int, Label]:
     Returns
     -------
     dict of int to Label
-        Names by topic, from 0.
+        Names by number of the topic, counted from 0.
 
     Raises
     ------
     CorpusError
         If the file has wrong content.
     MissingInputError
-        If the file exists and cannot be read.
+        If the file exists but cannot be read.
     """
     folders = [run]
     if chains_of(run.parent)[:1] == [run]:
@@ -75,25 +75,26 @@ def labels_of(run: Path, topics: int) -> dict[int, Label]:
 
 
 def read_labels(path: Path, topics: int) -> dict[int, Label]:
-    """Read names of topics from a file: an object of JSON, names by number.
+    """Read names of topics from a JSON file: an object that maps topic numbers to names.
 
     Parameters
     ----------
     path : Path
     topics : int
-        K: numbers must be below.
+        Number of topics K; the numbers in the file must be below K.
 
     Returns
     -------
     dict of int to Label
-        Names by number of the topic, from 0.
+        Names by number of the topic, counted from 0.
 
     Raises
     ------
     CorpusError
-        If it is no such object, has a number that is no topic's, or a name that is empty or too long.
+        If the file is no such object, has a number that is no topic's, or has a name that is empty
+        or too long.
     MissingInputError
-        If it cannot be read.
+        If the file cannot be read.
     """
     try:
         content = jsonio.parse(read_input(path, LARGEST, "list of names"))
@@ -125,7 +126,7 @@ def read_labels(path: Path, topics: int) -> dict[int, Label]:
 
 
 def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
-    """Write names of topics, by number.
+    """Write names of topics to a file, by number.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def write_labels(path: Path, labels: Mapping[int, Label]) -> None:
 def tidy(text: str) -> str:
     """Return a text on one line, without characters that would garble a terminal.
 
-    Control and direction characters are left out.
+    Control characters and characters that change the direction of text are removed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Shared parts of all pictures: the check for matplotlib, colours, axes and files."""
+"""Code that all pictures share: the check for matplotlib, colours, axes and files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from pysgrld.errors import UsageError
 from pysgrld.run.output_files import whole_file
 
-#: After Okabe and Ito: colour-blind readers can distinguish these colours.
+#: Colours by Okabe and Ito, which colour-blind readers can distinguish.
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#555555")
 
-#: Formats of pictures for papers, by the suffix of their names; of each, metadata without a date.
+#: Formats of pictures for papers, by file suffix, with metadata that leaves out the date.
 FORMATS: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None},
     "svg": {"Date": None},
 }
-#: Dots per inch of a PNG file for a paper.
+#: Resolution of PNG files for papers, in dots per inch.
 _DPI = 300
 
 
@@ -30,9 +30,9 @@ def require_matplotlib(
     Parameters
     ----------
     subject : str
-        Who needs it: the beginning of the message.
+        Start of the message: the part of the program that needs matplotlib.
     otherwise : str
-        End of the message, with another choice for the user.
+        End of the message: an alternative for the user.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def require_matplotlib(
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Make a figure of matplotlib, in inches, that belongs to no window.
+    """Make a figure of matplotlib that belongs to no window.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def show_grid(axes: Any) -> None:
-    """Draw a light grid behind the data, and no frame above or to the right of it.
+    """Draw a light grid behind the data, and remove the frame above and to the right of it.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def show_grid(axes: Any) -> None:
 
 
 def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
-    """Write a figure as a PNG file; the same figure gives the same bytes.
+    """Write a figure as a PNG file; equal figures give equal bytes.
 
     Parameters
     ----------
@@ -99,14 +99,14 @@ def write_png(path: Path, figure: Any, dpi: int = 110) -> Path:
 
 
 def check_format(option: str, path: str) -> None:
-    """Raise an error if the name of a picture has no suffix of `FORMATS`, or matplotlib is missing.
+    """Raise an error if a picture's file suffix is not in `FORMATS`, or matplotlib is missing.
 
     Parameters
     ----------
     option : str
-        Option that names the picture, for messages.
+        Option with which the user named the picture, for messages.
     path : str
-        Path as typed.
+        Path as the user typed it.
 
     Raises
     ------
@@ -118,9 +118,9 @@ def check_format(option: str, path: str) -> None:
 
 
 def write_picture(path: Path, figure: Any) -> Path:
-    """Write a figure in the format of the suffix, PNG with 300 dots per inch.
+    """Write a figure in the format that the file suffix names; PNG files have 300 dots per inch.
 
-    The same figure gives the same bytes.
+    Equal figures give equal bytes.
 
     Parameters
     ----------

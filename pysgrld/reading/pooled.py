@@ -1,9 +1,9 @@
-"""Several chains of one run, read as one, and the number of chains that have each topic.
+"""Several chains of one run, pooled, and the number of chains that have each topic.
 
-Topics are the topics of the first chain. Two statements are made about each topic, and neither implies
-the other: the number of chains that have it, and its numbers. The numbers are means over the draws
-of the chains that have it; their disagreement belongs to the uncertainty. A chain without a topic
-contributes nothing to its numbers.
+Topics are the topics of the first chain. Each topic has two results, and neither implies the other:
+the number of chains that have the topic, and its pooled values. The pooled values are means over
+the draws of the chains that have the topic; the differences between these chains are part of the
+uncertainty. A chain without the topic contributes nothing to its pooled values.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from pysgrld.types import Array, Documents, Doubles, Floats, Int64s
 
 
 class PooledResults(Results):
-    """Chains of one run that are open for reading, as if they were one.
+    """Chains of one run that are open for reading, pooled as if they were one.
 
-    Options, labels, held-out documents and the training corpus are the first chain's. So is the
-    answer to a question about one given draw.
+    Options, labels, held-out documents and the training corpus are the first chain's. A method that
+    is called with a draw uses that draw of the first chain.
 
     Parameters
     ----------
     chains : sequence of Results
-        Two or more, of one configuration and corpus.
+        Two or more chains of one configuration and corpus.
     place : Path
-        The folder of the chains.
+        The folder that contains the chains.
     """
 
     def __init__(self, chains: Sequence[Results], place: Path) -> None:
@@ -53,11 +53,11 @@ class PooledResults(Results):
 
     @cached_property
     def fitted(self) -> Fitted:
-        """The first chain as its model reads it."""
+        """The fitted model of the first chain."""
         return self.chains[0].fitted
 
     def matched(self, layer_index: int = 0) -> Matched:
-        """Return the topics of all chains, matched with the topics of the first."""
+        """Match the topics of all chains with the topics of the first chain."""
         if layer_index not in self._matched:
             likeness, k = self.fitted.likeness, self.fitted.layers[layer_index]
             assert likeness is not None
@@ -70,7 +70,7 @@ class PooledResults(Results):
         return self.matched(layer_index).found
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return the chains, each with the topics that it has."""
+        """Return each chain together with the rows of its topics."""
         matched = self.matched(layer_index)
         own_rows = np.where(matched.has, matched.rows, -1)
         return [
@@ -78,13 +78,13 @@ class PooledResults(Results):
         ]
 
     def spread(self) -> Spread:
-        """Return the spread of the draws of all chains, compared with the posterior."""
+        """Return the spread of the pooled draws, relative to the posterior's spread."""
         return super().spread()._replace(ess={}, chains=len(self.chains))
 
     # ---- topics
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
-        """Return the topics over the words: of each the mean over the chains that have it."""
+        """Return the topics over the words, each averaged over the chains that have it."""
         if draw is not None:
             return super().phi(layer_index, draw)
         matched, phi = self.matched(layer_index), self.chains[0].phi(layer_index).copy()
@@ -97,7 +97,7 @@ class PooledResults(Results):
         return phi
 
     def weights(self, layer_index: int = 0) -> Doubles | None:
-        """Return the share of the corpus that each topic makes up: mean of the chains that have it."""
+        """Return each topic's share of the corpus, averaged over the chains that have the topic."""
         weights_of_chains = [chain.weights(layer_index) for chain in self.chains]
         known_weights = [weights for weights in weights_of_chains if weights is not None]
         if len(known_weights) < len(weights_of_chains):
@@ -107,7 +107,7 @@ class PooledResults(Results):
         return total
 
     def word_intervals(self, words: Int64s, layer_index: int = 0) -> Interval | None:
-        """Return the intervals of some words of each topic, from draws of the chains that have it."""
+        """Return intervals of the given words' probabilities over the chains with the topic."""
         matched = self.matched(layer_index)
         drawn = []
         for chain, rows in zip(self.chains, matched.rows, strict=True):
@@ -122,7 +122,7 @@ class PooledResults(Results):
         return interval(drawn, matched.has, exact=self._exact)
 
     def share_sizes(self) -> Doubles | None:
-        """Return the effective sizes of draws of the topics' shares in all chains that have them."""
+        """Return the effective sample size of each topic's share over the chains that have it."""
         traces = [trace_in(chain.checkpoint.arrays, "shares") for chain in self.chains]
         known_traces = [trace for trace in traces if trace is not None]
         if not self._exact or len(known_traces) < len(traces):
@@ -135,7 +135,7 @@ class PooledResults(Results):
         return sizes
 
     def topic_draws(self, steps: Sequence[int], layer_index: int = 0) -> Iterator[Floats]:
-        """Yield draws of the topics; the chains that have a topic draw it in turn."""
+        """Yield draws of the topics; each topic is taken in turn from the chains that have it."""
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         for s, turn in enumerate(_turns(matched.has, len(steps))):
             phi = np.empty((len(turn), len(self.vocabulary)), np.float32)
@@ -151,7 +151,11 @@ class PooledResults(Results):
     def proportions(
         self, documents: Documents, ids: Int64s, layer_index: int = 0, draw: Draw | None = None
     ) -> Doubles:
-        """Infer proportions of documents: means over the chains that have a topic, made to sum to 1."""
+        """Infer proportions of documents.
+
+        The proportion of each topic is averaged over the chains that have the topic; then the
+        proportions of each document are scaled to sum to 1.
+        """
         if draw is not None:
             return super().proportions(documents, ids, layer_index, draw)
         theta = self._total(
@@ -161,7 +165,7 @@ class PooledResults(Results):
         return theta
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return the iterations of kept samples of the first chain, as many as all chains have."""
+        """Return iterations of kept samples of the first chain, no more than any chain has."""
         return self.chains[0].draw_steps(min(most, *(len(chain.kept()) for chain in self.chains)))
 
     def each_document_draw(
@@ -173,9 +177,9 @@ class PooledResults(Results):
         *,
         new: bool = False,
     ) -> Iterator[DocumentDraw]:
-        """Yield draws of documents; the chains that have a topic draw its share in turn.
+        """Yield draws of documents; a topic's share is taken in turn from the chains that have it.
 
-        Each draw is scaled to sum to 1 again. Parameters as in `Results.each_document_draw`.
+        Each draw is then scaled to sum to 1. Parameters are as in `Results.each_document_draw`.
         """
         steps_of_chains, matched = self._own_steps(len(steps)), self.matched(layer_index)
         turns = _turns(matched.has, len(steps))
@@ -210,7 +214,7 @@ class PooledResults(Results):
         Raises
         ------
         MissingInputError
-            If one has fewer by now.
+            If a chain has fewer samples by now.
         """
         steps_of_chains = [chain.draw_steps(draws) for chain in self.chains]
         if any(len(mine) < draws for mine in steps_of_chains):
@@ -222,7 +226,7 @@ class PooledResults(Results):
         return all(chain.fitted.exact is not None for chain in self.chains)
 
     def _total(self, layer_index: int, values: Sequence[Doubles]) -> Doubles:
-        """Return the mean of values, (..., K), over the chains that have each topic."""
+        """Average the values of each topic, (..., K), over the chains that have the topic."""
         matched = self.matched(layer_index)
         total = np.zeros(values[0].shape)
         for value, rows, has in zip(values, matched.rows, matched.has, strict=True):
@@ -232,26 +236,26 @@ class PooledResults(Results):
 
 
 def _turns(has: Array, draws: int) -> Int64s:
-    """Return the chain of each draw of each topic, (S, K): the chains that have it, in turn."""
+    """Return the chain of each draw of each topic, (S, K): chains that have the topic take turns."""
     turns = np.empty((draws, has.shape[1]), np.int64)
     numbers = np.arange(draws)
     for pattern in np.unique(has, axis=1).T:
         chains = np.flatnonzero(pattern)
-        # the refinement draws from its chains in turn, independent of these turns
+        # the offset keeps these turns independent of the turns of the refinement's own chains
         turn = chains[(numbers + numbers // len(chains)) % len(chains)]
         turns[:, (has == pattern[:, None]).all(axis=0)] = turn[:, None]
     return turns
 
 
 def read_together(chains: Sequence[Results], place: Path) -> Results:
-    """Return chains as one if their topics can be matched and averaged, else the first alone.
+    """Return pooled chains if their topics can be matched and averaged, else the first chain.
 
-    The result has them all as its `Results.chains`.
+    `Results.chains` of the result contains all chains.
 
     Parameters
     ----------
     chains : sequence of Results
-        One or more, of one run.
+        One or more chains of one run.
     place : Path
         The folder that the user named.
     """

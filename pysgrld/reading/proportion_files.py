@@ -1,4 +1,4 @@
-"""Files of topic proportions, a row for each document: NumPy, CSV, JSON lines and Parquet."""
+"""Files of topic proportions with a row for each document: NumPy, CSV, JSON lines and Parquet."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pysgrld.corpus.about.details import Named
 from pysgrld.errors import MissingInputError, UsageError
 from pysgrld.types import Array, Doubles, Int64s
 
-#: Rows of a row group of Parquet, and bytes of them that wait in memory at most: wide rows make
-#: smaller groups.
+#: Maximum number of rows of a row group of Parquet, and of bytes of a group that waits in memory:
+#: groups of wide rows have fewer rows.
 GROUP, WAITING = 65_536, 1 << 25
-#: First characters of a cell that a spreadsheet takes for a formula.
+#: A spreadsheet takes a cell for a formula if the cell starts with one of these characters.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -32,7 +32,7 @@ class InferredBlock(NamedTuple):
     first : int
         Row of the first document in the corpus.
     lengths : (n,) int64
-        Known tokens of each document.
+        Number of known tokens of each document.
     theta : (n, K) float64
         Rows sum to 1.
     low, high : (n, K) float64, or None
@@ -50,7 +50,7 @@ class InferredBlock(NamedTuple):
 
     @property
     def values(self) -> dict[str, Doubles]:
-        """Values of each topic by name: proportions, then bounds if it has intervals."""
+        """Arrays of the block by name: proportions, and bounds if the block has intervals."""
         values = {"": self.theta}
         if self.low is not None and self.high is not None:
             values |= {"low": self.low, "high": self.high}
@@ -58,20 +58,20 @@ class InferredBlock(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The values that a row of a file has, and their form.
+    """Content and form of the rows of a file.
 
     Attributes
     ----------
     topics : int
-        K.
+        Number of topics K.
     intervals : bool
-        True if rows have bounds of intervals in addition to the proportions.
+        True if rows contain bounds of intervals in addition to the proportions.
     top : int or None
         Parquet: number of topics listed for a document, the greatest shares first, or None for all.
     dense : bool
-        Parquet: True if each topic has a column; else each document has a list of topics.
+        Parquet: True if each topic has a column; otherwise each document has a list of topics.
     fields : tuple of str, or None
-        Fields that follow a document's id, or None if documents have no names.
+        Metadata fields that follow a document's id, or None if documents have no ids.
     """
 
     topics: int
@@ -82,7 +82,7 @@ class Layout(NamedTuple):
 
 
 class RowWriter(abc.ABC):
-    """Writer of blocks of rows to an open file, as they come.
+    """Writer that writes blocks of rows to an open file, one after the other.
 
     Parameters
     ----------
@@ -93,11 +93,11 @@ class RowWriter(abc.ABC):
     Attributes
     ----------
     about : tuple of str
-        Names of the columns that identify the document.
+        Names of the columns that describe the document.
     names : list of str
-        Names of the values of a topic, as `InferredBlock.values` has them.
+        Names of the values of a topic, the keys of `InferredBlock.values`.
     columns : list of str
-        Names of columns if each topic has its own: all proportions first, then bounds.
+        Names of the columns if each topic has its own: all proportions first, then bounds.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
@@ -119,10 +119,10 @@ class RowWriter(abc.ABC):
 
 
 class NpyWriter(RowWriter):
-    """An array of float32, D x K; with intervals D x 3 x K: proportions, low, high.
+    """Writer of a NumPy array of float32, D x K; with intervals D x 3 x K: proportions, low, high.
 
-    The header holds the number of rows, and is written again when it is known; NumPy leaves room in
-    it, so that its length is the same for any number.
+    The header contains the number of rows, so it is written again when that number is known. NumPy
+    pads the header, so that its length is the same for any number of rows.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
@@ -138,7 +138,7 @@ class NpyWriter(RowWriter):
         self.file.write(rows.data)  # (n, 1, K) has the bytes of (n, K)
 
     def end(self, rows: int) -> None:
-        """Write the header with the number of rows."""
+        """Write the header again, with the number of rows."""
         shape = (3, self.layout.topics) if self.layout.intervals else (self.layout.topics,)
         head = {"descr": "<f4", "fortran_order": False, "shape": (rows, *shape)}
         self.file.seek(0)
@@ -146,7 +146,7 @@ class NpyWriter(RowWriter):
 
 
 class CsvWriter(RowWriter):
-    """A header, then a row for each document, with a column for each topic."""
+    """Writer of CSV: a header, then a row for each document, with a column for each topic."""
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
         super().__init__(file, layout)
@@ -162,11 +162,11 @@ class CsvWriter(RowWriter):
 
 
 class JsonLinesWriter(RowWriter):
-    """A line for each document, with lists of a value for each topic."""
+    """Writer of JSON lines: a line for each document, with lists of one value per topic."""
 
     def write(self, block: InferredBlock) -> None:
         """Write the rows of a block."""
-        # before the lists of a row: its place, its id, its fields, and its tokens
+        # a line begins with the row's number, id, fields and number of tokens; the lists follow
         text, fields, heads = json.JSONEncoder().encode, self.layout.fields, []
         for i, length in enumerate(block.lengths.tolist()):
             about = ""
@@ -185,10 +185,10 @@ class JsonLinesWriter(RowWriter):
 
 
 class ParquetWriter(RowWriter):
-    """A table of Parquet: row, id, fields, tokens, and lists of topics and shares, greatest first.
+    """Writer of a Parquet table: row, id, fields, tokens, and lists of topics with shares.
 
-    Dense ones have a column for each topic instead. Fields are texts: what a later document has in one
-    is not known when the table begins.
+    The lists begin with the greatest share. Dense tables have a column for each topic instead.
+    Fields are stored as text, because the types of later values are unknown when the table begins.
     """
 
     def __init__(self, file: IO[bytes], layout: Layout) -> None:
@@ -204,8 +204,8 @@ class ParquetWriter(RowWriter):
             fields.append(("topics", pa.list_(number)))
             fields += [(name or "share", pa.list_(pa.float32())) for name in self.names]
         self.schema = pa.schema(fields)
-        # hardly two proportions, rows or ids are equal: the search for equal ones costs most of the
-        # time
+        # dictionary encoding only for columns with repeated values: proportions, rows and ids
+        # hardly repeat, and the search for equal values would take most of the time
         repeated = [*self.about[1:], "tokens", "topics.list.element"]
         self._writer = pq.ParquetWriter(
             file, self.schema, compression="zstd", use_dictionary=repeated
@@ -216,7 +216,7 @@ class ParquetWriter(RowWriter):
         self._rows = 0
 
     def write(self, block: InferredBlock) -> None:
-        """Take the rows of a block; full row groups are written."""
+        """Add the rows of a block to the waiting rows, and write every full row group."""
         pa, (n, k) = self._pa, block.theta.shape
         about = zip(*((name.id, *name.values) for name in block.names), strict=True)
         columns: list[Any] = [
@@ -243,7 +243,7 @@ class ParquetWriter(RowWriter):
             self._flush(self._group)
 
     def end(self, rows: int) -> None:
-        """Write the last rows and the foot of the file."""
+        """Write the last rows and the footer of the file."""
         if self._rows:
             self._flush(self._rows)
         self._writer.close()
@@ -257,7 +257,7 @@ class ParquetWriter(RowWriter):
 
 
 def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list[bytes]:
-    """Return rows as lines of CSV; text that a spreadsheet would take for a formula gets a quote sign.
+    """Return rows as lines of CSV; cells that look like a spreadsheet's formula get a leading quote.
 
     Parameters
     ----------
@@ -267,10 +267,10 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
     Returns
     -------
     list of bytes
-        A line of UTF-8 for each row, with its line end.
+        A line of UTF-8 for each row, including its line end.
     """
     lines = _Lines()
-    # the line end contains both signs, so that a cell with either is quoted
+    # csv quotes a cell with any character of the line end, so this one makes it quote \r and \n
     csv.writer(lines, lineterminator="\r\n").writerows(
         ["'" + v if isinstance(v, str) and v.startswith(_FORMULA) else v for v in row]
         for row in rows
@@ -279,7 +279,7 @@ def csv_lines(rows: Iterable[Sequence[str | int | float | bool | None]]) -> list
 
 
 class _Lines(list[bytes]):
-    """A list of the lines that are written to it as to a file; each ends in a line feed."""
+    """List with a method ``write`` that appends a line, ended by a line feed alone."""
 
     def write(self, line: str) -> None:
         self.append(line.removesuffix("\r\n").encode("utf-8", "replace") + b"\n")
@@ -294,7 +294,7 @@ WRITERS: dict[str, type[RowWriter]] = {
 
 
 def check_suffix(path: str, *, table: bool = False) -> str:
-    """Return the key of `WRITERS` that a file's name ends in; ``.jsonl`` for standard output, ``-``.
+    """Return the key of `WRITERS` that a file's name ends in; ``.jsonl`` for standard output ("-").
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def check_suffix(path: str, *, table: bool = False) -> str:
     Returns
     -------
     str
-        With its dot.
+        The suffix, including its dot.
 
     Raises
     ------
@@ -322,21 +322,21 @@ def check_suffix(path: str, *, table: bool = False) -> str:
 
 
 def check_writer(suffix: str, typed: str, *, table: bool = False) -> None:
-    """Raise an error if a format cannot be written: its library is missing, or it is no table.
+    """Raise an error if the library of a format is missing, or the format lacks a wanted option.
 
     Parameters
     ----------
     suffix : str
-        One of `WRITERS`.
+        A key of `WRITERS`.
     typed : str
-        The text that the user typed for it.
+        The text with which the user named the format, for messages.
     table : bool
         True if the user asks for an option that only a table of Parquet has.
 
     Raises
     ------
     UsageError
-        If the format has no such option.
+        If the format does not have that option.
     MissingInputError
         If the library that writes the format is not installed.
     """
@@ -357,7 +357,7 @@ def require_pyarrow() -> tuple[Any, Any]:
     Raises
     ------
     MissingInputError
-        If it is not installed.
+        If pyarrow is not installed.
     """
     try:
         import pyarrow

@@ -1,7 +1,8 @@
-"""A run that is opened for reading: topics, samples, proportions and documents.
+"""A run that is open for reading: topics, samples, proportions and documents.
 
-`Results` answers from the newest checkpoint, the kept samples, the training corpus and the held-out
-documents of a run. What depends on the model is asked of its `pysgrld.models.fitted.Fitted`.
+`Results` reads the newest checkpoint, the kept samples, the training corpus and the held-out
+documents of a run. It leaves everything that depends on the model to
+`pysgrld.models.fitted.Fitted`.
 """
 
 from __future__ import annotations
@@ -43,20 +44,21 @@ if TYPE_CHECKING:
     from pysgrld.corpus.about.details import NamedDocuments
     from pysgrld.corpus.steps import Wish
 
-#: Bytes at the end of ``metrics.jsonl`` in which its last line lies.
+#: Number of bytes to read from the end of ``metrics.jsonl``; they contain its whole last line.
 _END = 1 << 16
-#: Documents that coherence and topic weights are measured on, at most: more change no digit shown.
+#: Maximum numbers of documents on which coherence and topic weights are measured; with more
+#: documents, no digit that is shown would change.
 COHERENCE_DOCUMENTS, WEIGHT_DOCUMENTS = 100_000, 2_000
 
 
 class ChainOfTopics(NamedTuple):
-    """A chain with draws that show the uncertainty of topics.
+    """A chain whose draws measure the uncertainty of topics.
 
     Attributes
     ----------
     results : Results
     rows : (K,) int64
-        The chain's topic for each topic that is shown; -1 if it has no such topic.
+        The row of each shown topic in this chain; -1 if the chain lacks the topic.
     """
 
     results: Results
@@ -66,28 +68,29 @@ class ChainOfTopics(NamedTuple):
 class Results(KeptSamples):
     """A run that is open for reading: its topics, its kept samples, and its documents.
 
-    It never takes the run's lock, and works while the run is being trained. Layers of a deep model
-    are counted from 0 (``layer_index``); other models have layer 0 alone.
+    It never takes the run's lock, so it can be used while the run is in training. Layers of a deep
+    model are counted from 0 (``layer_index``); other models have only layer 0.
 
     Parameters
     ----------
     path : Path
         Folder of a run, as `pysgrld.reading.find_runs.find_folder` returns it.
     threads : int
-        Threads that read and sample documents, at least 1.
+        Number of threads that read and sample documents, at least 1.
     reading : mapping, optional
         Options by name for reading other documents, if they differ from the options of training.
     these : bool
-        True for intervals for these documents alone. By default they are for other texts like
-        these, if the run has replicates on resampled documents.
+        True for intervals for the training documents alone. By default, intervals are for other
+        texts like these if the run has replicates on resampled documents.
 
     Attributes
     ----------
     path : Path
     place : Path
-        The folder that the user named: of the run, or of the chains if it is the first of several.
+        The folder that the user named: the run's folder, or the folder that contains the chains if
+        the run is the first of several chains.
     chains : list of Results
-        The chains that were opened together; the run itself if it is alone.
+        All chains that were opened together; a list of the run alone if it is a single chain.
     run : RunDirectory
     model : Model
     options : Resolved
@@ -97,9 +100,9 @@ class Results(KeptSamples):
     Raises
     ------
     MissingInputError
-        If it cannot be read.
+        If the run cannot be read.
     CheckpointError
-        If its ``config.json`` was changed after it was written.
+        If ``config.json`` of the run was changed after it was written.
     """
 
     def __init__(
@@ -113,21 +116,21 @@ class Results(KeptSamples):
         super().__init__(path, threads, these=these)
         self.asked = reading or {}
         self.place, self.chains = path, [self]
-        self.lent: About | None = None  # documents with columns of a file that the user named
+        self.lent: About | None = None  # metadata from a file that the user named
         self._word_order: WordOrder | None = None
 
     @property
     def length(self) -> str:
-        """The iterations that are done, and the Gibbs sweeps after them, as a person reads them."""
+        """Text with the number of iterations done, and of the Gibbs sweeps after them."""
         length = plural(self.fitted.record.step, "iteration")
         if self.fitted.exact:
             length += f" and {plural(self.fitted.exact.sweep, 'Gibbs sweep')}"
         return length
 
-    # ---- topics: their mean, their top words, their weights, their names
+    # ---- topics: means, top words, weights, names
 
     def at(self, layer: int | None) -> int:
-        """Return the index, from 0, of a layer that the user counts from 1; 0, the lowest, for None.
+        """Return the index from 0 of a layer that the user counts from 1; None is the lowest layer.
 
         Raises
         ------
@@ -143,23 +146,23 @@ class Results(KeptSamples):
 
     @property
     def mean(self) -> Draw:
-        """The mean of all posterior samples; the current topics if the run has no samples."""
+        """The mean of all posterior samples, or the current topics if the run has no samples."""
         return self.fitted.mean or self.fitted.current
 
     @property
     def no_samples(self) -> str:
-        """The reason why posterior samples are missing: deleted, not yet, or never."""
+        """The reason why posterior samples are missing: deleted, not taken yet, or never taken."""
         if not self.fitted.draws:
             return f"{self.options.algo} has no samples"
         return f"no posterior sample {'is there any more' if self.fitted.samples else 'yet'}"
 
     @property
     def no_mean(self) -> str:
-        """The reason why the run has no mean of the topics, if it has none."""
+        """The reason why the run has no mean of the topics; only valid if it has no mean."""
         return self.fitted.no_mean or self.no_samples
 
     def phi(self, layer_index: int = 0, draw: Draw | None = None) -> Floats:
-        """Return the topics of a layer over the words, (V, K or more): further columns are 0.
+        """Return the topics of a layer over the words, (V, K or more); columns after K are 0.
 
         Parameters
         ----------
@@ -176,12 +179,12 @@ class Results(KeptSamples):
         return self._word_order or self.fitted.word_order
 
     def order_words(self, order: WordOrder | None) -> None:
-        """Choose the order in which words of topics are shown; None is the default order.
+        """Choose the order in which words of topics are shown; None means the default order.
 
         Raises
         ------
         UsageError
-            If topics are directions, whose words are in the order of their entries.
+            If topics are directions, which are always shown in the order of their entries.
         """
         if order is not None and self.fitted.signed:
             raise UsageError(
@@ -211,13 +214,13 @@ class Results(KeptSamples):
     def order_topics(
         self, phi: Floats, n: int, layer_index: int, order: WordOrder | None = None
     ) -> Int64s:
-        """Return the ids of the first n words of topics (V, K or more) of a layer, (K, n), as `top`."""
+        """Return the ids of the first n words of the given topics, (K, n), as `top` does."""
         return self.word_scorer(phi, layer_index, order).first_words(n)
 
     def word_scorer(
         self, phi: Floats, layer_index: int, order: WordOrder | None = None
     ) -> WordScorer:
-        """Return the scorer of words in topics (V, K or more) of a layer, by default in `word_order`."""
+        """Return the scorer that orders words of the given topics, by default by `word_order`."""
         order, totals = self.word_order if order is None else order, None
         if order.needs_totals:
             with contextlib.suppress(MissingInputError):
@@ -227,9 +230,9 @@ class Results(KeptSamples):
     def coherence(
         self, words: int, layer_index: int = 0, draw: Draw | None = None
     ) -> Coherence | None:
-        """Measure coherence of the first words of topics over training; None without its corpus.
+        """Measure coherence of topics' first words on training documents; None without the corpus.
 
-        Pairs of ideographs that overlap in the text say nothing about a topic, and are left out.
+        Pairs of words with overlapping ideographs say nothing about a topic, and are left out.
         """
         corpus = self.training_corpus()
         if corpus is None or len(self.vocabulary) < 2:
@@ -244,8 +247,8 @@ class Results(KeptSamples):
         return coherence(top, corpus, ids, apart)
 
     def prediction_remark(self) -> str:
-        """Return a sentence if the topics predict no better than word counts alone, else ""."""
-        with contextlib.suppress(SgmcError, ValueError):  # the file may have no line yet
+        """Return a remark if topics predict no better than word frequencies, else an empty str."""
+        with contextlib.suppress(SgmcError, ValueError):  # metrics.jsonl may still be empty
             *_, last = self.run.read_metrics(_END)
             return self.fitted.score.remark(last)
         return ""
@@ -253,9 +256,10 @@ class Results(KeptSamples):
     def weights(self, layer_index: int = 0) -> Doubles | None:
         """Return the share of each topic in the corpus, (K,), or None if it is unknown.
 
-        After a Gibbs refinement it is the mean share of the training tokens, over all draws. Other topics
-        without a weight of their own are weighed by up to 2,000 training documents, evenly spaced, or by
-        the held-out documents if the corpus is gone.
+        After a Gibbs refinement, the share is the topic's mean share of the training tokens over
+        all draws. Without a refinement, if the model itself has no weights of topics, shares are
+        measured on up to 2,000 evenly spaced training documents, or on the held-out documents if
+        the corpus is gone.
         """
         shares = trace_in(self.checkpoint.arrays, "shares") if self.fitted.exact else None
         if shares is not None and layer_index == 0 and len(shares):
@@ -276,35 +280,35 @@ class Results(KeptSamples):
 
     @cached_property
     def former(self) -> FormerTopics | None:
-        """Its topics compared with its first topics of another run, or None without such a run."""
+        """Comparison with the former run's topics that this run began with, or None without them."""
         return read_former_topics(self.path, self.run.config, self.phi, self.fitted.layers[0])
 
     @cached_property
     def named(self) -> dict[int, Label]:
-        """Names of topics of the lowest layer in ``labels.json``, with their authors (`labels_of`)."""
+        """Names and authors of the lowest layer's topics in ``labels.json`` (`labels_of`)."""
         labels = labels_of(self.path, self.fitted.layers[0])
         return labels if self.former is None else self.former.names_that_stay(labels)
 
     @property
     def labels(self) -> dict[int, str]:
-        """Names of topics without their authors."""
+        """Names of the lowest layer's topics in ``labels.json``, without their authors."""
         return {k: label.name for k, label in self.named.items()}
 
     def replaced_topics(self) -> list[int]:
-        """Return the topics that took the place of a former one; log a warning about lost names."""
+        """Return the topics that replaced a former topic; log a warning about lost names."""
         self.named  # noqa: B018
         return [] if self.former is None else self.former.replaced
 
     def seed_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return the names of the topics of a layer that were trained with seed words, by number."""
+        """Return the names of a layer's topics that have seed words, by number of the topic."""
         return seed_names(self.options) if layer_index == 0 else {}
 
     def given_names(self, layer_index: int = 0) -> dict[int, str]:
-        """Return the names that people gave to topics of a layer, with seed words or later, by number."""
+        """Return names of a layer's topics by number, from ``labels.json`` or the seed words."""
         return self.seed_names(layer_index) | (self.labels if layer_index == 0 else {})
 
     def spread(self) -> Spread:
-        """Return the spread of the draws behind the intervals, compared with the posterior."""
+        """Return the spread of the draws behind intervals, relative to the posterior's spread."""
         noise = self.fitted.noise(self.fitted.record.step)
         return Spread(
             self.options.algo,
@@ -322,7 +326,7 @@ class Results(KeptSamples):
         return None if shares is None else effective_sizes([shares], exact=True)
 
     def sources(self, layer_index: int = 0) -> list[ChainOfTopics]:
-        """Return the chains with draws of the topics of a layer; the first has all topics."""
+        """Return each chain with the rows of its topics; the first chain has all topics."""
         return [ChainOfTopics(self, np.arange(self.fitted.layers[layer_index]))]
 
     def found_by(self, layer_index: int = 0) -> Int64s | None:
@@ -330,10 +334,10 @@ class Results(KeptSamples):
         del layer_index
         return None
 
-    # ---- documents: of training, held out, and others that are read in the same way
+    # ---- documents: training documents, held-out documents, and other documents
 
     def training_corpus(self) -> Corpus | None:
-        """Open the stored corpus that the run was trained on, or None if it is no longer in its place."""
+        """Open the stored corpus on which the run was trained, or return None if it is gone."""
         corpus = run_record.training_corpus(self.run)
         if corpus is not None and self.lent is not None:
             corpus.about = self.lent
@@ -341,11 +345,11 @@ class Results(KeptSamples):
 
     @property
     def gone(self) -> str:
-        """The sentence that the training corpus is missing, with its expected place."""
+        """Message that the training corpus is missing, with its expected path."""
         return run_record.corpus_gone(self.run)
 
     def training_documents(self, corpus: Corpus) -> Others:
-        """Return the positions in `training_corpus` of the documents of training."""
+        """Return the positions of the training documents in `training_corpus`."""
         if self.options.holdout_corpus or self.options.observed_corpus:
             return Others(corpus.documents, np.zeros(0, np.int64))
         size = hold_out_size(self.run.config["corpus"]["held_out"], corpus.documents)
@@ -353,7 +357,7 @@ class Results(KeptSamples):
         return Others(corpus.documents, held)
 
     def word_counts(self) -> Int64s | None:
-        """Return the occurrences of each word in training, (V,), or None if they were not recorded."""
+        """Return each word's number of occurrences in training, (V,), or None if not recorded."""
         totals = self.word_totals()
         return None if totals is None else totals.occurrences
 
@@ -367,9 +371,9 @@ class Results(KeptSamples):
         Raises
         ------
         UsageError
-            If it has none.
+            If the run has no held-out documents.
         MissingInputError
-            If they are gone.
+            If the held-out documents are gone.
         """
         folder = self.path / "holdout"
         if not is_folder(folder):
@@ -391,7 +395,7 @@ class Results(KeptSamples):
         return held_out._replace(dropped=self.run.config["corpus"]["held_out_dropped"])
 
     def read(self, path: str, store: Path, listener: Listener) -> Corpus:
-        """Read a corpus over the run's words into a folder; unknown words are counted and left out."""
+        """Read a corpus with the run's words into a folder; count and leave out unknown words."""
         from pysgrld.corpus import open_corpus  # topics are read without the formats of inputs
 
         slicing = self.options.slicing
@@ -409,7 +413,7 @@ class Results(KeptSamples):
     def documents(
         self, path: str, listener: Listener, fields: Sequence[str] = (), wanted: Wish | None = None
     ) -> NamedDocuments:
-        """Read a corpus over the run's words as a stream, without storing it.
+        """Read a corpus as a stream, with the run's words, without storing it.
 
         Parameters
         ----------
@@ -418,8 +422,8 @@ class Results(KeptSamples):
         fields : sequence of str
             Metadata fields to read with the documents' ids.
         wanted : callable (first, end) -> bool, optional
-            Returns True if some of the documents [first, end) are needed; others need not be
-            counted.
+            Returns True if any of the documents [first, end) is needed; words of other documents
+            need not be counted.
         """
         from pysgrld.corpus.streams import named_documents
 
@@ -436,14 +440,14 @@ class Results(KeptSamples):
         )
 
     def reading_options(self) -> CorpusOptions:
-        """Return the options for reading other documents: as asked for, else as in training."""
+        """Return the options for reading other documents: the user's, or else those of training."""
         config = self.run.config
         recorded, usual = config["corpus"].get("reading") or {}, config.get("defaults") or ()
         trained = CorpusOptions.over(recorded, self.options.plain(), usual)
         return replace(trained, **{name.replace("-", "_"): v for name, v in self.asked.items()})
 
     def draw_steps(self, most: int) -> list[int]:
-        """Return the iterations of at most `most` kept samples, evenly spaced, the last among them."""
+        """Return iterations of at most `most` kept samples, evenly spaced, including the last."""
         return self.fitted.spread_over(self.kept(), most)
 
     def proportions(
@@ -454,9 +458,9 @@ class Results(KeptSamples):
         Parameters
         ----------
         documents : Documents
-            Over the run's words.
+            Counts of the run's words.
         ids : (n,) int64
-            Key each document's randomness.
+            Keys of the documents' random numbers.
         layer_index : int
             The layer of the topics, counted from 0.
         draw : Draw, optional
@@ -467,18 +471,19 @@ class Results(KeptSamples):
     def document_draws(
         self, documents: Documents, ids: Int64s, steps: Sequence[int], layer_index: int = 0
     ) -> DocumentDraws:
-        """Draw the topics of documents, one draw for each of some kept samples.
+        """Draw proportions and token counts of topics in documents, one draw per given kept sample.
 
         (theta, tokens) of a draw are one point of their joint posterior given the sample's topics
-        (`DocumentDraw`). A document's draws depend on its counts, its id, the samples
-        and the seed alone: choose blocks of documents such that S n K values have room.
+        (`DocumentDraw`). A document's draws depend only on its counts, its id, the samples and the
+        seed, so documents can be passed in blocks that are so small that S n K values fit in
+        memory.
 
         Parameters
         ----------
         documents : Documents
-            Over the run's words.
+            Counts of the run's words.
         ids : (n,) int64
-            Keys of the documents' randomness, all different.
+            Keys of the documents' random numbers, all different.
         steps : sequence of int
             Iterations of S kept samples, ascending (`draw_steps`).
         layer_index : int
@@ -487,7 +492,7 @@ class Results(KeptSamples):
         Raises
         ------
         UsageError
-            If documents of this run are not sampled.
+            If the run's model does not sample documents.
         MissingInputError
             If one of the samples no longer exists.
         """
@@ -508,7 +513,7 @@ class Results(KeptSamples):
     ) -> Iterator[DocumentDraw]:
         """Yield the draws of `document_draws` one after the other.
 
-        Documents that topics were not trained on (``new``) are drawn given the samples that
+        With ``new``, the documents were not used in training: they are drawn given the samples that
         `pysgrld.models.fitted.Fitted.samples_for_new` chooses.
         """
         if not self.fitted.draws:

@@ -1,4 +1,4 @@
-"""The record of a run, checked before use: its model, its options, its corpus."""
+"""The record of a run, checked before use: model, options, corpus."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ from pysgrld.types import Array, Documents
 if TYPE_CHECKING:
     from pysgrld.corpus import Corpus
 
-#: Required parts of the record of a corpus.
+#: Required keys in the record of a corpus, and the types of their values.
 _CORPUS = {
     "name": str,
     "fingerprint": str | None,
     **dict.fromkeys(("documents", "training_documents", "tokens", "training_tokens"), NATURAL),
     **dict.fromkeys(("words", "held_out", "held_out_dropped"), NATURAL),
 }
-#: Parts of the record of the run with the topics that this one began with.
+#: Keys in the record of the former run whose topics a run began with, and the types of their
+#: values.
 _PARENT = {
     **dict.fromkeys(("run", "digest", "corpus"), str),
     "only_new": bool,
@@ -46,7 +47,7 @@ _PARENT = {
 
 logger = logging.getLogger(__name__)
 
-#: Warnings that were given: a command may open a run more than once.
+#: Warnings already logged; a command may open the same run more than once.
 _warned: set[str] = set()
 
 
@@ -114,14 +115,14 @@ def model_and_options(run: RunDirectory) -> tuple[Model[Any], Resolved]:
 
 
 class RunRecord:
-    """A run as its model reads it: a `pysgrld.models.fitted.Record`.
+    """Record of a run for its fitted model: a `pysgrld.models.fitted.Record`.
 
     Parameters
     ----------
     run : RunDirectory
     options : Resolved
     checkpoint : callable
-        Reads the newest checkpoint, or returns it once more; called when one of its values is asked for.
+        Returns the newest checkpoint; called on every access to a value that the checkpoint has.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class RunRecord:
 
     @property
     def step(self) -> int:
-        """Iterations of training done."""
+        """Number of training iterations done."""
         checkpoint = self._checkpoint()
         plan = plan_in(checkpoint.arrays)
         return plan.begun if plan else checkpoint.step
@@ -156,7 +157,7 @@ class RunRecord:
 
 
 def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Array]:
-    """Read a kept sample: matrices by name, a row for each topic (``phi``: K x V).
+    """Read a kept sample: matrices by name, with a row for each topic (``phi``: K x V).
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ def read_sample(run: RunDirectory, fitted: Fitted, step: int) -> Mapping[str, Ar
 def check_shapes(
     parts: Mapping[str, Array], shapes: Mapping[str, tuple[int, int]], place: str
 ) -> None:
-    """Check that a kept sample has the matrices of this model, in their shapes.
+    """Check that a kept sample has the matrices of this model in the right shapes.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def check_shapes(
     Raises
     ------
     CheckpointError
-        Naming the first array that is missing, or has another shape.
+        If an array is missing or has another shape; the message names the first such array.
     """
     for name, model_shape in shapes.items():
         if name not in parts:
@@ -213,22 +214,23 @@ def check_shapes(
 
 
 def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) -> Corpus | None:
-    """Open the stored corpus that a run was trained on, or None if it is no longer in its place.
+    """Open the stored corpus on which a run was trained, or return None if it is gone.
 
     Parameters
     ----------
     run : RunDirectory
     problems : list, optional
-        Receives the errors of corpora that exist and cannot be opened.
+        Receives the errors of corpora that exist but cannot be opened.
 
     Returns
     -------
     Corpus or None
         The corpus, open for reading.
     """
-    from pysgrld.corpus import Corpus  # topics alone can be read without it
+    from pysgrld.corpus import Corpus  # imported only here, as topics are read without it
 
-    # own corpus, or that of its folder of chains or of its search
+    # the corpus may be in the run's folder, or above it in the folder of its chains or of its
+    # search
     places = [folder / "corpus" for folder in (run.path, *run.path.parents[:2])]
     if corpus_path := run.config.get("command", {}).get("corpus"):
         places.append(Path(corpus_path))
@@ -247,7 +249,7 @@ def training_corpus(run: RunDirectory, problems: list[SgmcError] | None = None) 
 
 
 def corpus_gone(run: RunDirectory) -> str:
-    """Return the sentence that the training corpus is missing or damaged, with the place expected.
+    """Return the message that the training corpus is missing or damaged, with its expected path.
 
     Parameters
     ----------
@@ -268,7 +270,7 @@ def corpus_gone(run: RunDirectory) -> str:
 def in_slices(
     run: RunDirectory, parts: Sequence[Documents], stored: Corpus, copies: int
 ) -> list[Documents]:
-    """Return the parts of held-out documents with the slices of time that were stored with them.
+    """Return the parts of held-out documents, with the time slices that were stored with them.
 
     Parameters
     ----------
@@ -277,9 +279,9 @@ def in_slices(
     parts : sequence of Documents
         Parts of the held-out documents.
     stored : Corpus
-        The stored part with the slices.
+        The stored part that contains the slices.
     copies : int
-        Number of slices T.
+        Number of time slices T.
 
     Returns
     -------
@@ -289,7 +291,7 @@ def in_slices(
     Raises
     ------
     CheckpointError
-        If the stored slices do not match the documents or their number.
+        If the stored slices do not match the documents, or the number of slices.
     """
     slices = np.array(stored.provenance.get("slices") or (), np.int32)
     if slices.shape != (len(parts[0]),) or not 0 <= slices.min() <= slices.max() < copies:

@@ -1,4 +1,4 @@
-"""A run's scores on held-out documents: its own running average, or its kept samples on others."""
+"""Scores of a run: its running average on its own held-out documents, or its samples on others."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class Evaluation(NamedTuple):
     average, point : Estimate
         Score of the posterior average, and of the current topics, with standard errors over documents.
     unigram : Estimate or None
-        Score of the word frequencies of training, or None if the run does not have them.
+        Score of the word frequencies in training, or None if the run has not recorded them.
     documents, held_out_tokens : int
-        Documents and held-out tokens that were scored.
+        Number of documents and of held-out tokens that were scored.
     dropped : int
-        Documents that could not be split, or have no known word in one of their parts.
+        Number of documents that could not be split, or have no known word in one of their parts.
     samples : int
-        Posterior samples in the average; 0 if the run has none yet, and both scores use the
-        current topics.
+        Number of posterior samples in the average; 0 if the run has no sample yet: ``average`` and
+        ``point`` then both use the current topics.
     observed_fraction : float or None
-        Share of the tokens that is observed, or None if documents are scored whole.
+        Fraction of the tokens that is observed, or None if documents are scored whole.
     seed : int
     iteration : int
         Iteration of training.
@@ -50,15 +50,15 @@ class Evaluation(NamedTuple):
     numbers : dict
         Further numbers of the model at the newest checkpoint.
     chains : int
-        Chains of the run. All the scores above use the first one.
+        Number of chains of the run. All the scores above use only the first chain.
     pooled : Estimate or None
-        Score of the posterior average over all chains, with equal weights. None for one chain, or
-        if a chain has no sample or other held-out documents.
+        Score of the posterior average over all chains, with equal weights. None for a single chain,
+        or if a chain has no sample or different held-out documents.
     exact_sweeps : int
-        Sweeps of the Gibbs refinement after training; 0 if samples come from training.
+        Number of sweeps of the Gibbs refinement after training; 0 if samples come from training.
     own_words : OwnWords or None
-        Score of the posterior average with the words that each document has already. None of documents
-        that are scored whole, of fewer than 20, or without a sample.
+        Score of the posterior average, mixed with the frequencies of each document's observed
+        words. None if documents are scored whole, if there are fewer than 20, or without a sample.
     """
 
     kind: Score
@@ -131,17 +131,17 @@ def held_out_of(
     scratch: Path,
     listener: Listener,
 ) -> HeldOut:
-    """Read other documents over the run's words, and split them like the run's held-out documents.
+    """Read other documents with the run's words, and split them like the run's held-out documents.
 
-    A warning is logged if the run was trained on them.
+    A warning is logged if the run was trained on these documents.
 
     Parameters
     ----------
     results : Results
     path : str
-        Their corpus.
+        Path of the corpus of these documents.
     observed : float or None
-        Share of each document's tokens that is observed; unused if documents are scored whole.
+        Fraction of each document's tokens that is observed; unused if documents are scored whole.
     seed : int
         Seed of the split.
     scratch : Path
@@ -151,7 +151,7 @@ def held_out_of(
     Returns
     -------
     HeldOut
-        Documents over the run's words, split into two parts unless they are scored whole.
+        Counts of the run's words, split into two parts unless documents are scored whole.
     """
     corpus = results.read(path, scratch / "corpus", listener)
     trained = results.training_corpus()
@@ -169,7 +169,9 @@ def held_out_of(
 def held_out_pair(
     results: Results, observed: str, held_out: str, scratch: Path, listener: Listener
 ) -> HeldOut:
-    """Read other documents, already split, over the run's words: two corpora with the same rows.
+    """Read other documents that are already split into two corpora with the same rows.
+
+    Only the run's words are counted.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def held_out_pair(
     Returns
     -------
     HeldOut
-        Documents over the run's words.
+        Counts of the run's words.
 
     Raises
     ------
@@ -205,7 +207,7 @@ def held_out_pair(
 
 
 def score_own(results: Results, chains: Sequence[Results] = ()) -> Evaluation:
-    """Return the scores of a run and of all its chains on its own held-out documents.
+    """Return the scores of a run, and of its chains together, on the run's held-out documents.
 
     Parameters
     ----------
@@ -271,11 +273,11 @@ def score(
     results : Results
     held_out : HeldOut
     observed : float or None
-        Share of tokens that is observed, or None if the split was given.
+        Fraction of tokens that is observed, or None if the documents were already split.
     seed : int
         Seed of the split, and of the documents' chains.
     tell : callable, optional
-        Called with the number of samples scored so far, of all chains.
+        Called with the number of samples scored so far, counted over all chains.
     further_chains : sequence of Results, optional
         Further chains of the same run.
 
@@ -298,7 +300,7 @@ def score(
         for step in chain.kept():
             try:
                 sample = chain.read_sample(step)
-            except MissingInputError:  # it was removed meanwhile
+            except MissingInputError:  # training has deleted this sample meanwhile
                 continue
             draw = chain.fitted.draw_of(sample, scorer.words)
             scorer.update(Key(seed, chain.chain, step), draw)
@@ -310,7 +312,7 @@ def score(
 def _evaluated(
     results: Results, scorers: Sequence[Scorer], observed: float | None, seed: int
 ) -> Evaluation:
-    """Return the evaluation of a run's chains by their scorers, the first chain's first."""
+    """Return the evaluation of a run, given the scorers of its chains, the first chain's first."""
     scorer, step = scorers[0], results.fitted.record.step
     topics = at_words(results.fitted.current, scorer.words)
     point = scorer.point(Key(seed, results.chain, step), topics)

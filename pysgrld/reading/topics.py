@@ -1,4 +1,4 @@
-"""Topics of a run as they are shown: their words, weights and coherence."""
+"""Topics of a run in the form that is shown: words, weights and coherence."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ import numpy as np
 from pysgrld.models.word_order import PROBABLE, distinctiveness, top_words
 from pysgrld.reading.results import Results
 
-#: Effective sample size below which a bound is called rough.
+#: A bound is called rough if the effective sample size is below this.
 _ENOUGH = 100.0
-#: First words of a topic that coherence and distinctiveness look at.
+#: Number of first words of a topic from which coherence and distinctiveness are computed.
 _WORDS = 10
 
 
 class Word(NamedTuple):
-    """A top word of a topic, with an interval of its draws if enough are kept.
+    """A top word of a topic, with the interval of its probability if enough samples are kept.
 
     Attributes
     ----------
     word : str
     probability : float
-        In the mean topic; for a topic that is a direction, the word's entry.
+        Probability in the mean topic; if the topic is a direction, the word's entry.
     low, high : float or None
-        Bounds between which 90 % of its draws lie, or None if unknown.
+        Bounds between which 90 % of the draws of the probability lie, or None if unknown.
     low_open, high_open : bool
-        True if the bound lies below the value given, as top-word samples lack the word.
+        True if the bound is known only to lie below the given value, as top-word samples lack the
+        word.
     ess : float or None
-        Effective sample size of its draws, if known.
+        Effective sample size of the draws of the probability, or None if unknown.
     """
 
     word: str
@@ -41,7 +42,7 @@ class Word(NamedTuple):
 
     @property
     def rough(self) -> bool:
-        """Return True if the effective sample size of its draws is too small."""
+        """True if the effective sample size is too small for precise bounds."""
         return self.ess is not None and self.ess < _ENOUGH
 
 
@@ -51,26 +52,26 @@ class Topic(NamedTuple):
     Attributes
     ----------
     id : int
-        Its row in an export.
+        Row of the topic in an export.
     weight : float or None
-        Share of the tokens of training, or of the stick of a mixture.
+        Share of the training tokens; for a component of a mixture, its stick-breaking weight.
     npmi, umass : float or None
-        Coherence of its first ten words.
+        Coherence of the first ten words.
     distinctiveness : float or None
-        Mean of p(w|k) / sum_j p(w|j) over its first ten words; None of directions.
+        Mean of p(w|k) / sum_j p(w|j) over the first ten words; None if topics are directions.
     words : tuple of Word
         The first words in the order of `Results.word_order`.
     documents : int or None
-        Training documents of this component, or None if documents have several topics.
+        Number of training documents of this component; None if a document may have several topics.
     against : tuple of Word
-        Words that a direction points away from at least as strongly as to the last of its top words, the
-        farthest first.
+        If the topic is a direction: words with negative entries that are at least as large in size
+        as the entry of the last top word, beginning with the lowest entry.
     label : str or None
-        The name that a person gave it, in the run's folder or with its seed words.
+        The name of the topic, from the run's folder or from its seed words.
     found : int or None
-        Chains that have it, of those that are read as one, or None if there is one alone.
+        Number of pooled chains that have the topic, or None for a single chain.
     probable : tuple of Word
-        The most probable words without intervals, if ``words`` are in another order.
+        The most probable words, without intervals; empty if ``words`` are already in that order.
     """
 
     id: int
@@ -89,15 +90,15 @@ class Topic(NamedTuple):
 def topics_of(
     results: Results, n: int, *, intervals: bool, coherences: bool = True, at: int = 0
 ) -> list[Topic]:
-    """Describe the topics of a layer, the one of greatest weight first.
+    """Describe the topics of a layer, beginning with the topic of greatest weight.
 
     Parameters
     ----------
     results : Results
     n : int
-        Words of each, in the order of `Results.word_order`.
+        Number of words of each topic, in the order of `Results.word_order`.
     intervals, coherences : bool
-        True to look for intervals, and for the coherence of the first ten words.
+        True to compute intervals, and the coherence of the first ten words.
     at : int
         The layer, counted from 0.
     """
@@ -131,7 +132,7 @@ def topics_of(
             )
             for i, w in enumerate(top[k].tolist())
         )
-        # a direction points away from the words of its lowest entries
+        # a direction points away from the words with its lowest entries
         least = words[-1].probability
         lowest = top_words(-entries[:, None], n)[0].tolist() if results.fitted.signed else []
         against = tuple(

@@ -1,4 +1,4 @@
-"""Inactive topics, a sign that the number of topics is too large."""
+"""Detection of inactive topics, a sign that the number of topics is too large."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ from pysgrld.errors import plural
 from pysgrld.reading.results import Results
 from pysgrld.types import Array
 
-#: A topic with less than this share of the average weight is inactive. With 400 posts at K = 100,
-#: after training has converged, 42 topics weigh 0.05 to 0.13 of the average and have no theme. In
-#: six corpora with active topics only, the least weighs 0.2.
+#: A topic is inactive if its weight is less than this fraction of the average weight. With 400
+#: posts at K = 100, after training has converged, 42 topics have 0.05 to 0.13 of the average weight
+#: and no theme. In six corpora with active topics only, the smallest weight is 0.2 of the average.
 HARDLY = 0.15
-#: A topic with less than this share of the average weight is also inactive if it is a copy: if its
-#: similarity to a topic that stays (Bhattacharyya coefficient) is at least `COPY`. With twice as many
-#: topics as a corpus was made by, 19 weigh 0.13 to 0.33 of the average, and their similarity is 0.73 to
-#: 0.88; topics of real corpora at K = 20 weigh more than 0.5, and their similarity is below 0.65.
+#: A topic with less than the fraction `LIGHT` of the average weight is also inactive if it is a
+#: copy: if its similarity (Bhattacharyya coefficient) to a topic that is no copy is at least
+#: `COPY`. In a simulated corpus, at twice the true number of topics, 19 topics have 0.13 to 0.33 of
+#: the average weight and similarities of 0.73 to 0.88; topics of real corpora at K = 20 have more
+#: than 0.5 of the average weight, and similarities below 0.65.
 LIGHT, COPY = 0.5, 0.75
-#: Words whose part of a similarity is computed at a time.
+#: Number of words over which similarities are summed in one block.
 _WORDS = 4_096
-#: With fewer topics than these, or more cells, a run is not read for a remark when it has ended: the
-#: memory plan has no part for that.
+#: At the end of training, the remark on inactive topics is left out if the run has fewer topics or
+#: more topics x words than these: the memory plan has no room for it.
 FEWEST, MOST_CELLS = 20, 1 << 22
 
 
 class Use(NamedTuple):
-    """Use of the topics of a layer.
+    """Inactive topics of a layer, and the remark on them.
 
     Attributes
     ----------
     inactive : frozenset of int
-        Numbers of the inactive topics; none unless K was chosen.
+        Numbers of the inactive topics; empty unless the model has one layer and a chosen K.
     remark : str or None
-        A line with the number of inactive topics and the advice, or None if all are active.
+        A line with the number of inactive topics and advice, or None if all topics are active.
     """
 
     inactive: frozenset[int]
@@ -50,7 +51,7 @@ def use_of_topics(results: Results, weights: Sequence[float | None], layer: int 
     ----------
     results : Results
     weights : sequence of float or None
-        Shares of the shown topics in the corpus, or None if unknown.
+        Each shown topic's share of the corpus, or None if unknown.
     layer : int
         The layer, counted from 0.
     """
@@ -69,7 +70,7 @@ def use_of_topics(results: Results, weights: Sequence[float | None], layer: int 
 
 
 def copies(phi: Array, weights: Array) -> Array:
-    """Return True for each light topic that is a copy of a topic that stays, (K,).
+    """Return True for each light topic that is a copy of a topic that is no copy itself, (K,).
 
     Parameters
     ----------
@@ -91,7 +92,9 @@ def copies(phi: Array, weights: Array) -> Array:
 
 
 def remark_at_the_end(results: Results) -> str | None:
-    """Return the remark on a run that has just ended, or None if reading the run would take too long.
+    """Return the remark on inactive topics of a run that has just ended.
+
+    Return None if all topics are active, or the run has too few topics or too many topics x words.
 
     Parameters
     ----------
@@ -112,18 +115,18 @@ def remark_at_the_end(results: Results) -> str | None:
 
 
 def advice(noun: str, few: int, topics: int) -> str:
-    """Return the remark on some inactive topics.
+    """Return the remark on the given number of inactive topics.
 
     Parameters
     ----------
     noun : str
-        What the model calls a topic.
+        The model's word for a topic.
     few, topics : int
-        Number of inactive topics, and of all.
+        Number of inactive topics, and of all topics.
     """
     used = topics - few
     better = used if used < 20 else round(used / 5) * 5 if used < 50 else round(used / 10) * 10
-    if better >= topics:  # rounded to the present number
+    if better >= topics:  # rounding has given the present number of topics or more
         better = used
     are = "is" if few == 1 else "are"
     return f"{plural(few, noun)} of {topics} {are} hardly used: -k {better}, or sgmc search"

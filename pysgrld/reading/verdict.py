@@ -1,4 +1,4 @@
-"""The meaning of a comparison of chains in sentences: `verdict` of a `Diagnosis`."""
+"""Explanation of a comparison of chains in sentences: `verdict` of a `Diagnosis`."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from pysgrld.reading.diagnosis import MIXED, Diagnosis, MatchedTopic, is_mixed, 
 from pysgrld.run import chains_of
 from pysgrld.types import QUIET, wider
 
-#: Effective draws in all chains together below which estimates are rough (Vehtari et al. 2021).
+#: Estimates are rough if the effective sample size over all chains is below this (Vehtari et al.
+#: 2021).
 ENOUGH = 400
-#: Langevin steps that contract by more than this do not converge.
+#: Langevin steps do not converge if their contraction (`Diagnosis.contraction`) is above this.
 STABLE = 2.0
-#: Fewest samples of each chain for a statement on whether it still drifts.
+#: Minimum number of samples of each chain for a statement on whether the chain still drifts.
 FEW = 50
-#: A chain is called short if it ends before this share of the longest one.
+#: A chain is short if the chains' last common iteration is less than this fraction of the longest
+#: chain's last iteration.
 SHORT = 0.7
-#: Topics that are listed in a sentence.
+#: Maximum number of topics that a sentence lists.
 LISTED = 20
 
 
 class Judgement(NamedTuple):
-    """A sentence of a verdict, and whether it is good news, or None if it is neither good nor bad."""
+    """A sentence of a verdict; ``good`` is True for good news, False for bad, None for neither."""
 
     good: bool | None
     sentence: str
 
 
 def verdict(d: Diagnosis) -> list[str]:
-    """Return a verdict in plain words: the agreement of the chains, and the advice.
+    """Return a verdict in plain words: how well the chains agree, and advice.
 
     Parameters
     ----------
@@ -44,13 +46,13 @@ def verdict(d: Diagnosis) -> list[str]:
     Returns
     -------
     list of str
-        Paragraphs, at least two; docs/diagnose.md has the thresholds behind them.
+        At least two paragraphs; docs/diagnose.md explains the thresholds that they use.
     """
     return [judgement.sentence for judgement in judgements(d)]
 
 
 def judgements(d: Diagnosis) -> list[Judgement]:
-    """Return the sentences of `verdict`, each marked as good news or not.
+    """Return the sentences of `verdict`, each marked as good news, bad news or neither.
 
     Parameters
     ----------
@@ -110,7 +112,8 @@ def longer(d: Diagnosis) -> list[str]:
     Returns
     -------
     list of str
-        One for a folder of chains, or one for each run; empty if more iterations would not help.
+        One command for a folder of chains, or else one command per run; empty if more iterations
+        would not help.
     """
     if not _advice(d).longer:
         return []
@@ -124,7 +127,7 @@ def longer(d: Diagnosis) -> list[str]:
 
 
 def _untold(d: Diagnosis) -> bool:
-    """Return True if there are too few draws for any R-hat."""
+    """Return True if no R-hat is known because there are too few draws."""
     rhats = [topic.rhat for topic in d.topics] + [q.measure.rhat for q in d.quantities]
     if d.prediction is not None:
         rhats.append(d.prediction.measure.rhat)
