@@ -1,4 +1,4 @@
-"""The entry of the command ``sgmc``, so small that Ctrl-C hardly meets it."""
+"""Entry point of the command ``sgmc``, so small that Ctrl-C can hardly interrupt it."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class NoFieldError(CorpusError):
     ----------
     field : str
     option : str
-        That asked for it, as it is typed.
+        The option that asked for the field, as it is typed.
     """
 
     def __init__(self, field: str, option: str) -> None:
@@ -169,14 +169,17 @@ class NotFittedError(SgmcError, ValueError, AttributeError):
     exit_code = 2
 
 
-# ---- Ctrl-C while a command is being loaded: there is nothing to put in order yet
+# ---- Ctrl-C while a command is being loaded, when nothing needs cleaning up yet
 
-#: Exit code of a command that was stopped at once.
+#: Exit code of a command that Ctrl-C stopped at once: 128 + SIGINT.
 STOPPED = 130
 
 
 def leave_at_once() -> None:
-    """Let Ctrl-C end the process, unless it is ignored: a module half loaded must not see it."""
+    """Let Ctrl-C end the process at once, unless the process ignores it.
+
+    A half-loaded module must not receive a `KeyboardInterrupt`.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
@@ -236,7 +239,7 @@ def no_log(text: str, severity: Severity = Severity.NOTE, /) -> None:
 
 
 def plural(number: int, noun: str, nouns: str = "") -> str:
-    """Write a number with its noun, in the plural unless it is 1.
+    """Return a number with its noun, which is in the plural unless the number is 1.
 
     >>> plural(1, "thread"), plural(1200, "thread"), plural(0, "entry", "entries")
     ('1 thread', '1,200 threads', '0 entries')
@@ -279,7 +282,7 @@ def all_of(number: int, nouns: str) -> str:
 
 
 def check_interpreter() -> None:
-    """Raise an error in a sub-interpreter, before NumPy is loaded there and nowhere else.
+    """Raise an error in a sub-interpreter, before NumPy is loaded in it.
 
     The compiled core would wait for ever for the lock of the main interpreter.
 

@@ -1,4 +1,4 @@
-"""Types of the values that pass between modules, and nothing else.
+"""Types of the values that modules pass to each other.
 
 Symbols follow the literature: ``phi`` topics, ``g`` unnormalised topics, ``theta`` topic
 proportions of documents, ``alpha`` and ``eta`` the Dirichlet priors on them, ``h`` a step in
@@ -31,7 +31,7 @@ UNIT = 1 << 24
 
 @dataclass(frozen=True)
 class Documents:
-    """Word counts of some documents, in compressed sparse rows over a vocabulary.
+    """Word counts of documents, as compressed sparse rows over a vocabulary.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Documents:
     slices : (n,) int32 or None
         The time slice of each document, if topics have a row for each word and slice.
     copies : int
-        Number of time slices T: the rows of each word.
+        Number of time slices T, which is the number of rows of each word.
     """
 
     indptr: Int64s
@@ -58,7 +58,7 @@ class Documents:
 
     @property
     def rows(self) -> Int32s:
-        """The row of the topics that each entry reads, (nnz,): its word, in its document's slice."""
+        """The row of the topics for each entry, (nnz,): its word in its document's slice."""
         if self.slices is None:
             return self.indices
         of_entries = np.repeat(self.slices, np.diff(self.indptr))
@@ -71,20 +71,20 @@ class Documents:
 
     @cached_property
     def lengths(self) -> Int64s:
-        """Tokens of every document, (n,) int64; not to be changed."""
+        """Number of tokens of each document, (n,) int64; callers must not change it."""
         ends = np.concatenate(([0], np.cumsum(self.counts, dtype=np.int64)))[self.indptr]
         lengths: Int64s = np.diff(ends)
         lengths.flags.writeable = False
         return lengths
 
     def summed(self, values: Doubles) -> Doubles:
-        """Sum a value of every entry over each document, (n,)."""
+        """Sum ``values``, one for each entry, over each document, (n,)."""
         holders = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         sums: Doubles = np.bincount(holders, values, len(self)).astype(np.float64)
         return sums
 
     def take(self, ids: Int64s) -> Documents:
-        """Copy some documents, in any order, with repetitions."""
+        """Copy the documents with these ids, in their order; ids may repeat."""
         starts = self.indptr[ids]
         lengths = self.indptr[ids + 1] - starts
         indptr = np.zeros(len(ids) + 1, np.int64)
@@ -95,7 +95,7 @@ class Documents:
 
 
 class Slicing(NamedTuple):
-    """Time slices, and the rule by which documents are put in them.
+    """Time slices, and the rule that assigns documents to them.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Slicing(NamedTuple):
 
 
 class WordTotals(NamedTuple):
-    """Occurrences of every word in some documents.
+    """Number of occurrences of every word in a set of documents.
 
     Attributes
     ----------
@@ -127,19 +127,22 @@ class WordTotals(NamedTuple):
 
     @property
     def repetition(self) -> Doubles:
-        """The occurrences that come together: squares divided by occurrences, at least 1."""
+        """Mean count of a word in the document of one of its occurrences, at least 1.
+
+        This is squares divided by occurrences.
+        """
         ratio: Doubles = self.squares / np.maximum(1, self.occurrences)
         return np.maximum(1.0, ratio)
 
 
 @dataclass(frozen=True, slots=True)
 class Others:
-    """Positions of the documents of a corpus without some, ascending, as a lazy array.
+    """Ascending positions of all documents of a corpus except the given ones, as a lazy array.
 
     Parameters
     ----------
     documents : int
-        Documents of the corpus.
+        Number of documents in the corpus.
     without : (n,) int64
         Positions of the documents left out, ascending and different.
 
@@ -171,7 +174,7 @@ class Others:
         return iter(self[:].tolist())
 
 
-#: Positions of documents in a corpus, ascending: listed, or all but some.
+#: Ascending positions of documents in a corpus: a list, or all except the listed ones.
 Positions = Int64s | Others
 
 
@@ -190,7 +193,7 @@ class Condition(Enum):
 
 
 def is_prior(values: Array) -> bool:
-    """Return True if the kernels take all values as parameters of one Dirichlet law.
+    """Return True if the kernels accept the values as parameters of a Dirichlet distribution.
 
     Parameters
     ----------
@@ -200,7 +203,7 @@ def is_prior(values: Array) -> bool:
     Returns
     -------
     bool
-        False also if the least value vanishes next to the greatest one in float32.
+        Also False if the smallest value vanishes next to the largest one in float32.
     """
     least, most = float(values.min()), float(values.max())
     tiny, huge = np.finfo(np.float32).tiny, np.finfo(np.float32).max
@@ -208,16 +211,16 @@ def is_prior(values: Array) -> bool:
 
 
 class Invariant(NamedTuple):
-    """A condition that always holds of an array, and the name of its rows in messages."""
+    """A condition that always holds for an array, and the name of its rows in messages."""
 
     condition: Condition
     row: str = "row"
 
 
 class Key(NamedTuple):
-    """Address of all random numbers of one iteration; no generator object exists anywhere.
+    """Address of all random numbers of one iteration, used instead of a generator object.
 
-    Kernels take its fields as arguments of these names, and ``stream`` if they move a block.
+    Kernels take the fields as arguments of the same names, and also ``stream`` if they move a block.
     """
 
     seed: int
@@ -226,18 +229,18 @@ class Key(NamedTuple):
 
 
 class Minibatch(NamedTuple):
-    """Documents over the distinct words of the minibatch.
+    """The documents of a minibatch, over their distinct words.
 
     Attributes
     ----------
     indptr, indices, counts
         As in `Documents`, but ``indices`` are rows of ``words``.
     words : (R,) int32
-        Sorted ids of words, or of words in slices: the rows of the topics that travel.
+        Sorted ids of words, or of words in slices: the rows of the topics that documents read.
     doc_ids : (n,) int64
-        Position of each document in the corpus: keys its randomness.
+        Position of each document in the corpus, which keys its random numbers.
     scale : float
-        D/B, documents of the corpus over documents of the minibatch.
+        D/B, the number of documents in the corpus over the number in the minibatch.
     """
 
     indptr: Int64s
@@ -259,8 +262,8 @@ class Minibatch(NamedTuple):
 class Schedule(NamedTuple):
     """h_t = a (1 + t/b)^(-c), t = 0, 1, 2, ... counted after the warm-up.
 
-    The form of the SGRLD authors' code; their paper's typeset formula puts the exponent outside of
-    ``a``, which cannot be meant. ``a`` is a diffusion time: the paper's epsilon is 2h.
+    This is the form in the SGRLD authors' code. The formula in their paper puts the exponent outside
+    of ``a``, which cannot be intended. ``a`` is a diffusion time: the paper's epsilon is 2h.
     """
 
     a: float
@@ -276,10 +279,11 @@ class Schedule(NamedTuple):
 
 
 def noise_inflation(h: float, documents: int, minibatch: int) -> float:
-    """Compute the variance of ``scir``'s topics over the posterior's, by minibatch noise alone.
+    """Compute how much minibatch noise alone inflates the variance of ``scir``'s topics.
 
-    1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2): times the variance that topics have given the
-    counts of documents' topics. That is a part of the posterior's, `GIVEN_COUNTS`.
+    The factor is 1 + tanh(h/2) D/B (Baker et al. 2018, corollary 3.2). It applies to the variance of
+    topics given the counts of documents' topics, which is the fraction `GIVEN_COUNTS` of the
+    posterior variance.
 
     Parameters
     ----------
@@ -298,13 +302,14 @@ def noise_inflation(h: float, documents: int, minibatch: int) -> float:
     return 1.0 + math.tanh(h / 2) * documents / minibatch
 
 
-#: Approximate ratio of the draws' variance, given the counts, to the posterior's, by the noise inflation
-#: up to which draws vary as the posterior does: docs/choosing-a-sampler.md, "What the draws are of".
+#: Approximate ratio of the topics' variance given the counts to their posterior variance; and the
+#: noise inflation up to which draws vary as the posterior does: docs/choosing-a-sampler.md, "What the
+#: draws are of".
 GIVEN_COUNTS, QUIET = 2 / 3, 1.5
 
 
 def wider(inflation: float) -> float:
-    """Return the approximate variance of draws over the posterior's, from the noise inflation.
+    """Return the approximate ratio of the draws' variance to the posterior's, given noise inflation.
 
     Parameters
     ----------
@@ -319,7 +324,7 @@ def wider(inflation: float) -> float:
     return max(1.0, inflation * GIVEN_COUNTS)
 
 
-#: Noise-free warm-up: a large step that decays (the greatest early gain that was measured).
+#: Steps of the noise-free warm-up: large and decaying, with the largest early gain measured.
 WARM_UP = Schedule(0.5, 30.0, 0.7)
 
 
@@ -329,9 +334,9 @@ def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callab
     Parameters
     ----------
     warm_up : int
-        Iterations of the warm-up, which has steps of its own.
+        Number of iterations of the warm-up, which has its own step sizes.
     steps : tuple of float, optional
-        A, B and C of the iterations after it; by default each has step size 1.
+        A, B and C of the step sizes after the warm-up; by default all of them are 1.
 
     Returns
     -------
@@ -341,7 +346,7 @@ def step_sizes(warm_up: int, steps: tuple[float, float, float] | None) -> Callab
     return lambda t: WARM_UP(t) if t < warm_up else schedule(t - warm_up)
 
 
-#: Weight of a minibatch in running scales, as the authors of deep LDA have it in their code.
+#: Weight of a minibatch in running scales, as in the code of the authors of deep LDA.
 RUNNING = Schedule(0.5, 21.0, 0.7)
 
 
@@ -379,9 +384,9 @@ class Block(NamedTuple):
     stream : int
         Separates this block's randomness from that of other blocks.
     mass : float
-        Tokens of the corpus: sets the scale at which the state starts.
+        Number of tokens of the corpus, which sets the scale at which the state starts.
     hyper : tuple of float, or (V,) float64
-        Further constants of the prior; of directions the centre that they start around.
+        Further constants of the prior; for directions, the centre around which they start.
     seeds : Seeds or None
         Cells that have a Dirichlet parameter above ``prior``.
     sparse : bool

@@ -1,6 +1,6 @@
-"""The compiled core, with the instruction set chosen: ``SGMC_ISA=baseline|avx2|avx512`` forces one.
+"""The compiled core for this processor; ``SGMC_ISA=baseline|avx2|avx512`` forces an instruction set.
 
-Every other module takes the core from here, so that the environment is read once.
+Every other module imports the core from here, so that the environment is read once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if os.environ.get("SGMC_ISA"):
 
 
 def padded(k: int) -> int:
-    """Return the columns of a row that holds K topics: K rounded up to the width of a vector.
+    """Return the number of columns for K topics: K rounded up to the width of a vector register.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def check_lengths(
     Raises
     ------
     CorpusError
-        Naming the longest.
+        The message names the longest document.
     """
     most = core.MAX_COLLECTED // kept_sweeps
     longest = int(np.argmax(lengths)) if len(lengths) else 0

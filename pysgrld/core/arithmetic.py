@@ -16,9 +16,9 @@ from pysgrld.types import Array, Doubles
 
 
 def log(x: npt.ArrayLike) -> Array:
-    """Return the logarithm of every element: minus infinity of 0, NaN below; nothing warns.
+    """Return the logarithm of each element, without warnings: minus infinity for 0, NaN below 0.
 
-    Of single precision it is single precision, rounded once.
+    The logarithms of float32 numbers are rounded once, to float32.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def log(x: npt.ArrayLike) -> Array:
     Returns
     -------
     ndarray
-        float64, of the shape of ``x``.
+        float64, or float32 if ``x`` is float32; of the shape of ``x``.
     """
     values = np.asarray(x)
     logs = core.log(_doubles(values))

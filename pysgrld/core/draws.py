@@ -1,8 +1,9 @@
-"""A draw of a model's topics, in the two memory layouts that it has.
+"""A draw of a model's topics, in its two memory layouts.
 
-*By word* (`Draw`): what documents and kernels read. A block of K topics over V words is a matrix (V, Kp)
-float32, row w the probabilities of word w in every topic, Kp being K padded with zeros to a multiple of
-16; columns sum to 1. A vector of K shapes is (Kp,) float32. The matrix may hold some words only.
+*By word* (`Draw`): the layout that documents and kernels read. A block of K topics over V words is a
+matrix (V, Kp) float32. Its row w has the probabilities of word w in every topic; Kp is K rounded up to
+a multiple of 16, and padding is 0. Columns sum to 1. The matrix may have the rows of some words only.
+A vector of K shapes is (Kp,) float32.
 
 *By topic*: the layout of samples and exports. A block is a matrix (K, V) float32 without padding,
 with rows that sum to 1; a vector of shapes is (1, K).
@@ -17,19 +18,19 @@ import numpy as np
 from pysgrld.core import core, padded
 from pysgrld.types import Array, Block, Floats, Int32s
 
-#: A draw by word: every block of the model by its name, "phi", "phi2", ..., "r"; and `WEIGHTS`.
+#: A draw by word: the blocks of the model by name ("phi", "phi2", ..., "r"), and `WEIGHTS`.
 Draw = dict[str, Floats]
 
-#: Name of the rows that the topics of tokens are drawn by, if they are not the rows of phi.
+#: Name of the weights used to draw the topics of tokens, if these are not the rows of phi.
 WEIGHTS = "weights"
 
 
-#: Rows that are transposed at a time: a block of both matrices stays in the cache.
+#: Number of rows transposed at a time, so that a block of both matrices stays in the cache.
 _ROWS = 256
 
 
 def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
-    """Copy a draw into matrices of a row for each topic: ``phi`` (K, V), ..., ``r`` (1, K).
+    """Copy a draw into matrices with a row for each topic: ``phi`` (K, V), ..., ``r`` (1, K).
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def by_topic(draw: Draw, blocks: tuple[Block, ...]) -> dict[str, Floats]:
 
 
 def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
-    """Copy matrices of a row for each topic into a draw, padded with zeros: the inverse of `by_topic`.
+    """Copy matrices with a row for each topic into a zero-padded draw: the inverse of `by_topic`.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def by_word(matrices: Mapping[str, Array], blocks: tuple[Block, ...]) -> Draw:
 
 
 def weights_of(draw: Draw) -> Floats:
-    """Return the rows that the topics of tokens are drawn by: phi, unless the sampler has others.
+    """Return the weights used to draw the topics of tokens: phi, unless the sampler has its own.
 
     Parameters
     ----------
@@ -96,12 +97,12 @@ def weights_of(draw: Draw) -> Floats:
 
 
 def at_words(draw: Draw, words: Int32s) -> Draw:
-    """Copy a draw that has rows over the vocabulary for some words only.
+    """Copy a draw with only the rows of the given words, in its blocks over the vocabulary.
 
     Parameters
     ----------
     draw : Draw
-        Blocks with a row for each of ``words``.
+        A draw with a row for each word of the vocabulary.
     words : (R,) int32
         Ids of the words.
 

@@ -1,7 +1,7 @@
-"""Putting the arrays of a checkpoint back: only where names, types, shapes and ranges fit.
+"""Restoring the arrays of a checkpoint, if their names, types, shapes and ranges fit.
 
-A checkpoint that verifies holds what was written; whether that is a state of this very run is asked
-here, before anything is changed.
+A verified checkpoint holds exactly the data that were written. This module checks whether these data
+are a state of this run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pysgrld.types import Array, Doubles, Floats, Int32s, is_prior
 
 
 class Within(Mapping[str, Array]):
-    """The arrays of a mapping whose names begin in one way, by the rest of their names.
+    """The arrays of a mapping with a common name prefix, by their names without it.
 
-    None is read but those that are asked for.
+    An array is read only when it is requested.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Form(NamedTuple):
         Raises
         ------
         CheckpointError
-            If it is missing, or of another type or shape.
+            If the array is missing, or has another type or shape.
         """
         array = arrays.get(name)
         if array is None:
@@ -76,7 +76,7 @@ class Form(NamedTuple):
 
 @contextmanager
 def placed(place: str) -> Iterator[None]:
-    """Put the name of a checkpoint before the message of a `CheckpointError` that is raised within.
+    """Put a checkpoint's name before the message of a `CheckpointError` raised in the block.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def placed(place: str) -> Iterator[None]:
 def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str = "") -> None:
     """Fill `own` in place from the arrays of the same names; messages put `prefix` before a name.
 
-    Each is read once, and gone before the next one is read: arrays may be as large as the state.
+    Each array is read once and freed before the next one is read, as arrays may be very large.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
     Raises
     ------
     CheckpointError
-        If one is missing, or of another type or shape; `own` is then no state of anything.
+        If an array is missing, or has another type or shape; `own` is then unusable.
     """
     for name, array in own.items():
         value = Form(array.dtype, array.shape).take(arrays, name, prefix)
@@ -121,7 +121,7 @@ def put_back(own: Mapping[str, Array], arrays: Mapping[str, Array], prefix: str 
 
 
 def check_topics(name: str, z: Int32s, topics: int) -> None:
-    """Refuse topics of tokens that are none of `topics`; -1 is one not drawn yet.
+    """Refuse topics of tokens outside 0 to `topics` - 1; -1, a topic not drawn yet, is allowed.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
     Raises
     ------
     CheckpointError
-        Naming the array and the first bad value.
+        The message names the array and its first bad value.
     """
     bad = (z < -1) | (z >= topics)
     if bad.any():
@@ -146,7 +146,7 @@ def check_topics(name: str, z: Int32s, topics: int) -> None:
 
 
 def check_prior(name: str, values: Floats | Doubles) -> None:
-    """Refuse values that the kernels do not take as parameters of a Dirichlet law.
+    """Refuse values that the kernels do not accept as parameters of a Dirichlet distribution.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def check_prior(name: str, values: Floats | Doubles) -> None:
     Raises
     ------
     CheckpointError
-        Naming the array.
+        The message names the array.
     """
     if not is_prior(values):
         raise CheckpointError(f"array {name!r} of the checkpoint has values that are no prior")
@@ -177,14 +177,14 @@ def check_positive(name: str, values: Floats | Doubles) -> None:
     Raises
     ------
     CheckpointError
-        Naming the array.
+        The message names the array.
     """
     if not (np.isfinite(values) & (values > 0)).all():
         raise CheckpointError(f"array {name!r} of the checkpoint has values that are not positive")
 
 
 def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
-    """Return numbers of at least 0 from the metadata of a checkpoint.
+    """Return the named entries of a checkpoint's metadata, which must be numbers of at least 0.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def counted(meta: Mapping[str, Any], *names: str) -> list[Any]:
     Raises
     ------
     CheckpointError
-        Naming the first that is none.
+        The message names the first entry that is not such a number.
     """
     for name in names:
         value = meta.get(name)

@@ -1,4 +1,4 @@
-"""Global samplers: how topics, and shapes above them, move given the statistics of a minibatch.
+"""Samplers that move topics, and gamma shapes above them, given the statistics of a minibatch.
 
 A row of `SAMPLERS` describes a sampler and lists its options. The sampler's module has the
 mathematics and is imported when it is used.

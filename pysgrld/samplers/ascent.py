@@ -1,9 +1,9 @@
 """Variational Bayes on spheres: points move along geodesics to the minimum of an energy.
 
-Reisinger, Waters, Silverthorn and Mooney (2010) follow the gradient. The length of a step is that of
-Barzilai and Borwein, from how the gradient turned in the last one, and is halved until the energy falls.
-Online (Liu, Zhu and Song 2016, section 5.3), points go the share w of the way to the optimum of the
-minibatch.
+Reisinger, Waters, Silverthorn and Mooney (2010) follow the gradient. A step has the length of Barzilai
+and Borwein, computed from the change of the gradient in the last step; it is halved until the energy
+falls. Online (Liu, Zhu and Song 2016, section 5.3), points go the fraction w of the way to the optimum
+of the minibatch.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import EnergyGradient, Potential
 from pysgrld.types import Array, Block, Doubles, Key
 
-#: Points are at an optimum if a step gains less than this share of the total gain.
+#: Points are at an optimum if a step gains less than this fraction of the total gain.
 TOLERANCE = 1e-4
-#: Halvings of a step at most, and the share of the gain that the gradient promises which is enough.
+#: Maximum number of halvings of a step, and the sufficient fraction of the gain that the gradient
+#: predicts.
 _HALVINGS, _ENOUGH = 40, 1e-4
 
 
 @dataclass(frozen=True)
 class AscentSettings(SamplerSettings):
-    """Settings of variational Bayes of directions: steps with a minibatch at most."""
+    """Settings of variational Bayes of directions: the maximum number of steps with a minibatch."""
 
     inner_steps: int = 10
 
@@ -39,12 +40,13 @@ def default_step(facts: SamplerFacts, settings: AscentSettings) -> Steps:
 
 
 class Ascent(Points):
-    """Points that climb; their velocities are the steps, and are not kept.
+    """Points that move to an optimum; their velocities are the steps, and are not stored.
 
     Attributes
     ----------
     time : (1,) float64
-        How long the next step follows the gradient, in radians over its length; 0 before the first.
+        Time for which the next step follows the gradient: radians over the gradient's length; 0 before
+        the first step.
     """
 
     names: ClassVar[tuple[str, ...]] = ("x", "time")
@@ -56,11 +58,11 @@ class Ascent(Points):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Make the arrays of a state that has not begun."""
+        """Return the arrays of a state before its first step."""
         return {"x": super().new_arrays(block)["x"], "time": np.zeros(1)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
-        """Move the share ``h`` of the way to the optimum, within the number of steps in the settings."""
+        """Move the fraction ``h`` of the way to the optimum, in at most ``inner_steps`` steps."""
         before = self.x.copy()
         slope = statistics.drawn(key, 0, self.x)
         first = slope.energy
@@ -112,7 +114,7 @@ class Ascent(Points):
         return slope
 
     def figures(self) -> dict[str, float]:
-        """Return nothing: points have no temperature."""
+        """Return no metrics, as these points have no temperature."""
         return {}
 
     def summary(self) -> Doubles:

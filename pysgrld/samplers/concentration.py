@@ -1,13 +1,13 @@
-"""One Dirichlet parameter eta of all words and topics, learned: drawn from its conditional law.
+"""A learned Dirichlet parameter eta of all words and topics, drawn from its conditional distribution.
 
 A priori eta - `FLOAT_ETA` is exponential, such that eta's mean is `pysgrld.options.priors.ETA`; below
 the bound topics would need another form. Its logarithm is moved by slice sampling (Neal 2003), which
-leaves the law exactly invariant:
+leaves the distribution exactly invariant:
 
 - `GivenTopics`: given phi, prod_k Gamma(V eta) / Gamma(eta)^V prod_w phi_kw^(eta - 1). A
   probability at its floor in single precision is known only to lie below the floor: its factor is
   the integral up to the floor, floor^eta / eta. Rows of topics are unnormalised; their sums carry
-  no information here, as the law of phi given eta is the same at any scale
+  no information here, as the distribution of phi given eta is the same at any scale
   (docs/internals/mathematics.md, "Learned priors").
 - `GivenCounts`: given the counts N_kw of the whole corpus, phi integrated out:
   prod_k Gamma(V eta) / Gamma(V eta + N_k) prod_w Gamma(eta + N_kw) / Gamma(eta).
@@ -32,12 +32,12 @@ from pysgrld.types import Block, Doubles, Floats, Int32s, Key
 
 #: Upper bound of eta.
 MOST = 1e6
-#: Width of a slice's first interval of log eta, and by which it grows.
+#: Width of the first interval of log eta in a slice, and of each extension of the interval.
 _WIDTH = 0.1
 #: Maximum number of points that a slice tries. It is never reached, but no loop ends by numbers
 #: alone.
 _TRIES = 200
-#: Number of topic rows in a sum of logarithms: bounds the memory, and fixes the order.
+#: Number of topic rows in one sum of logarithms: bounds the memory, and fixes the order of summation.
 _TOGETHER = 4096
 
 
@@ -55,7 +55,7 @@ class Concentration(BlockState[Any]):
         return cls(block, threads, eta=np.array([block.prior]))
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return eta, first of a padded vector, (16,) float32."""
+        """Return eta as the first element of a padded vector, (16,) float32."""
         del words
         row = np.zeros(padded(1), np.float32)
         row[0] = self.eta[0]
@@ -82,10 +82,10 @@ class Concentration(BlockState[Any]):
 
 
 class GivenTopics(Concentration):
-    """Eta given topics."""
+    """A learned eta given the topics."""
 
     def step(self, key: Key, statistics: Floats, h: float) -> None:
-        """Draw eta given phi of all words, (V, Kp) with pads of any value; ``h`` plays no part."""
+        """Draw eta given phi of all words, (V, Kp); padding may have any value, and ``h`` is not used."""
         del h
         v, k = self.block.hyper
         cells = v * k
@@ -109,15 +109,16 @@ class GivenTopics(Concentration):
 
 
 class GivenCounts(Concentration):
-    """Eta given whole counts of the whole corpus."""
+    """A learned eta given the topic counts of the whole corpus, in whole tokens."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw eta given N_kw, topics integrated out; ``h`` plays no part."""
+        """Draw eta given N_kw, with topics integrated out; ``h`` is not used."""
         del h
         v, k = self.block.hyper
         cell_counts = np.rint(statistics.counts[:, : int(k)] * statistics.factor).astype(np.int64)
         totals = cell_counts.sum(axis=0).tolist()
-        # log Gamma(eta + n) - log Gamma(eta) = sum over j < n of log(eta + j): how many cells have j
+        # log Gamma(eta + n) - log Gamma(eta) = sum over j < n of log(eta + j);
+        # beyond[j] is the number of cells with n > j
         beyond = np.bincount(cell_counts.ravel())[::-1].cumsum()[::-1][1:].astype(np.float64)
         offsets = np.arange(len(beyond), dtype=np.float64)
 
@@ -131,20 +132,20 @@ class GivenCounts(Concentration):
 def sliced(
     log_density: Callable[[float], float], x: float, low: float, high: float, u: Doubles
 ) -> float:
-    """Move a number so that its law stays: slice sampling with stepping out and shrinkage.
+    """Move a number by slice sampling, with stepping out and shrinkage.
 
-    Neal (2003), figures 3 and 5.
+    This leaves the number's distribution invariant: Neal (2003), figures 3 and 5.
 
     Parameters
     ----------
     log_density : callable
-        Up to a constant.
+        Log density of the number, up to a constant.
     x : float
         Current value, within the bounds.
     low, high : float
-        Bounds of its law.
+        Bounds of the number.
     u : (n,) float64
-        Uniforms in (0, 1): the first for the level, the second for the interval's place.
+        Uniforms in (0, 1): the first for the level, the second for the position of the interval.
     """
     level = log_density(x) + math.log(u[0])
     lower = x - _WIDTH * u[1]

@@ -1,8 +1,9 @@
 """SGGMC and gSGNHT: stochastic-gradient Monte Carlo along geodesics (Liu, Zhu and Song 2016).
 
 A step of size eps is A B O B A (eq. 5 to 8): A follows geodesics for eps/2, B is friction for eps/2, and
-O is v <- v + Lambda(x) (-eps gradient + noise). Friction is the share a = C eps of a step, so that a
-smaller step has more friction; the paper's code has eps = sqrt(gamma / D) and the same a.
+O is v <- v + Lambda(x) (-eps gradient + noise). Friction takes the fraction a = C eps of the velocity in
+a step. As a does not depend on eps, C is larger for smaller steps; the paper's code has
+eps = sqrt(gamma / D) and the same a.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ class GeodesicSettings(SamplerSettings):
     Attributes
     ----------
     friction : float
-        Share a of the velocity that friction takes in a step: C times the step size.
+        Fraction a of the velocity that friction takes in a step: C times the step size.
     inner_steps : int
-        Steps with a minibatch.
+        Number of steps with each minibatch.
     resample : {"on", "off"}
         Whether each of the steps samples the documents again; if not, the steps reuse the samples
         of the first one, as in the released code.
@@ -57,20 +58,20 @@ class Geodesic(Points):
             else:
                 slope = statistics.drawn(key, part, self.x, noise=noise)
             sd: float | Doubles = math.sqrt(2.0 * settings.friction)
-            if slope.noise is not None:  # the noise of minibatches is left out
+            if slope.noise is not None:  # subtract the noise of minibatches
                 sd = np.sqrt(np.maximum(0.0, sd**2 - h * h * slope.noise))
             self.push(key, part, slope.gradient, h, sd, damp)
             self.drift(0.5 * h)
             self.friction(h)
 
     def friction(self, h: float) -> float:
-        """Integrate half of a step of size ``h``, and return the share that friction takes in a step."""
+        """Update friction for half a step of size ``h``; return the fraction that it takes in a step."""
         del h  # friction is constant
         return float(self.block.settings.friction)
 
 
 class Thermostat(Geodesic):
-    """Points with a thermostat: friction that grows while they are too fast, and falls while too slow.
+    """Points with a thermostat: friction grows while they are too fast, and falls while too slow.
 
     ``zeta`` (1,) is xi eps. The temperature is measured in the K (V - 1) intrinsic dimensions of the
     spheres: the ambient K V of the released code is wrong by V / (V - 1), a factor of 2 on a circle.
@@ -81,10 +82,10 @@ class Thermostat(Geodesic):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Make the arrays of a state that has not begun; xi starts at C."""
+        """Return the arrays of a state before its first step; xi starts at C."""
         return super().new_arrays(block) | {"zeta": np.array([block.settings.friction])}
 
     def friction(self, h: float) -> float:
-        """Let xi follow the temperature for half of a step of size ``h``; it may get negative."""
+        """Let xi follow the temperature for half a step of size ``h``; xi may become negative."""
         self.zeta += (self.figures()["temperature"] - 1.0) * 0.5 * h * h
         return float(self.zeta[0])

@@ -22,10 +22,10 @@ from pysgrld.types import Block, Floats, Key
 
 
 class LogConjugate(LogRows):
-    """Logarithms that are drawn again in every step."""
+    """Logarithms of topics that are redrawn in every step."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw all topics from their conditional law; ``h`` plays no part."""
+        """Draw all topics from their conditional distribution; ``h`` is not used."""
         del h
         transition(
             key,
@@ -38,27 +38,27 @@ class LogConjugate(LogRows):
 
 
 class Conjugate(RowsOrLogs):
-    """Rows that are drawn again in every step."""
+    """Rows of topics that are redrawn in every step."""
 
     logs = LogConjugate
     held = ("g",)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw all topics from their conditional law; ``h`` plays no part."""
+        """Draw all topics from their conditional distribution; ``h`` is not used."""
         del h
         self.step_by(core.simplex_scir, key, statistics, h=math.inf)
 
 
 def draw(law: TopicLaw, block: Block, threads: int) -> Floats:
-    """Draw all topics from their conditional law, Dirichlet(eta + n_k).
+    """Draw all topics from their conditional distribution, Dirichlet(eta + n_k).
 
     Parameters
     ----------
     law : TopicLaw
     block : Block
-        With eta as its prior, at least `FLOAT_ETA`.
+        The topics; their prior eta is at least `FLOAT_ETA`.
     threads : int
-        The draw does not depend on it.
+        Number of threads; the draw does not depend on it.
 
     Returns
     -------
@@ -77,13 +77,13 @@ class Mean(Rows):
     _statistics: Counts | None = None  # the counts of the last step
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the law of `drawn`, or None if that draws by logarithms."""
+        """Return the distribution that `drawn` draws from, or None if `drawn` uses logarithms."""
         if self.block.prior < FLOAT_ETA or self._statistics is None:
             return None
         return TopicLaw(key, self._statistics)
 
     def drawn(self, key: Key) -> Floats:
-        """Return a draw of phi from its conditional law Dirichlet(eta + n_k), shape (V, Kp)."""
+        """Return a draw of phi from its conditional distribution Dirichlet(eta + n_k), (V, Kp)."""
         law = self.law(key)
         return (
             self._drawn_by_logarithms(key) if law is None else draw(law, self.block, self.threads)
@@ -97,7 +97,7 @@ class Mean(Rows):
         return LogConjugate(self.block, self.threads, log_g=log_g).rows()
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Set g to eta + n; ``h`` plays no part."""
+        """Set g to eta + n; ``h`` is not used."""
         del h
         self.step_by(core.simplex_relax, key, statistics, h=math.inf)
         self._statistics = statistics

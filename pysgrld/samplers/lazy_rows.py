@@ -2,8 +2,8 @@
 
 CIR transitions of constant shape compose exactly, and a word that is absent from a minibatch has
 shape eta in every topic: all the steps that it missed are one step of their total length, drawn
-when the word is next seen. An iteration costs what its words cost, whatever the vocabulary. The
-mean of the transition, which the noise-free warm-up moves by, composes too.
+when the word is next seen. The cost of an iteration depends on its words, not on the vocabulary
+size. The mean of the transition, by which the noise-free warm-up moves, composes too.
 
 Lazy rows add two arrays to the rows: ``last`` (V,) float64, the running time up to which each row
 is current, and ``now`` (1,) float64, the running time, which is the sum of all step lengths.
@@ -13,9 +13,9 @@ rate, so over a step
     E[s_k] <- E[s_k] e^-h + V eta (1 - e^-h)
 
 and a row that is drawn adds its new value minus its expected one. This is the one approximation:
-the relative error of s_k, common to all words of a topic, is about 1/sqrt(s_k). It is kept small
-and forgotten: while some topic is below `DENSE`, all rows are stepped, and every `RENEW` iterations
-all rows are brought up to date, after which ``sums`` are the sums.
+the relative error of s_k, common to all words of a topic, is about 1/sqrt(s_k). The error is kept
+small and removed at intervals: while s_k of some topic is below `DENSE`, all rows are stepped; and
+every `RENEW` iterations all rows are brought up to date, after which ``sums`` are exact.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from pysgrld.samplers.rows import Rows, drawn, together
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Iterations after which all rows are brought up to date: rounding and missed noise of the sums are
-#: reset.
+#: Number of iterations after which all rows are brought up to date, so that the sums have no rounding
+#: errors and no missing noise.
 RENEW = 1000
-#: Smallest s_k at which lazy rows may use the conditional mean: three per cent of error.
+#: Minimum s_k at which lazy rows may use the conditional mean: a relative error of 3 %.
 DENSE = 1000.0
 
 
@@ -62,9 +62,9 @@ class LazyRows(Rows):
         return LazyWarmUp(block, threads, cls, **drawn(key, block, threads, peers), **times)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Step the rows of the minibatch, which must be current; the others are left behind.
+        """Step the rows of the minibatch, which must be current; other rows are not stepped.
 
-        All rows are stepped while a topic is small, which `catch_up` has prepared.
+        While some topic is small, all rows are stepped; `catch_up` has then made all rows current.
         """
         v, k = self.block.shape
         if self._none_waits and self._some_small():
@@ -87,7 +87,7 @@ class LazyRows(Rows):
         self.last[statistics.rows] = self.now
 
     def catch_up(self, key: Key, words: Int32s) -> None:
-        """Bring the rows of ``words`` up to date, or all rows if they are due."""
+        """Bring the rows of ``words`` up to date, or all rows if an update of all rows is due."""
         self._none_waits = key.step % RENEW == 0 or self._some_small()
         self._bring(key, self._waiting() if self._none_waits else words)
 
@@ -126,7 +126,7 @@ class LazyRows(Rows):
         Raises
         ------
         CheckpointError
-            If one is missing, of another type or shape, or a row is ahead of its time.
+            If an array is missing, has another type or shape, or has a time in ``last`` after ``now``.
         """
         super().restore(arrays)
         if not (self.last <= self.now).all():

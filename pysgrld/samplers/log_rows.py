@@ -1,9 +1,9 @@
-"""Topics as logarithms of unnormalised rows: the form in which no cell is too small.
+"""Topics as logarithms of unnormalised rows, which can represent cells of any size.
 
 ``log_g`` (V, K) float64. A Gamma(0.01) variate is below the smallest float32 with probability 0.36. For
 training that is harmless down to eta = 0.01: a cell flushed to zero and the same cell kept exactly have
-the same next state up to events of probability below 1e-38. Below that, samplers that explore the sparse
-tail keep logarithms. This rule is stated here and nowhere else.
+the same next state up to events of probability below 1e-38. For a smaller eta, samplers that explore the
+sparse tail keep logarithms. Only this module states this rule.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def transition(
     threads: int,
     kappa: Doubles | None = None,
 ) -> None:
-    """Make one CIR transition of logarithms, in place, exact for every length, infinity too.
+    """Make one CIR transition of logarithms in place, exact for every length, even an infinite one.
 
     Kernel: cpp/kernels/simplex_scir_log.cpp (Baker et al. 2018, section 2.3).
 
@@ -56,9 +56,9 @@ def transition(
     key : Key
     log_g : (V, K) float64
     shape : (V, K) float64
-        Shape of each cell's stationary gamma law, > 0.
+        Shape of each cell's stationary gamma distribution, > 0.
     stream : int
-        Separates this block's randomness from that of others.
+        Separates this block's randomness from that of other blocks.
     h : float
         Length, > 0.
     threads : int
@@ -78,13 +78,13 @@ class LogRows(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Start at the logarithms of the rows that single precision starts at."""
+        """Start at the logarithms of the rows at which `Rows` starts in single precision."""
         g = drawn(key, block, threads)["g"][:, : block.shape[1]]
         log_g = log(np.maximum(g, np.finfo(np.float32).tiny).astype(np.float64))
         return LogWarmUp(block, threads, cls, log_g=log_g)
 
     def rows(self, words: Int32s | None = None) -> Floats:
-        """Return phi of these words, floored so that no token lacks a topic."""
+        """Return phi of these words, with a floor so that every token can have a topic."""
         k = self.block.shape[1]
         sums = log_sums(self.log_g)
         chosen = self.log_g if words is None else self.log_g[words]
@@ -117,5 +117,5 @@ class RowsOrLogs(Rows):
 
     @classmethod
     def form(cls, block: Block) -> type[BlockState[Any]]:
-        """Return the form that the block's eta needs."""
+        """Return the class that the block's eta requires: rows, or their logarithms."""
         return cls.logs if block.prior < FLOAT_ETA else cls

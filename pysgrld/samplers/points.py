@@ -1,4 +1,4 @@
-"""Topics as points on spheres with velocities, the form that all their samplers work on.
+"""Topics as points on spheres, with velocities: the state of all samplers of directions.
 
 ``x`` (V, Kp) float64, word-major: column k is a unit vector; ``v`` of the same shape, column k tangent
 to the sphere at x_k. Columns beyond K are 0. Geodesics are followed exactly, and rounding is taken out
@@ -17,7 +17,7 @@ from pysgrld.core import core, padded
 from pysgrld.samplers.state import BlockState, Potential
 from pysgrld.types import Array, Block, Doubles, Floats, Int32s, Key
 
-#: Part of an iteration's noise that no step takes.
+#: Parts of an iteration's noise that no step uses: for initial positions and velocities.
 _START, _PACE = 2**31, 2**31 + 1
 
 
@@ -35,7 +35,7 @@ class Points(BlockState[Potential]):
     Attributes
     ----------
     squares : (Kp,) float64
-        Squared norms of the velocities: follow from ``v``, and are stored to the bit.
+        Squared norms of the velocities ``v``, stored with them so that they are restored exactly.
     """
 
     names: ClassVar[tuple[str, ...]] = ("x", "v", "squares")
@@ -58,7 +58,7 @@ class Points(BlockState[Potential]):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Make the arrays of a state that has not begun."""
+        """Return the arrays of a state before its first step."""
         v, k = block.shape
         kp = padded(k)
         return {
@@ -107,7 +107,7 @@ class Points(BlockState[Potential]):
         ----------
         key : Key
         part : int
-            Separates the noise of calls of one iteration.
+            Separates the noise of the calls in one iteration.
         gradient : (V, Kp)
         time : float
         sd : float or (Kp,), optional
@@ -146,6 +146,6 @@ class Points(BlockState[Potential]):
         total += self.x
 
     def figures(self) -> dict[str, float]:
-        """Return the temperature: the mean squared velocity of a topic, for each of its dimensions."""
+        """Return the temperature: the mean squared velocity of a topic per dimension."""
         v, k = self.block.shape
         return {"temperature": math.fsum(self.squares[:k].tolist()) / (k * max(1, v - 1))}

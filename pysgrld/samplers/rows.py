@@ -1,4 +1,4 @@
-"""Topics as unnormalised rows, the form that nearly all simplex samplers work on, and their warm-up.
+"""Topics as unnormalised rows: the state of nearly all simplex samplers, and their warm-up.
 
 ``g`` (V, Kp) float32, phi_kw = g_kw / s_k; ``sums`` (Kp,) float64, the s_k.
 """
@@ -26,7 +26,7 @@ def totals(statistics: Counts, block: Block) -> Doubles:
 
 
 def drawn(key: Key, block: Block, threads: int, peers: Peers | None = None) -> dict[str, Array]:
-    """Draw the arrays of rows: Gamma(1) times their expected scale, tokens / (K V), or 1 if unknown."""
+    """Draw initial rows: Gamma(1) variates times the expected scale, tokens / (K V), or 1 if unknown."""
     v, k = block.shape
     scale = max(block.prior, block.mass / (v * k)) if block.mass else 1.0
     return started(core.simplex_start, key, block, threads, peers, scale=scale)
@@ -40,7 +40,7 @@ def started(
     peers: Peers | None,
     **parameter: float,
 ) -> dict[str, Array]:
-    """Start rows by a kernel; each process starts the rows that it owns."""
+    """Draw initial rows by a kernel; each process draws the rows that it owns."""
     v, k = block.shape
     arrays: dict[str, Array] = {"g": untouched(v, padded(k), peers), "sums": np.zeros(padded(k))}
     arguments: dict[str, Any] = {
@@ -62,8 +62,8 @@ def started(
 def untouched(rows: int, columns: int, peers: Peers | None) -> Floats:
     """Return zeros in single precision; a process with peers takes memory for its own rows only.
 
-    Memory comes a page at a time as it is written, and pages are small here: of large ones most would
-    have rows of several processes.
+    Memory is allocated page by page as it is written. The pages here are small, as most large pages
+    would have rows of several processes.
     """
     if peers is None or rows == 0:
         return core.zeros(rows, columns, "float32")
@@ -88,9 +88,9 @@ def together(
     kernel : callable
     anew : bool
         True if the sums of the written rows replace the sums, as when all rows are written;
-        else they are corrected.
+        else the sums are corrected.
     **arguments
-        Of the kernel; ``g`` and ``sums`` are changed.
+        Arguments of the kernel, which changes ``g`` and ``sums``.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def together(
     v, across = arguments["g"].shape
     units = -(-v // core.ROW_UNIT)
     contributions = np.zeros((units + peers.size, across))
-    added, wrong = (contributions[:units], None)  # and flags of processes: not 0 if one failed
+    added, wrong = (contributions[:units], None)  # the other rows are the processes' error flags
     try:
         peers.move(partial(kernel, **arguments, added=added, rank=peers.rank, size=peers.size))
     except NumericalError as error:
@@ -116,13 +116,13 @@ def together(
 
 
 class FromRows(BlockState[Counts]):
-    """A state that sampling starts from after a warm-up of rows."""
+    """A state from which sampling starts after a warm-up of rows."""
 
     @classmethod
     def start(
         cls, key: Key, block: Block, threads: int, peers: Peers | None = None
     ) -> BlockState[Counts]:
-        """Draw rows, which become such a state when the warm-up is over."""
+        """Draw rows for the warm-up; they become a state of this class when it is over."""
         return WarmUp(block, threads, cls, **drawn(key, block, threads, peers))
 
 
@@ -152,7 +152,7 @@ class Rows(FromRows):
         return {"totals": self.peers.total(counts.counts.sum(axis=0))}
 
     def arguments(self, key: Key, counts: Counts) -> dict[str, Any]:
-        """Return the arguments that all kernels have that step all rows."""
+        """Return the arguments common to all kernels that step all rows."""
         return {
             "g": self.g,
             "sums": self.sums,
@@ -168,9 +168,9 @@ class Rows(FromRows):
         }
 
     def reading(self, words: Int32s | None) -> dict[str, Any]:
-        """Return the arguments that all kernels have that read rows.
+        """Return the arguments common to all kernels that read rows.
 
-        Every iteration reads into the memory of the last one.
+        Every iteration reuses the memory of the last one.
         """
         return {
             "g": self.g,
@@ -182,7 +182,7 @@ class Rows(FromRows):
         }
 
     def rows(self, words: Int32s | None = None, out: Floats | None = None) -> Floats:
-        """Return phi of these words, floored so that no token lacks a topic; in memory that is given."""
+        """Return phi of these words, in ``out`` if given; a floor lets every token have a topic."""
         return core.simplex_phi(**self.reading(words), out=out)
 
     def last_look(self, key: Key) -> Floats:

@@ -26,9 +26,9 @@ class SamplerFacts(NamedTuple):
     documents, tokens, words : int
         Sizes of the training corpus: D, N, V.
     length : float
-        Tokens of a document on average, whatever the seed holds out.
+        Mean number of tokens of a document, whichever documents the seed holds out.
     minibatch : int
-        Documents of a minibatch.
+        Number of documents in a minibatch.
     topics : int
         K, if it is known.
     eta : float
@@ -36,7 +36,7 @@ class SamplerFacts(NamedTuple):
     warm_up : int
         Noise-free iterations before the first step.
     minibatch_words : callable
-        Counts the distinct words of the first minibatch, which stands for all of them.
+        Counts the distinct words of the first minibatch, taken as typical of all minibatches.
     """
 
     documents: int
@@ -55,7 +55,7 @@ class SamplerSettings:
     """Settings of a sampler without options, and the base class of all settings.
 
     A field has the name of an option, with ``_`` for ``-``, and its default. A block carries the settings
-    of its sampler; nothing else looks into them.
+    of its sampler; only the sampler reads them.
     """
 
     @classmethod
@@ -67,7 +67,7 @@ class SamplerSettings:
 
     @classmethod
     def resolved(cls, values: Mapping[str, Any], facts: SamplerFacts) -> Self:
-        """Return the settings that options mean for a corpus.
+        """Return the settings that the options imply for a corpus.
 
         Parameters
         ----------
@@ -84,23 +84,23 @@ class SamplerSettings:
         return cls.of(values)
 
     def plain(self) -> dict[str, Any]:
-        """Return the values by the names of options, as JSON has them: lists for tuples."""
+        """Return the values by option name, in the types of JSON: lists instead of tuples."""
         return {option_name(f.name): thawed(getattr(self, f.name)) for f in fields(self)}
 
     @property
     def rows_wait(self) -> bool:
-        """Whether rows that a minibatch does not read wait until they are read."""
+        """Whether rows are lazy: they are stepped only when a minibatch reads them."""
         return False
 
     @property
     def arrays(self) -> int:
-        """Number of arrays of the size of the topics that a state has."""
+        """Number of arrays in a state that are as large as the topics."""
         return 1
 
     def average_rate(self, block: Block, tokens: float) -> float:
         """Return the rate of the process of an average topic, given N tokens of the training corpus.
 
-        It multiplies the step by which the noise of minibatches widens the posterior.
+        The effect of minibatch noise on the posterior's width depends on the rate times the step.
         """
         del block, tokens
         return 1.0
@@ -108,44 +108,44 @@ class SamplerSettings:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A sampler of global parameters: one row of `pysgrld.samplers.SAMPLERS`, plain values all.
+    """A sampler of global parameters: a row of `pysgrld.samplers.SAMPLERS`, with plain values only.
 
     Attributes
     ----------
     name, summary : str
         The name that is typed after ``--algo``, and one line for the help.
     module, state : str
-        The module with its mathematics, imported when a state is asked for, and the class of its
-        states there, a `BlockState`. The module of a sampler that takes steps also has a function
-        ``default_step(facts, settings)``.
+        The module with its mathematics, imported when a state is requested, and the class of its
+        states in that module, a `BlockState`. The module of a sampler that takes steps also has a
+        function ``default_step(facts, settings)``.
     settings : str
         The class of its settings in that module, a `SamplerSettings`; "" if it has no options.
     geometry : str
-        The blocks that it can move.
+        Geometry of the blocks that it can move.
     options : mapping
-        Options that only such samplers have a use for: the fields of its settings, by the names that are
-        typed, with their defaults. Help, refusals, estimators and docs follow from them.
+        Options that only some samplers use: the fields of its settings, by the names that are typed,
+        with their defaults. Help, refusals, estimators and docs are derived from them.
     check : callable, optional
         Called with the options that were given; raises `UsageError` if they contradict each other.
     whole_corpus : bool
         Whether it is valid only with the whole corpus as its minibatch, with persistent assignments
         of all documents.
     serial : bool
-        Whether each draw of a document's topics waits for the one before, over all documents: one process
-        has all of them.
+        Whether each draw of a token's topic needs the draw before it, across all documents, so that
+        one process must have all documents.
     draws : bool
         Whether its states are draws from the posterior, to be kept and averaged; a variational
         approximation has none.
     relative : bool
-        Whether a step of 1 goes all the way to the conditional mean; else one of 1 / N_k does.
+        Whether a step of 1 goes all the way to the conditional mean; else a step of 1 / N_k does.
     inflates : bool
-        Whether noise of minibatches widens the posterior by a factor that is known.
+        Whether noise of minibatches widens the posterior by a known factor.
     learns : frozenset of str
         Options of priors that may be learned along with the topics that it moves. A sampler without
-        draws has none. ``eta`` needs draws with smallest probabilities that follow their law
-        exactly, as it is learned from these.
+        draws has none. To learn ``eta``, even the smallest probabilities of a draw must have
+        exactly their posterior distribution, as eta is learned from them.
     takes : frozenset of str
-        Options of minibatches that it has a use for although it sees the whole corpus.
+        Options of minibatches that it uses although it sees the whole corpus.
     ignores : frozenset of str
         Options of all samplers that it does not use, in addition to the ones excluded by
         ``whole_corpus`` and ``draws``.
@@ -176,7 +176,7 @@ class Sampler:
         return cast("type[SamplerSettings]", getattr(import_module(self.module), self.settings))
 
     def resolved(self, values: Mapping[str, Any], facts: SamplerFacts) -> SamplerSettings:
-        """Return the settings that options mean for a corpus: `SamplerSettings.resolved`.
+        """Return the settings that the options imply for a corpus: `SamplerSettings.resolved`.
 
         Parameters
         ----------
@@ -218,13 +218,13 @@ class Sampler:
     def restored(
         self, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool = False
     ) -> BlockState[Any]:
-        """Make a state of the arrays that a checkpoint has of a block, to be looked at without a chain.
+        """Make a block's state from the arrays of a checkpoint, to read it without a chain.
 
         Parameters
         ----------
         block : Block
         arrays : mapping
-            By the names of `BlockState.arrays`; the state owns them from here on.
+            Arrays by the names of `BlockState.arrays`; the state takes ownership of them.
         threads : int
         warm : bool
             Whether the chain was in its warm-up.

@@ -2,7 +2,7 @@
 
 Kernel: cpp/kernels/simplex_scir.cpp (rows), simplex_scir_log.cpp (logarithms).
 
-A block may ask for the *natural rate*, which is ours: kappa = 1 + N_k/s_k, frozen for the step,
+A block may request the *natural rate*, which is not in the paper: kappa = 1 + N_k/s_k, frozen for a step,
 
     dg = (eta + N - kappa g) dt + sqrt(2 g) dW,  e = exp(-kappa h), c = (1 - e) / kappa
 
@@ -37,10 +37,10 @@ LAZY_FROM = 2.0
 #: and if the expected mass of a topic, V eta + N/K, is at least this multiple of `DENSE`: while a
 #: topic is small all rows are stepped, and nothing would be saved.
 LAZY_SCALE = 5.0
-#: Number of tokens that one token of a minibatch counts as after a step: a twelfth of the word's
-#: tokens in the corpus,
+#: One token of a minibatch counts as c tokens after a step: c is the mean number of tokens of a word,
+#: N/V, divided by this number,
 OF_A_WORD = 12.0
-#: at least this number, below which chains forget slowly,
+#: but c is at least this number, below which chains forget slowly,
 FEWEST_TOKENS = 2.0
 #: and at most this number, unless the step would be below 0.02 (docs/internals/defaults.md).
 MOST_TOKENS = 10.0
@@ -62,7 +62,7 @@ class ScirSettings(SamplerSettings):
         Raises
         ------
         UsageError
-            If rows shall be lazy that cannot be.
+            If lazy rows are requested but impossible.
         """
         natural, lazy = values["cir-rate"] == "natural", values["lazy"]
         if lazy == "on" and natural:
@@ -93,7 +93,7 @@ class ScirSettings(SamplerSettings):
 
 
 def default_step(facts: SamplerFacts, settings: ScirSettings) -> Steps:
-    """Return a constant step c B/D, at most 1; shorter if the natural rate goes as far.
+    """Return a constant step c B/D, at most 1; it is shorter for the natural rate, which goes farther.
 
     A token of a minibatch counts as c tokens after the step, which must be few compared with the
     word's own tokens. c is N/(12 V) within `FEWEST_TOKENS` and `MOST_TOKENS`. Above these, c is
@@ -113,7 +113,7 @@ class LogCir(LogRows):
 
     @classmethod
     def after(cls, warm: LogRows) -> Self:
-        """Move topics of the natural rate to their scale, V eta; phi stays as it is."""
+        """Scale topics of the natural rate to sums of V eta; phi does not change."""
         if warm.block.settings.cir_rate == "natural":
             total = warm.block.shape[0] * warm.block.prior
             warm.log_g += math.log(total) - log_sums(warm.log_g)
@@ -149,7 +149,7 @@ class Cir(RowsOrLogs):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Move topics of the natural rate to their scale, V eta; phi stays as it is."""
+        """Scale topics of the natural rate to sums of V eta; phi does not change."""
         if warm.block.settings.cir_rate == "natural":
             v, k = warm.block.shape
             rows, total = warm.held_here(np.arange(v, dtype=np.int32)), v * warm.block.prior

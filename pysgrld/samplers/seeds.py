@@ -1,7 +1,7 @@
 """Seed words of topics: prior counts of single cells, added to the prior eta of all words.
 
 Dirichlet parameters eta + c are the parameters eta after a document of c tokens with known topics.
-Every minibatch holds that document, unscaled: c joins the estimated counts of the corpus, so
+Every minibatch contains that document, unscaled: c is added to the estimated counts of the corpus, so
 samplers need no code for seeds. Seeded words are among the words of every step, so no lazy row of
 theirs misses a step with the wrong prior.
 """
@@ -13,17 +13,17 @@ import numpy as np
 from pysgrld.samplers.state import Counts, Peers
 from pysgrld.types import UNIT, Floats, Int32s, Seeds
 
-#: Factor on the first probabilities of a seed word in all topics but its own.
+#: Factor on the initial probability of a seed word in topics other than its own.
 ELSEWHERE = 0.01
 
 
 def with_seeds(statistics: Counts, seeds: Seeds, *, whole_tokens: bool) -> Counts:
-    """Add the counts of seeds to the counts of a minibatch, as whole numbers of a fine enough unit.
+    """Add the counts of seeds to the counts of a minibatch, as whole numbers of a sufficiently fine unit.
 
     Parameters
     ----------
     statistics : Counts
-        Their memory may be changed.
+        Counts of the minibatch; their arrays may be changed.
     seeds : Seeds
     whole_tokens : bool
         Whether the unit of the counts is a token; else the unit is 2^-24 already.
@@ -45,8 +45,8 @@ def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
     """Start a chain with nearly all tokens of a seed word in its topic.
 
     Change the starting rows of a chain in place; each process changes the rows that it owns. The
-    start is no part of the posterior. A random start would often give a small prior no chance, as
-    another topic has the word by then.
+    start is no part of the posterior. After a random start, a small prior would often have no effect,
+    as another topic would already have the word.
     """
     seeds = of_peer(seeds, peers)
     k = seeds.counts.shape[1]
@@ -55,7 +55,7 @@ def start_at_seeds(seeds: Seeds, g: Floats, peers: Peers | None) -> None:
 
 
 def of_peer(seeds: Seeds, peers: Peers | None) -> Seeds:
-    """Return the seeds with rows that a process owns; all of them for a single process.
+    """Return the seeds in rows that this process owns; a single process owns all rows.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ Kernel: cpp/kernels/simplex_sgrhmc.cpp. The metric is diag(1/g), on the expanded
 Teh (2013). The paper leaves the unit of g open. Here the prior of g has such a rate that a row of an
 average topic sums to V eta + N/K, its Dirichlet parameters: friction is then a word's expected tokens.
 
-``momenta`` (V, Kp) float32 are added to the rows. They start at rest.
+``momenta`` (V, Kp) float32 are added to the rows. They start at 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class HamiltonianSettings(SamplerSettings):
 
     @property
     def arrays(self) -> int:
-        """Rows and momenta."""
+        """Number of arrays as large as the topics: rows and momenta."""
         return 2
 
 
@@ -45,7 +45,7 @@ class Hamiltonian(Rows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Continue with the same rows, at rest."""
+        """Continue with the same rows, and with momenta of 0."""
         momenta = untouched(len(warm.g), warm.g.shape[1], warm.peers)
         return cls(warm.block, warm.threads, **warm.arrays(), momenta=momenta)
 

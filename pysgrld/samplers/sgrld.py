@@ -15,7 +15,7 @@ from pysgrld.types import Doubles, Key
 
 
 def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
-    """Return a small constant step after a warm-up; without one, a step that decays as the paper's."""
+    """Return a small constant step after a warm-up; without one, a step that decays as in the paper."""
     del settings
     return (0.002, 1.0, 0.0) if facts.warm_up > 0 else (0.01, 1000.0, 0.6)
 
@@ -31,7 +31,7 @@ class Langevin(Rows):
         self.step_by(core.simplex_sgrld, key, statistics, h=h, **totals)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles:
-        """Return h (V eta + N_k) / s_k, (K,): the share of phi that a step replaces."""
+        """Return h (V eta + N_k) / s_k, (K,): the fraction of phi that a step replaces."""
         v, k = self.block.shape
         share: Doubles = h * (tokens + v * self.block.prior) / self.sums[:k]
         return share

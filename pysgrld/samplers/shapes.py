@@ -1,4 +1,4 @@
-"""Gamma shapes r_k ~ Gamma(gamma0 / K, 1/c0), seen through tables and rates.
+"""Gamma shapes r_k ~ Gamma(gamma0 / K, 1/c0), moved given tables and rates.
 
 They are r of deep LDA's top layer, and a learned alpha of LDA.
 
@@ -25,7 +25,7 @@ from pysgrld.samplers.sampler import SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Pace, update_scale
 from pysgrld.types import RUNNING, Block, Doubles, Floats, Int32s, Int64s, Key, Schedule
 
-#: No shape is smaller: the square root of its noise must not vanish for good.
+#: Minimum shape, so that the square root in the noise of a step does not stay 0.
 LEAST = 1e-30
 
 
@@ -38,7 +38,7 @@ class ShapesSettings(SamplerSettings):
     weight : Schedule
         Weight of a minibatch in the running scale of steps.
     longest : float
-        Longest step of shapes that have a pace of their own, not that of the topics; 0: they have none.
+        Longest step of shapes with their own step size; 0 if their step size depends on the topics'.
     """
 
     weight: Schedule = RUNNING
@@ -58,7 +58,7 @@ class Shapes(BlockState[Counts]):
 
     @classmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Counts]:
-        """Start every r_k at its mean a priori; nothing is drawn."""
+        """Start every r_k at its prior mean; nothing is drawn."""
         del key
         k = block.shape[1]
         r = np.zeros(padded(k))
@@ -106,13 +106,13 @@ class Shapes(BlockState[Counts]):
     def pace(self, topic_pace: Pace, statistics: Counts) -> float:
         """Return the step size min(1, h * level) * B/D, for a step h of the topics.
 
-        Shapes are one vector for the whole corpus: in proportion to the share of the corpus in the
-        minibatch they move as much as topics do, so that minibatches do not shake them. The level is
-        left out if steps are relative, and in the warm-up; published settings leave out B/D.
+        Shapes are one vector for the whole corpus. With the factor B/D they move as much as topics do,
+        and the noise of minibatches does not move them much. The level is left out if steps are
+        relative, and in the warm-up; published settings leave out B/D.
 
-        A learned alpha has a pace of its own, whatever moves the topics: none in the warm-up, lest topics
-        die before they are formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k of its
-        square, X_k being tables of the corpus; noise of minibatches at B/D adds half of that.
+        A learned alpha has its own step size for every sampler of topics: 0 in the warm-up, so that no
+        topic dies before it is formed, then B/D, at most ``longest``. Its posterior variance is 1/X_k
+        of its square, with X_k tables in the corpus; noise of minibatches at B/D adds half of that.
         """
         if longest := self.block.settings.longest:
             return 0.0 if topic_pace.warm else min(longest, topic_pace.share)
@@ -137,10 +137,10 @@ Shapes.warm_up = WarmShapes
 
 
 class ConjugateShapes(Shapes):
-    """Shapes that are drawn from their conditional law given the whole corpus."""
+    """Shapes that are drawn from their conditional distribution given the whole corpus."""
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Draw c0, gamma0 and r, in this order; ``h`` plays no part."""
+        """Draw c0, gamma0 and r, in this order; ``h`` is not used."""
         del h
         k = self.block.shape[1]
         r, q, gamma0, c0 = self.r, statistics.rate, self.gamma0, self.c0

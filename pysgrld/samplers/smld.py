@@ -3,7 +3,7 @@
 Kernel: cpp/kernels/simplex_smld.cpp. The state is dual, ``y`` (V, Kp) float32, y = log(phi / phi of
 the last word), with ``log_sums`` (Kp,) float64, the logarithms of the sums of exp(y). Noise is the
 same everywhere, so a word that a topic does not use moves no faster than one that it does: its tail
-is explored in a time of order 1/eta^2, which no run has.
+is explored in a time of order 1/eta^2, which is longer than any run.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Dual(FromRows):
     y: Floats
     log_sums: Doubles
 
-    #: Whether 1 + y stands for exp(y).
+    #: Whether exp(y) is approximated by 1 + y.
     approximate: ClassVar[bool] = False
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Replace the rows by dual coordinates; phi stays as it is."""
+        """Replace the rows by dual coordinates; phi does not change."""
         k = warm.block.shape[1]
         y = core.zeros(len(warm.g), warm.g.shape[1], "float32")
         g = warm.g[:, :k]

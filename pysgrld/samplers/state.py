@@ -1,4 +1,4 @@
-"""A block under a sampler: the sufficient statistics that it is moved by, and the base of all states."""
+"""The state of a block under a sampler: the base class, and the statistics that move states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ S = TypeVar("S", contravariant=True)
 
 
 class Counts(NamedTuple):
-    """Sufficient statistics of topics and of gamma shapes: how many tokens of each word each topic has.
+    """Sufficient statistics of topics and of gamma shapes: the tokens of each word in each topic.
 
     Attributes
     ----------
@@ -28,7 +28,8 @@ class Counts(NamedTuple):
         Rows of the block with counts, sorted; only the rows that this process owns, if it has
         peers.
     counts : (R, Kp) int64
-        Topic counts summed over kept sweeps; integers, so that order cannot matter.
+        Topic counts summed over kept sweeps; integers, so that the order of
+        summation cannot matter.
     factor : float
         ``counts * factor`` estimates the corpus's counts N_kw: scale / (unit * kept sweeps).
     level : float
@@ -46,7 +47,7 @@ class Counts(NamedTuple):
 
 
 class TopicLaw(NamedTuple):
-    """The law of topics given the topics of all tokens, and the address of one draw of it.
+    """The distribution of topics given the topics of all tokens, and the address of one draw from it.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class TopicLaw(NamedTuple):
 
 
 class EnergyGradient(NamedTuple):
-    """A potential energy and its gradient at some points.
+    """A potential energy and its gradient at given points.
 
     Attributes
     ----------
@@ -69,8 +70,8 @@ class EnergyGradient(NamedTuple):
     gradient : (V, Kp) float64
         Euclidean: the sampler projects it. The sampler may overwrite it.
     noise : (Kp,) float64 or None
-        Estimated variance of a component of the gradient, by minibatch noise, or None if it was not
-        requested.
+        Estimated variance of a component of the gradient due to minibatch noise, or None if it was
+        not requested.
     """
 
     energy: float
@@ -85,13 +86,14 @@ class Potential(Protocol):
     """
 
     def drawn(self, key: Key, part: int, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Sample the documents given x, (V, Kp), and return energy and gradient there.
+        """Sample the documents' variables given x, (V, Kp), and return energy and gradient at x.
 
-        ``part`` counts such calls of an iteration from 0; ``noise`` asks for its variance, too.
+        ``part`` is the number of the call in an iteration, from 0; ``noise`` requests the gradient's
+        variance, too.
         """
 
     def at(self, x: Doubles, *, noise: bool = False) -> EnergyGradient:
-        """Return energy and gradient at x, the documents as they were sampled last."""
+        """Return energy and gradient at x, given the last sample of the documents' variables."""
 
 
 class Pace(NamedTuple):
@@ -106,9 +108,9 @@ class Pace(NamedTuple):
     relative : bool
         Whether a step of 1 takes the topics all the way to their conditional mean.
     share : float
-        B/D, the share of the corpus that a minibatch is.
+        B/D, the fraction of the corpus in a minibatch.
     published : bool
-        Whether a paper's settings are used, which do not scale steps by that share.
+        Whether a paper's settings are used, which do not scale steps by B/D.
     """
 
     h: float
@@ -119,13 +121,13 @@ class Pace(NamedTuple):
 
 
 class Peers(Protocol):
-    """Processes that move a state together, each the rows that it owns, as seen by one of them.
+    """Processes that move a state together, as seen by one of them; each moves the rows that it owns.
 
     Attributes
     ----------
     rank, size : int
-        Number of this one, from 0, and how many there are. Units of `core.ROW_UNIT` rows are dealt to
-        them in turn.
+        Number of this process, from 0, and the number of processes. Units of `core.ROW_UNIT` rows are
+        dealt to the processes in turn.
     """
 
     @property
@@ -150,9 +152,9 @@ class Peers(Protocol):
 
 
 class BlockState(ABC, Generic[S]):
-    """A block of a model as it stands under one sampler; owns its arrays and its scratch memory.
+    """The state of a block under one sampler; it owns its arrays and its scratch memory.
 
-    Two states may be used by two threads at once, one state by one thread at a time.
+    Two threads may use two states at once, but only one thread at a time may use a state.
 
     Parameters
     ----------
@@ -160,12 +162,12 @@ class BlockState(ABC, Generic[S]):
     threads : int
         Number of threads that its steps may use.
     then : type, optional
-        The state that follows a state of the warm-up when that is over.
+        Class of the state that follows a warm-up state when the warm-up is over.
     **arrays
-        Its arrays, which it owns from here on: one for each of ``names``.
+        The arrays of the state, one for each of ``names``; the state takes ownership of them.
     """
 
-    #: The attributes that are its arrays, as a checkpoint names them: all that the next step needs.
+    #: Names of the attributes that are its arrays, in checkpoints too: all data that a step needs.
     names: ClassVar[tuple[str, ...]]
     #: Name of the array with a number for each topic that is not finite if the topic is not.
     of_topics: ClassVar[str]
@@ -202,18 +204,18 @@ class BlockState(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def start(cls, key: Key, block: Block, threads: int) -> BlockState[Any]:
-        """Draw the state of a chain's first iteration, which is in the warm-up until that is over."""
+        """Draw the state of a chain's first iteration; it is a warm-up state if there is a warm-up."""
 
     @classmethod
     def restored(
         cls, block: Block, arrays: Mapping[str, Array], threads: int, *, warm: bool
     ) -> BlockState[Any]:
-        """Make a state of a checkpoint's arrays, which it owns from here on, without a chain.
+        """Make a state from a checkpoint's arrays without a chain; it takes ownership of them.
 
         Raises
         ------
         CheckpointError
-            If one is missing, or of another type or shape, or has values that no step gives.
+            If an array is missing, has another type or shape, or has values that no step produces.
         """
         kind: type[BlockState[Any]] = (cls.warm_up if warm else None) or cls
         arrays_of_state: dict[str, Array] = {}
@@ -225,9 +227,9 @@ class BlockState(ABC, Generic[S]):
 
     @classmethod
     def forms(cls, block: Block, *, warm: bool) -> dict[str, Form]:
-        """Return the type and the shape that each array of a state of a block has, by name.
+        """Return the type and the shape of each array in a block's state, by name.
 
-        Compare two states of a few rows: an axis has the same length in both, or an entry for each
+        It compares two states of a few rows: an axis has the same length in both, or an entry for each
         row, or for each unit of `core.ROW_UNIT` rows.
         """
         v, k = block.shape
@@ -281,7 +283,7 @@ class BlockState(ABC, Generic[S]):
         return rows if self.peers is None else rows[self.peers.holds(rows)]
 
     def pace(self, topic_pace: Pace, statistics: S) -> float:
-        """Return the step size of this block for a step ``h`` of the topics: the same, for topics."""
+        """Return the step size of this block, given that of the topics; here it is the same."""
         del statistics
         return topic_pace.h
 
@@ -294,7 +296,7 @@ class BlockState(ABC, Generic[S]):
         return self if self.then is None else self.then.after(self)
 
     def contraction(self, tokens: Doubles, h: float) -> Doubles | None:
-        """Return the share of a topic's distance to its conditional mean that a step of ``h`` goes, (K,).
+        """Return the fraction of each topic's way to its conditional mean that a step ``h`` goes, (K,).
 
         Euler steps are stable below 2; ``tokens`` (K,) are the tokens of each topic in the corpus.
         Return None if a step is no Euler step, or has another scale.
@@ -308,7 +310,7 @@ class BlockState(ABC, Generic[S]):
     def rows(self, words: Int32s | None = None) -> Floats:
         """Return rows as documents read them, (R, Kp); the rows of these words, or all if None.
 
-        Rows that wait are as they were last drawn; `catch_up` comes first, or `look` instead.
+        Lazy rows are returned as last drawn: call `catch_up` first, or `look` instead.
         """
 
     def catch_up(self, key: Key, words: Int32s) -> None:
@@ -339,17 +341,17 @@ class BlockState(ABC, Generic[S]):
         return self.look(key)
 
     def law(self, key: Key) -> TopicLaw | None:
-        """Return the law that `drawn` draws the topics from, or None if they are the state's own."""
+        """Return the distribution that `drawn` draws topics from, or None if it draws none."""
         del key
         return None
 
     def weights(self, words: Int32s | None = None) -> Floats | None:
-        """Return the rows that draw the topics of tokens, (R, Kp), or None if these are `rows`."""
+        """Return the weights used to draw the topics of tokens, (R, Kp), or None if they are `rows`."""
         del words
         return None
 
     def add_to(self, total: Doubles) -> None:
-        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,): of rows that wait, their expectation.
+        """Add `rows` of all words to ``total``, (V, Kp) or (Kp,); for lazy rows, add their expectation.
 
         The expectation given the values last drawn has the mean of `look`, for less work and with less
         noise.
@@ -378,32 +380,33 @@ class BlockState(ABC, Generic[S]):
         Raises
         ------
         CheckpointError
-            If one is missing, or of another type or shape, or has values that no step gives.
+            If an array is missing, has another type or shape, or has values that no step produces.
         """
         put_back(self.arrays(), arrays, f"{self.block.name}.")
         self.check()
 
     def check(self) -> None:
-        """Raise `CheckpointError` if the arrays of a checkpoint have values that no step gives.
+        """Raise `CheckpointError` if the arrays of a checkpoint have values that no step produces.
 
         Only values that the declared ranges of the arrays cannot exclude are checked.
         """
 
 
 def update_scale(m: Doubles, updates: Int64s, estimate: Doubles, weight: Schedule) -> Doubles:
-    """Update a running estimate that steps are scaled by, in place, and return it.
+    """Update in place a running estimate that scales steps, and return it.
 
-    M of Cong, Chen, Liu and Zhou (2017), eq. 18: the first estimate as it is, then (1 - w) M + w found.
+    M of Cong, Chen, Liu and Zhou (2017), eq. 18: the first estimate is M; each later one gives
+    M <- (1 - w) M + w estimate.
 
     Parameters
     ----------
     m : (n,) float64
     updates : (1,) int64
-        How often it was updated.
+        Number of updates of ``m``.
     estimate : (n,) float64
-        The estimate by this minibatch.
+        The estimate from this minibatch.
     weight : Schedule
-        w, by the number of the update.
+        w as a function of the number of updates.
     """
     w = 1.0 if updates[0] == 0 else weight(int(updates[0]))
     m += w * (estimate - m)

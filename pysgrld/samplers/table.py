@@ -1,4 +1,4 @@
-"""The one list of samplers, and of the options that only some of them have."""
+"""The list of all samplers, and of the options that only some samplers have."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BOUNDARY = Option(
     metavar="clip|reflect",
     default="clip",
 )
-#: Also an option of models with gamma shapes, which move by steps of that scale.
+#: Also an option of models with gamma shapes, as this scale sets the steps of the shapes.
 SCALE_WEIGHT = Option(
     schedule,
     "0.5,21,0.7",
@@ -279,7 +279,7 @@ SAMPLERS: dict[str, Sampler] = {
     )
 }
 
-#: Gamma shapes move by samplers of their own: preconditioned Langevin, or conjugate draws.
+#: Sampler of gamma shapes: preconditioned Langevin steps, or conjugate draws.
 SHAPES = Sampler(
     "shapes",
     "gamma shapes by Langevin steps (Cong et al. 2017)",
@@ -297,7 +297,7 @@ CONJUGATE_SHAPES = Sampler(
     geometry="positive",
     whole_corpus=True,
 )
-#: A learned eta: given the topics, or given the counts of the whole corpus.
+#: Sampler of a learned eta, given the topics or given the counts of the whole corpus.
 CONCENTRATION = Sampler(
     "concentration",
     "one Dirichlet parameter given topics, by slice sampling (Neal 2003)",
@@ -316,7 +316,7 @@ COUNTED_CONCENTRATION = Sampler(
 
 
 def sampler_of(algo: str, block: Block) -> Sampler:
-    """Return the sampler of a block if ``algo`` moves the topics.
+    """Return the sampler that moves a block of a model with topics moved by ``algo``.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def sampler_of(algo: str, block: Block) -> Sampler:
 
 
 def exact_for(geometry: str) -> Sampler:
-    """Return the sampler with draws from the exact posterior of such a block, given the whole corpus.
+    """Return the sampler that draws blocks of a geometry exactly, given the whole corpus.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ def options_of_samplers(
     algorithms : mapping or tuple of str
         Names of the samplers.
     users : mapping of str to sequence of str, optional
-        What else has an option, by the option's name; the description lists it after the samplers.
+        Models or other users of an option, by its name; the description lists them after the samplers.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """TLASGR and TLFSGR: Riemannian steps on the simplex itself (Cong, Chen, Liu and Zhou 2017).
 
-Kernel: cpp/kernels/simplex_tlasgr.cpp. The step size is free of units: 1 goes to the conditional
-mean of a topic, 0 stays. It is divided by a running estimate M of the tokens that a topic has in the
-corpus: of each topic of each layer (``tlasgr``), or one for all of them (``tlfsgr``).
+Kernel: cpp/kernels/simplex_tlasgr.cpp. The step size has no unit: a step of 1 goes to the conditional
+mean of a topic, and a step of 0 does not move the topic. The step is divided by a running estimate M of
+the tokens that a topic has in the corpus: one for each topic of each layer (``tlasgr``), or one for all
+of them (``tlfsgr``).
 
 Two arrays are added to the rows: ``m``, (K,) or (1,) float64, and ``updates`` (1,) int64, the
 number of its updates.
@@ -22,7 +23,7 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import Counts, update_scale
 from pysgrld.types import Doubles, Int64s, Key, Schedule
 
-#: Most of the way to a topic's conditional mean that a step may go: beyond 2 it would diverge.
+#: Maximum step, in units of the distance to a topic's conditional mean; beyond 2 steps would diverge.
 FARTHEST = 1.9
 
 
@@ -45,7 +46,7 @@ def default_step(facts: SamplerFacts, settings: ScaledSettings) -> Steps:
 
 
 class TopicScales(Rows):
-    """Rows that move by steps over a running scale, one for each topic: ``tlasgr``."""
+    """Rows that move by steps divided by a running scale of each topic: ``tlasgr``."""
 
     names = ("g", "sums", "m", "updates")
     #: Whether there is one scale, the mean over the topics of the lowest layer.
@@ -55,12 +56,12 @@ class TopicScales(Rows):
 
     @classmethod
     def after(cls, warm: Rows) -> Self:
-        """Continue with the same rows, their scales unknown as yet."""
+        """Continue with the same rows; their scales are not known yet."""
         m = np.zeros(1 if cls.one_scale else warm.block.shape[1])
         return cls(warm.block, warm.threads, **warm.arrays(), m=m, updates=np.zeros(1, np.int64))
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Make one step (eq. 13 to 15, 18), by the scale that this minibatch has already changed."""
+        """Make one step (eq. 13 to 15, 18), divided by a scale that includes this minibatch."""
         (v, k), settings = self.block.shape, self.block.settings
         tokens = totals(statistics, self.block)
         estimate = np.array([statistics.level]) if self.one_scale else tokens
@@ -77,6 +78,6 @@ class TopicScales(Rows):
 
 
 class OneScale(TopicScales):
-    """Rows that move by steps over one running scale: ``tlfsgr``."""
+    """Rows that move by steps divided by one running scale: ``tlfsgr``."""
 
     one_scale = True

@@ -1,6 +1,6 @@
 """Geodesic Monte Carlo over the whole corpus (Byrne and Girolami 2013; Liu et al. 2016, section 5.3).
 
-A trajectory of leapfrog steps along geodesics, accepted by Metropolis's rule. With one sample of
+Trajectories of leapfrog steps along geodesics are accepted by Metropolis's rule. With one sample of
 every document's proportions, which continue from the last iteration, it is a blocked Gibbs sampler
 (GMC-bGibbs). With several samples the energy is an expected one, and the method an approximation
 (GMC-apprMH).
@@ -23,7 +23,7 @@ from pysgrld.types import Array, Block, Doubles, Key
 
 @dataclass(frozen=True)
 class TrajectorySettings(SamplerSettings):
-    """Settings of geodesic Monte Carlo: the steps of a trajectory."""
+    """Settings of geodesic Monte Carlo: the number of steps of a trajectory."""
 
     leapfrog_steps: int = 5
 
@@ -36,7 +36,7 @@ class Trajectories(Points):
 
     @classmethod
     def new_arrays(cls, block: Block) -> dict[str, Array]:
-        """Make the arrays of a state that has not begun."""
+        """Return the arrays of a state before its first step."""
         return super().new_arrays(block) | {"accepted": np.zeros(2)}
 
     def step(self, key: Key, statistics: Potential, h: float) -> None:
@@ -62,7 +62,7 @@ class Trajectories(Points):
             getattr(self, name)[...] = before[name]
 
     def figures(self) -> dict[str, float]:
-        """Return the share of the trajectories that was accepted."""
+        """Return the fraction of the trajectories that were accepted."""
         accepted, every = self.accepted.tolist()
         return {"acceptance": accepted / max(1.0, every)}
 

@@ -16,7 +16,7 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts, Peers
 from pysgrld.types import Block, Floats, Int32s, Key
 
-#: Lambda starts at Gamma(100) / 100, mean 1, standard deviation 0.1: as Hoffman's own code does.
+#: Lambda starts at Gamma(100) / 100, mean 1, standard deviation 0.1, as in Hoffman's code.
 START_SHAPE = 100.0
 
 
@@ -27,7 +27,7 @@ def default_step(facts: SamplerFacts, settings: SamplerSettings) -> Steps:
 
 
 class Dirichlets(Rows):
-    """Parameters of Dirichlet laws: ``g`` is lambda. It needs no warm-up, as nothing is noisy."""
+    """Dirichlet parameters lambda in ``g``; there is no noise, so no warm-up is needed."""
 
     warm_up = None
     held = ("g",)
@@ -41,17 +41,17 @@ class Dirichlets(Rows):
         return cls(block, threads, **arrays)
 
     def step(self, key: Key, statistics: Counts, h: float) -> None:
-        """Go the share rho_t = ``h``, at most 1, of the way to eta + N."""
+        """Go the fraction rho_t = ``h``, at most 1, of the way to eta + N."""
         length = -math.log1p(-h) if h < 1.0 else math.inf
         self.step_by(core.simplex_relax, key, statistics, h=length)
 
     def weights(self, words: Int32s | None = None) -> Floats:
-        """Return exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), a word's over a factor of its own.
+        """Return exp(psi(lambda_kw) - psi(sum_w lambda_kw)), (R, Kp), each row divided by some factor.
 
         Rows over words are not normalised: the factor exp(-psi(sum_w lambda_kw)) of a topic matters.
         """
         return core.dirichlet_weights(**self.reading(words))
 
     def read(self, words: Int32s, out: Floats | None = None) -> Floats:
-        """Return `weights` of these words, in memory that is given or the state's own."""
+        """Return `weights` of these words, in ``out`` or the state's own memory."""
         return core.dirichlet_weights(**self.reading(words), out=out)

@@ -1,4 +1,4 @@
-"""Words of topics that walk through slices of time, moved by Langevin steps.
+"""Topics with log weights of words that follow random walks over time, moved by Langevin steps.
 
     b_1 ~ N(0, spread^2),  b_t ~ N(b_(t-1), drift^2),  phi_t = softmax of b_t over words
 
@@ -29,12 +29,12 @@ from pysgrld.samplers.sampler import SamplerFacts, SamplerSettings
 from pysgrld.samplers.state import BlockState, Counts
 from pysgrld.types import RUNNING, Array, Block, Doubles, Floats, Int32s, Int64s, Key
 
-#: Share of B/D that a step by minibatches is: their noise then widens draws by a quarter at most.
+#: Step by minibatches, as a fraction of B/D: their noise then widens draws by at most a quarter.
 SHARE = 0.5
-#: Longest step. For steps with an accept test the length is T^(-1/3) times the second number, for T
-#: slices.
+#: Longest step; and the factor on T^(-1/3), for T slices, that gives the length of a step with an
+#: accept test.
 LONGEST, ACCEPTED = 0.5, 0.85
-#: Assumed counts of a word in each slice if a chain starts with other topics.
+#: Count added to each word's tokens in every slice if a chain starts from given tokens of topics.
 AT_FIRST = 0.5
 
 
@@ -165,7 +165,7 @@ class Accepted(WalkingRows):
     Attributes
     ----------
     acceptance : (K,) float64
-        Share of the words with an accepted last step.
+        Fraction of the words with an accepted last step.
     """
 
     acceptance: Doubles = np.zeros(0)

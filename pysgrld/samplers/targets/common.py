@@ -14,7 +14,7 @@ from pysgrld.errors import UsageError
 from pysgrld.samplers.rows import drawn
 from pysgrld.types import Array, Block, Doubles, Int64s, Key, Schedule
 
-#: Called now and then with the part of the iterations that is done, in [0, 1]; an exception ends them.
+#: Called at intervals with the fraction of iterations done, in [0, 1]; an exception ends the chains.
 Progress = Callable[[float], None]
 
 
@@ -24,13 +24,13 @@ class Draws(NamedTuple):
     Attributes
     ----------
     log_omega : (samples, chains, d) float64
-        Logarithms of the probabilities: a sparse category is far below the smallest number.
+        Logarithms of the probabilities, as that of a sparse category may be too small for a float.
     log_mass : (samples, chains) float64
-        Logarithm of the unnormalised total, with a law that depends on the sampler; 0 if the
-        coordinates have no total.
+        Logarithm of the unnormalised total, with a distribution that depends on the sampler; 0 if
+        the coordinates have no total.
     accepted : (chains,) float64, or None
-        Share of the proposals that were accepted; 1 minus the share refused without a Metropolis
-        step. None for samplers without proposals.
+        Fraction of the proposals that were accepted; without a Metropolis step, 1 minus the
+        fraction refused. None for samplers without proposals.
     refused : (chains,) int64, or None
         Proposals that were not finite or left the simplex, and so were not taken.
     """
@@ -52,7 +52,7 @@ class Draws(NamedTuple):
 def check_numbers(
     name: str, numbers: object, size: int = 1, *, zero: bool = False, below: float = 1e300
 ) -> Doubles:
-    """Return positive numbers as an array, one number repeated if only one is given.
+    """Check and return positive numbers as an array; a single number is repeated.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def check_numbers(
     numbers : float or (size,) floats
         The numbers.
     size : int
-        How many there are to be.
+        Number of elements of the result.
     zero : bool
         Whether 0 is allowed.
     below : float
@@ -75,11 +75,11 @@ def check_numbers(
     Raises
     ------
     UsageError
-        If they are anything else.
+        If the numbers are anything else.
     """
     try:
         values = np.asarray(numbers, np.float64)
-        if np.asarray(numbers).dtype == bool:  # True is no number
+        if np.asarray(numbers).dtype == bool:  # True is not accepted as a number
             raise TypeError
     except (TypeError, ValueError):
         values = np.full((), np.nan)
@@ -94,7 +94,7 @@ def check_numbers(
 def check_posterior(
     counts: npt.ArrayLike, alpha: npt.ArrayLike, minibatch: int | None
 ) -> tuple[Int64s, Doubles]:
-    """Return the counts of d categories, (d,) int64, and their Dirichlet prior, (d,) float64.
+    """Check and return the counts of d categories, (d,) int64, and their prior, (d,) float64.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ def check_posterior(
     alpha : float or (d,) floats
         Prior, in (0, 10^9).
     minibatch : int or None
-        Observations of an iteration, or None for all.
+        Number of observations per iteration, or None for all.
 
     Raises
     ------
     UsageError
-        If they are anything else, or all counts are 0 and there is a minibatch to draw.
+        If the arguments are anything else, or if a minibatch must be drawn and all counts are 0.
     """
     n = np.asarray(counts)
     if n.ndim != 1 or len(n) < 1 or n.dtype.kind not in "biuf":
@@ -125,7 +125,7 @@ def check_posterior(
 def check_sizes(
     samples: int, burn_in: int, thin: int, chains: int, minibatch: int | None = None
 ) -> None:
-    """Raise `UsageError` unless the numbers of draws, iterations, chains and observations are possible.
+    """Raise `UsageError` unless the numbers of draws, iterations, chains and observations are valid.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def check_sizes(
     Raises
     ------
     UsageError
-        If one is too small, or no whole number.
+        If one of them is too small, or is not a whole number.
     """
     for name, value, low in (
         ("samples", samples, 1),
@@ -184,9 +184,9 @@ def iterations(
     Parameters
     ----------
     samples, burn_in, thin : int
-        Draws, iterations before the first, and iterations from one to the next.
+        Number of draws, of iterations before the first draw, and from one draw to the next.
     progress : callable (part), optional
-        Called now and then with the part of the iterations that is done.
+        Called at intervals with the fraction of iterations done.
 
     Yields
     ------
@@ -206,7 +206,7 @@ def iterations(
 def start_rows(
     d: int, chains: int, start: npt.ArrayLike | None, seed: int, alpha: float
 ) -> dict[str, Array]:
-    """Return the unnormalised rows of d categories that chains start from, a chain a column.
+    """Return the unnormalised rows of d categories from which chains start; a chain is a column.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def start_rows(
 
 
 def safe_log(g: npt.NDArray[np.float32]) -> Doubles:
-    """Return logarithms in double precision; for 0, that of the smallest normal single.
+    """Return logarithms in float64; for 0, return that of the smallest normal float32.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
     log_g : (..., n, ...) float64
         Logarithms of the summands.
     axis : int
-        The axis that is summed over; the result lacks it.
+        The axis that is summed over; it is not in the result.
     """
     top = log_g.max(axis=axis, keepdims=True)
     return np.asarray(
@@ -271,14 +271,14 @@ def log_total(log_g: Doubles, axis: int = 0) -> Doubles:
 
 
 def minibatch_of(total: int, minibatch: int, chains: int, key: Key) -> Int64s:
-    """Return numbers of observations, drawn with replacement: (chains, minibatch) from 0 to total - 1.
+    """Draw indices of observations with replacement, (chains, minibatch), from 0 to total - 1.
 
     Parameters
     ----------
     total : int
-        Observations to draw from, below 2^53.
+        Number of observations to draw from, below 2^53.
     minibatch, chains : int
-        Draws of a chain, and chains.
+        Number of draws of a chain, and of chains.
     key : Key
         Address of the iteration's random numbers.
     """
@@ -301,9 +301,9 @@ def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
     Parameters
     ----------
     n : (d,) int64
-        Observations in each category.
+        Number of observations in each category.
     minibatch, chains : int
-        Observations of a chain's minibatch, and chains.
+        Number of observations in a chain's minibatch, and of chains.
     key : Key
         Address of the iteration's random numbers.
     """
@@ -315,21 +315,21 @@ def count_minibatch(n: Int64s, minibatch: int, chains: int, key: Key) -> Int64s:
 
 
 class Noise:
-    """Normals and a uniform for every chain and iteration, by address alone.
+    """Normal variates and a uniform for every chain and iteration, each computed from its address.
 
     Iterations are drawn in groups; the size of a group does not change the draws.
 
     Parameters
     ----------
     chains, normals : int
-        Chains, and normals of each in an iteration.
+        Number of chains, and of normals for each chain in an iteration.
     seed : int
         Seed of all of them.
     stream : int
         Two streams never share a number.
     """
 
-    #: Numbers drawn at once.
+    #: Approximate number of variates drawn at once.
     PIECE = 1 << 17
 
     def __init__(self, chains: int, normals: int, seed: int, stream: int = 0) -> None:

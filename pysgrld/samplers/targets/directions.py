@@ -1,6 +1,6 @@
-"""Unit vectors: checks, tangents, great circles, and random ones: uniform, von Mises-Fisher, mixtures.
+"""Unit vectors: checks, tangents, great circles, and draws (uniform, von Mises-Fisher, mixtures).
 
-The last axis of an array is that of the coordinates.
+The last axis of every array is that of the coordinates.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def unit(vectors: npt.ArrayLike, name: str, axes: Sequence[int]) -> Doubles:
     vectors : (..., d) array_like
         Vectors of any length above 0, d >= 2.
     name : str
-        How messages call them.
+        Name of the vectors in messages.
     axes : sequence of int
-        Numbers of axes that the array may have.
+        Allowed numbers of axes of the array.
 
     Raises
     ------
     UsageError
-        If they are anything else.
+        If the vectors are anything else.
     """
     try:
         x = np.asarray(vectors, np.float64)
@@ -77,7 +77,7 @@ def tangent(x: Doubles, g: Doubles) -> Doubles:
 
 
 def great_circle(x: Doubles, v: Doubles, time: float) -> tuple[Doubles, Doubles]:
-    """Follow great circles for a time; return points and velocities, rounding taken out.
+    """Follow great circles for a time; return points and velocities, corrected for rounding.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def uniform(shape: Sequence[int], *, seed: int = 0) -> Doubles:
     Raises
     ------
     UsageError
-        A `ValueError`, if the shape is another.
+        A `ValueError`, if the shape is not of this form.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def mean_resultant_length(d: int, kappa: float) -> float:
     """Return the length of the mean of a von Mises-Fisher distribution.
 
     It is A_d(kappa) = I_(d/2)(kappa) / I_(d/2-1)(kappa), a ratio of modified Bessel functions, 0
-    for uniform points and 1 if all points are equal; to 14 digits for any d.
+    for uniform points and 1 if all points are equal. It is exact to 14 digits for any d.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class VonMisesFisher:
         samples : int
             Number of points, at least 1.
         seed : int
-            Seed, at least 0; a point does not depend on how many there are.
+            Seed, at least 0; a point does not depend on ``samples``.
 
         Returns
         -------
@@ -315,11 +315,11 @@ class VonMisesFisher:
             cosine[pending[taken]] = w[taken]
             pending = pending[~taken]
         cosine = np.clip(cosine, -1.0, 1.0)[:, None]
-        # and a uniform direction across it
+        # and a uniform direction orthogonal to the mean direction
         across = tangent(mean, z)
         return mean * cosine + across * np.sqrt((1.0 - cosine**2) / dot(across, across))
 
     def _terms(self, x: Doubles) -> Doubles:
-        """Return the logarithms of the components' shares of the density, (components, ...)."""
+        """Return the logarithms of the components' terms in the density, (components, ...)."""
         along = np.einsum("...d,cd->c...", x, self.kappa[:, None] * self.means)
         return np.asarray(along + self._log_scale.reshape(-1, *(1,) * (x.ndim - 1)))

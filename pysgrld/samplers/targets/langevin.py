@@ -74,10 +74,11 @@ def langevin(
     coordinates : {"reduced-mean", "reduced-natural", "expanded-mean", "expanded-natural"}
         Coordinate system that proposals are made in: a name of `COORDINATES`.
     riemannian : bool
-        Whether steps follow the metric. That of reduced coordinates needs an observation.
+        Whether steps follow the metric. The metric of reduced coordinates
+        needs at least one observation.
     adjusted : bool
-        Whether a Metropolis step makes the chain exact. Without it everything is accepted that can
-        be: a proposal that is not finite, or left the simplex, is not taken and is counted.
+        Whether a Metropolis step makes the chain exact. Without it every valid proposal
+        is accepted; a proposal that is not finite, or left the simplex, is refused and counted.
     alpha : float or (d,) floats
         Dirichlet prior, in (0, 10^9): one for all categories, or one for each.
     step_size : float or (chains,) floats
@@ -97,8 +98,8 @@ def langevin(
     seed : int
         Seed, at least 0; the draws depend on nothing else than the arguments.
     progress : callable (part), optional
-        Called now and then with the part of the iterations that is done, in [0, 1]; an exception that it
-        raises ends them.
+        Called at intervals with the fraction of iterations done, in [0, 1]; an exception that it
+        raises ends the chains.
 
     Returns
     -------
@@ -160,7 +161,7 @@ def langevin(
                 log_ratio = proposal.log_density - place.log_density + back - forth
                 possible = np.isfinite(log_ratio)
                 taken = possible & (np.log(uniform) < log_ratio)
-            else:  # finite, and in the simplex; a g of exactly 0 may be left again
+            else:  # accept what is finite and in the simplex; chains can leave g = 0 again
                 finite = np.isfinite(proposal.u).all(-1) & np.isfinite(proposal.mean).all(-1)
                 taken = possible = np.asarray(finite & (proposal.phi >= 0.0).all(-1))
             accepted += taken
@@ -182,7 +183,7 @@ class Target(NamedTuple):
     Attributes
     ----------
     a : (..., d) float64
-        Its shapes, alpha + n; n may be an estimate by a minibatch.
+        Its parameters, alpha + n; n may be estimated from a minibatch.
     total : float
         N, the sum of all counts; above 0 if the metric uses it.
     """
@@ -192,7 +193,7 @@ class Target(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Positions of chains, and the terms of a proposal from there; any leading axes.
+    """Positions of chains, and the terms of proposals from them; arrays may have any leading axes.
 
     Attributes
     ----------
@@ -250,7 +251,7 @@ class Coordinates(NamedTuple):
         return np.exp(_normalised(log_g))[..., :-1] if self.reduced else np.exp(log_g)
 
     def place(self, u: Doubles, t: Target, h: Doubles | float, riemannian: bool) -> Place:
-        """Return all that is needed of the points at some coordinates.
+        """Return the positions with these coordinates, and the terms of proposals from them.
 
         Parameters
         ----------
@@ -293,11 +294,11 @@ class Coordinates(NamedTuple):
         u : (..., m) float64
             Coordinates.
         phi : (..., d) float64
-            Probabilities there.
+            Probabilities of the categories at ``u``.
         t : Target
             The posterior.
         riemannian : bool
-            Whether there is a metric.
+            Whether steps follow the metric.
         """
         a, total = t.a, t.total
         if self.reduced:  # with the metric, mean and natural coordinates exchange their gradients
@@ -324,7 +325,7 @@ class Coordinates(NamedTuple):
         t : Target
             The posterior.
         z : (..., m) float64
-            The vector: noise.
+            The vector, which is noise.
         """
         if not self.reduced:
             return np.asarray(np.sqrt(np.exp(-p.u) if self.natural else p.u) * z)
@@ -339,7 +340,7 @@ class Coordinates(NamedTuple):
         return np.asarray(move / np.sqrt(t.total))
 
     def metric(self, p: Place, t: Target, v: Doubles) -> tuple[Doubles, Doubles]:
-        """Return v' G v, (...), of a vector, and log det G, (...), up to a constant.
+        """Return v' G v of a vector v, (...), and log det G, (...), up to a constant.
 
         Parameters
         ----------
@@ -348,7 +349,7 @@ class Coordinates(NamedTuple):
         t : Target
             The posterior.
         v : (..., m) float64
-            The vector: a difference of two places.
+            The vector v, a difference of two positions.
         """
         if not self.reduced:
             variance = np.exp(-p.u) if self.natural else p.u
@@ -392,12 +393,15 @@ class Coordinates(NamedTuple):
 
 
 def _normalised(log_g: Doubles) -> Doubles:
-    """Return logarithms less that of their sum: the largest first, which rounds less than `log_total`."""
+    """Subtract the log of their sum from logarithms.
+
+    The largest logarithm is subtracted first, which rounds less than `log_total`.
+    """
     top = log_g.max(-1, keepdims=True)
     return np.asarray(log_g - top - np.log(np.exp(log_g - top).sum(-1, keepdims=True)))
 
 
-#: Coordinate systems by their names, as the table above has them.
+#: Coordinate systems by the names in the table of the module's docstring.
 COORDINATES = {
     "reduced-mean": Coordinates(reduced=True, natural=False),
     "reduced-natural": Coordinates(reduced=True, natural=True),

@@ -1,7 +1,7 @@
 """SCIR for one positive number: gamma and lognormal targets (Baker et al. 2018, section 2.3).
 
-Both targets are posteriors, so that minibatches are defined. Estimated targets keep the mean and
-widen the law: with a process of unit rate, by tanh(h/2) times the variance of the estimate.
+Both targets are posteriors, so that minibatches are defined. Estimates from minibatches keep the mean
+and widen the distribution: with a process of unit rate, by tanh(h/2) times the variance of the estimate.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def gamma(
     """Sample the mean of Poisson counts: Gamma(shape + sum of counts, rate + number of counts).
 
     The Cox-Ingersoll-Ross process on (rate + number) X, exact for every step with all counts.
-    Without counts this samples any gamma law. Baker, Fearnhead, Fox and Nemeth (2018), section 2.3.
+    Without counts this samples any gamma distribution. Baker, Fearnhead, Fox and Nemeth (2018),
+    section 2.3.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def gamma(
     Returns
     -------
     (samples, chains) float64
-        Logarithms of X: with small shapes X is far below the smallest number.
+        Logarithms of X: with small shapes X may be far below the smallest float.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def lognormal(
     log of an observation ~ N(log X, noise), log X ~ N(mean, variance). The process is the
     exponential Ornstein-Uhlenbeck one, d log X = (m - log X) dt + sqrt(2 v) dW, drawn exactly for
     every step. (Baker, Fearnhead, Fox and Nemeth 2018, section 2.3, name geometric Brownian motion,
-    which has no stationary law.)
+    which has no stationary distribution.)
 
     Parameters
     ----------
@@ -199,10 +200,10 @@ def _checked(
     step_size: float | Sequence[float],
     **positive: float | None,
 ) -> tuple[Doubles, Schedule]:
-    """Return observations as a row of finite numbers, and the schedule; refuse a minibatch of none.
+    """Check and return observations as a row of finite numbers, and the schedule of steps.
 
-    Also refuse ``positive`` arguments that are not above 0, unless they are None, and ``sizes``
-    that `check_sizes` refuses.
+    Refuse a minibatch without observations, ``positive`` arguments that are not above 0, unless they
+    are None, and ``sizes`` that `check_sizes` refuses.
     """
     try:
         x = np.asarray(values, np.float64)

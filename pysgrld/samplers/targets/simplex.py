@@ -1,6 +1,6 @@
-"""Known posteriors on the simplex, for users without text, and for proofs of samplers.
+"""Known posteriors on the simplex, for users without text, and to verify samplers.
 
-- `sample`: category probabilities from minibatched counts, by the samplers of topics themselves.
+- `sample`: category probabilities from minibatches of counts, by the samplers that move topics.
 - `langevin`: the same posterior by Langevin dynamics in four coordinate systems, with or without a
   Riemannian metric, with or without a Metropolis step (Patterson and Teh 2013, section 3).
 - `gamma`, `lognormal`: one positive number, by SCIR (Baker et al. 2018, section 2.3).
@@ -70,10 +70,10 @@ def sample(
     alpha : float or (d,) floats
         Dirichlet prior, in (0, 10^9): one for all categories, or with ``scir`` one for each.
     algo : {"scir", "sgrld", "smld"}
-        Sampler. ``scir``: on log state in double precision; exact with all observations, for every
+        Sampler. ``scir``: on logarithms in double precision; exact with all observations, for every
         step. ``sgrld``: expanded-mean Langevin with reflection; biased for sparse categories.
-        ``smld``: mirrored Langevin (Hsieh et al. 2018), with all observations that paper's MLD; the
-        last category is the reference. Stable while h (sum of counts and alpha) < 4; a category
+        ``smld``: mirrored Langevin (Hsieh et al. 2018), which is that paper's MLD with all observations;
+        the last category is the reference. Stable while h (sum of counts and alpha) < 4; a category
         without observations needs a time of order 1/alpha^2 to be explored.
     step_size : float or (A, B, C)
         Diffusion time h > 0 (the SGRLD paper's epsilon is 2h), constant or A (1 + t/B)^(-C) with A, B > 0
@@ -93,8 +93,8 @@ def sample(
     seed : int
         Seed, at least 0; the draws depend on nothing else than the arguments.
     progress : callable (part), optional
-        Called now and then with the part of the iterations that is done, in [0, 1]; an exception that it
-        raises ends them.
+        Called at intervals with the fraction of iterations done, in [0, 1]; an exception that it
+        raises ends the chains.
 
     Returns
     -------
@@ -146,22 +146,22 @@ def sample(
             log_g = moved.log_g()
             total = log_total(log_g)
             log_omega[draw] = (log_g - total).T
-            if algo != "smld":  # an arbitrary scale
+            if algo != "smld":  # the scale of smld is arbitrary
                 log_mass[draw] = total
     return Draws(log_omega, log_mass)
 
 
 class Chains:
-    """Chains that move together, each a column; the kernels take each for a topic.
+    """Chains that move together, each a column; the kernels treat each chain as a topic.
 
     Parameters
     ----------
     algo : {"scir", "sgrld", "smld"}
-        Sampler: ``scir`` on logarithms in double precision, the others as for topics.
+        Sampler: ``scir`` works on logarithms in double precision, the others as for topics.
     rows : mapping
-        Rows that they start from, as `pysgrld.samplers.targets.common.start_rows` returns them.
+        Rows from which chains start, as `pysgrld.samplers.targets.common.start_rows` returns them.
     prior : (d,) float64
-        Dirichlet prior: one number d times, but for ``scir``.
+        Dirichlet prior; all numbers are equal, except with ``scir``.
     chains : int
         Number of chains.
     """

@@ -1,11 +1,12 @@
 """Samplers on spheres, for users without text: directions, axes of orientation, phases.
 
 - `sample`: any energy with a gradient, of one or several unit vectors, by geodesic Monte Carlo; exact
-  (`gmc`), or by gradients that are noisy or of minibatches (`sggmc`, `gsgnht`: Liu, Zhu and Song 2016).
+  (`gmc`), or with gradients that are noisy or from minibatches (`sggmc`, `gsgnht`: Liu, Zhu and Song
+  2016).
 - `VonMisesFisher`: the distribution, and mixtures of it: density, gradient, exact draws.
-- `uniform`: points to start from. `mean_resultant_length`: how long the mean of a distribution is.
+- `uniform`: points to start from. `mean_resultant_length`: length of the mean of a distribution.
 
-A step is an integrator's eps; noise that gradients have may be known, estimated, or left to a thermostat.
+A step is the integrator's eps. The noise of gradients may be known, estimated, or left to a thermostat.
 docs/internals/mathematics.md, "Steps on spheres", has the formulas. Chains are the first axis of every
 array, coordinates the last.
 """
@@ -53,15 +54,15 @@ class SphereDraws(NamedTuple):
     x : (samples, chains, d) or (samples, chains, vectors, d) float64
         Unit vectors.
     temperature : (chains,) float64
-        Mean squared velocity for each intrinsic dimension, after the burn-in: 1 in equilibrium,
+        Mean squared velocity per intrinsic dimension, after the burn-in: 1 in equilibrium,
         more if the noise of gradients is not accounted for.
     friction : (samples, chains) float64
-        Friction as a thermostat had it; constant for ``sggmc``, 0 for ``gmc``.
+        Friction, which the thermostat of ``gsgnht`` adapts; constant for ``sggmc``, 0 for ``gmc``.
     accepted : (chains,) float64
-        Share of the trajectories that were accepted; 1 for samplers without an accept step.
+        Fraction of the trajectories that were accepted; 1 for samplers without an accept step.
     clipped : (chains,) int64
-        Number of steps with gradient noise, by its estimate, above the noise to add. Many such
-        steps mean that steps are too long, or friction too low.
+        Number of steps in which the estimated gradient noise exceeded the noise to add. Many such
+        steps mean that steps are too long, or friction is too low.
     """
 
     x: Doubles
@@ -98,8 +99,8 @@ def sample(
     ----------
     target : object
         Has ``gradient(x)``; with ``gmc`` also ``energy(x)``, with ``minibatch`` also ``observations`` and
-        ``estimates(x, chosen)``, as `ObservedEnergy` describes them. A
-        `VonMisesFisher` is one.
+        ``estimates(x, chosen)``, as `ObservedEnergy` describes them. A `VonMisesFisher` has the first
+        two.
     start : (chains, d) or (chains, vectors, d) array_like
         Vectors that chains start from, of any length above 0.
     algo : {"sggmc", "gsgnht", "gmc"}
@@ -110,19 +111,19 @@ def sample(
     step_size : float or (A, B, C)
         Integrator's step eps > 0, constant or A (1 + t/B)^(-C) with A, B > 0 and C in [0, 1].
     friction : float
-        Friction C > 0 for a unit of time; ``gsgnht`` starts at it. Not for ``gmc``.
+        Friction C > 0 per unit of time; ``gsgnht`` starts at it. Not for ``gmc``.
     gradient_noise : float
         Variance of normal noise that is added to every component of the gradient, to study its
         effect; not for ``gmc``.
     minibatch : int, optional
-        Observations of a chain's gradient, at least 1, drawn with replacement; by default the gradient
-        is exact. Not for ``gmc``.
+        Number of observations for a chain's gradient, at least 1, drawn with replacement; by default
+        the gradient is exact. Not for ``gmc``.
     noise_estimate : float or "fisher", optional
-        Variance of a component of the gradient, which is left out of the noise that is added: a number
-        of at most 2 C / eps, or the covariance of a minibatch's own estimates, of two observations or
-        more. By default nothing is left out. Not for ``gmc``.
+        Noise variance of a gradient component, which is subtracted from the noise that is added: a
+        number of at most 2 C / eps, or "fisher" for the covariance of the estimates of a minibatch of
+        at least two observations. By default nothing is subtracted. Not for ``gmc``.
     leaps : int
-        Steps of a trajectory, at least 1: ``gmc`` alone.
+        Number of steps of a trajectory, at least 1; only for ``gmc``.
     samples : int
         Draws to keep of each chain, at least 1.
     burn_in : int
@@ -132,13 +133,13 @@ def sample(
     seed : int
         Seed, at least 0; draws of one chain do not depend on the others.
     progress : callable (part), optional
-        Called now and then with the part of the iterations that is done, in [0, 1]; an exception that it
-        raises ends them.
+        Called at intervals with the fraction of iterations done, in [0, 1]; an exception that it
+        raises ends the chains.
 
     Returns
     -------
     SphereDraws
-        Points, and how the chains went.
+        Points, and diagnostics of the chains.
 
     Raises
     ------
@@ -193,7 +194,7 @@ def follow(
     schedule : Schedule
         Step of every iteration.
     samples, burn_in, thin, progress
-        As `sample` has them.
+        As in `sample`.
 
     Raises
     ------
@@ -255,14 +256,14 @@ class ObservedEnergy(Energy, Protocol):
     observations: int
 
     def estimates(self, x: Doubles, chosen: Int64s) -> Doubles:
-        """Return estimates of the gradient, one by each observation: the prior's and N times its own.
+        """Return an estimate of the gradient from each observation: the prior's plus N times its own.
 
         Parameters
         ----------
         x : (chains, d) or (chains, vectors, d) float64
             Unit vectors.
         chosen : (chains, minibatch) int64
-            Numbers of the observations, from 0.
+            Indices of the observations, from 0.
 
         Returns
         -------
@@ -277,16 +278,16 @@ class Gradients:
     Parameters
     ----------
     target : object
-        As `sample` has it.
+        As in `sample`.
     x : (chains, ..., d) float64
-        Points of the chains, as they start.
+        Starting points of the chains.
     minibatch, gradient_noise, noise_estimate, seed
-        As `sample` has them.
+        As in `sample`.
 
     Attributes
     ----------
     known : float
-        Variance of a component's noise, if it is given as a number; else 0.
+        Noise variance of a component, if it is given as a number; else 0.
     exact : bool
         Whether the gradients have no noise.
 
@@ -326,7 +327,7 @@ class Gradients:
         self.at(0, x)
 
     def at(self, t: int, x: Doubles) -> tuple[Doubles, Doubles | float]:
-        """Return the gradient, of the shape of x, and the variance of its noise that is known.
+        """Return the gradient, of the shape of x, and the known variance of its noise.
 
         Parameters
         ----------
@@ -338,7 +339,7 @@ class Gradients:
         Returns
         -------
         gradient : (chains, ..., d) float64
-            Perhaps with noise; not projected.
+            The gradient, perhaps with noise; not projected.
         variance : (chains, n, n) float64, or float
             Covariance of all n coordinates of a chain, or one number for each of them; 0 if nothing
             is known.
@@ -388,22 +389,22 @@ class MovingPoints:
     gradients : Gradients
         The gradients that move the chains.
     x : (chains, ..., d) float64
-        Unit vectors that they start from.
+        Unit vectors from which chains start.
     seed : int
-        As `sample` has it.
+        As in `sample`.
 
     Attributes
     ----------
     x, v : (chains, ..., d) float64
         Unit vectors and their velocities.
     dimensions : int
-        Dimensions of a chain's spheres together: d - 1 for each vector.
+        Total dimension of a chain's spheres: d - 1 for each vector.
     friction : (chains, 1, ...) float64
         Friction of each chain.
     accepted : (chains,) float64
-        Iterations that were not refused.
+        Number of iterations that were accepted.
     clipped : (chains,) int64
-        As `SphereDraws` has it.
+        As in `SphereDraws`.
     """
 
     def __init__(self, gradients: Gradients, x: Doubles, seed: int) -> None:
@@ -415,7 +416,7 @@ class MovingPoints:
         self.v = tangent(x, self.noise.at(0)[0].reshape(x.shape))
 
     def warmth(self) -> Doubles:
-        """Return the squared velocities for each dimension, (chains,)."""
+        """Return the mean squared velocity per dimension of each chain, (chains,)."""
         flat = self.v.reshape(len(self.v), -1)
         return np.asarray(np.einsum("ci,ci->c", flat, flat) / self.dimensions)
 
@@ -428,20 +429,20 @@ class FrictionChains(MovingPoints):
     gradients : Gradients
         The gradients that move the chains.
     x : (chains, ..., d) float64
-        Unit vectors that they start from.
+        Unit vectors from which chains start.
     longest : float
         The longest step.
     friction : float
-        Friction, or the start of a thermostat; > 0.
+        Friction, or its starting value with a thermostat; > 0.
     seed : int
-        As `sample` has it.
+        As in `sample`.
     thermostat : bool
         Whether friction grows while the points are too fast, and falls while they are too slow.
 
     Attributes
     ----------
     degrees : int
-        Degrees of freedom that a thermostat divides squared velocities by: `dimensions`.
+        Degrees of freedom by which a thermostat divides squared velocities: `dimensions`.
     """
 
     def __init__(
@@ -499,7 +500,7 @@ class FrictionChains(MovingPoints):
             self.friction += (measured - 1.0).reshape(self.friction.shape) * 0.5 * h
 
     def spread(self, z: Doubles, h: float, variance: Doubles | float) -> Doubles:
-        """Return the noise of a step: of variance 2 C h, less what the gradient has already.
+        """Return the noise to add in a step, of variance 2 C h less the variance of gradient noise.
 
         Parameters
         ----------
@@ -527,11 +528,11 @@ class TrajectoryChains(MovingPoints):
     Parameters
     ----------
     gradients : Gradients
-        The gradients that move the chains, exact ones.
+        The exact gradients that move the chains.
     x : (chains, ..., d) float64
-        Unit vectors that they start from.
+        Unit vectors from which chains start.
     leaps, seed : int
-        As `sample` has them.
+        As in `sample`.
     """
 
     def __init__(self, gradients: Gradients, x: Doubles, leaps: int, seed: int) -> None:
@@ -585,7 +586,7 @@ def require_finite(values: Doubles, t: int) -> None:
     Raises
     ------
     NumericalError
-        Naming the first chain.
+        The message names the first such chain.
     """
     bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
     if len(bad):
