@@ -1,8 +1,8 @@
-"""Papers' figures and tables, rerun: a function each, and a row in a table.
+"""Reruns of papers' figures and tables: each has a function, and an entry in `EXPERIMENTS`.
 
 The function is ``(setting, listener) -> Report`` (see `pysgrld.experiments.frame`), with a third
-parameter ``corpus`` if its row of the table asks for one. Its module is imported when it is used:
-the list must be instant, so no NumPy here.
+parameter ``corpus`` if its entry names a corpus. The function's module is imported only when the
+experiment runs. This module does not import NumPy, so that the list appears at once.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Experiment(NamedTuple):
     Attributes
     ----------
     function : str
-        ``module:function``, the module next to this file.
+        ``module:function``, with a module of this package.
     summary : str
-        The rerun, in one line.
+        Summary of the rerun in one line.
     source : str
-        Paper, and the place in it.
+        The paper, and the figure, table or section in it.
     claim : str
         The paper's claim, in a sentence or two.
     corpus : str
-        What ``--corpus`` must name, which `run` then passes to the module; empty if the experiment
-        makes its own data.
+        Description of the path that ``--corpus`` must name; empty if the experiment generates its
+        data.
     options : tuple of str
-        Options of ``sgmc reproduce`` that only some experiments use, and this one does.
+        Options of ``sgmc reproduce`` that this experiment uses, but not all experiments do.
     """
 
     function: str
@@ -217,7 +217,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def find(name: str) -> Experiment:
-    """Return the experiment of a name.
+    """Return the experiment with the given name.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def find(name: str) -> Experiment:
 
 
 def check_corpus(name: str, corpus: str | None) -> Path | None:
-    """Return the path of an experiment's corpus; raise if it is missing, or the experiment uses none.
+    """Return the path of an experiment's corpus, or None if it uses none; check that it exists.
 
     Parameters
     ----------
@@ -257,9 +257,9 @@ def check_corpus(name: str, corpus: str | None) -> Path | None:
     Raises
     ------
     UsageError
-        If the experiment makes its own data.
+        If a corpus is given, but the experiment generates its data.
     MissingInputError
-        If it needs a corpus and none is given, or none is there.
+        If the experiment needs a corpus, but none is given or the path does not exist.
     """
     needed = EXPERIMENTS[name].corpus
     if corpus is None:

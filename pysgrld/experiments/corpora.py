@@ -1,4 +1,4 @@
-"""Corpora of experiments, read into memory: documents to train on, and documents to score."""
+"""Corpora of experiments, read into memory: training documents and held-out documents."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from pysgrld.options.option import Facts
 from pysgrld.options.paths import is_file, is_folder, is_there
 from pysgrld.types import Documents
 
-#: Documents to train on and to score in a quick run.
+#: Number of training documents and of scored documents in a quick run.
 QUICK_TRAIN, QUICK_SCORED = 300, 60
 
 
 class SplitCorpus(NamedTuple):
-    """Documents to train on over a vocabulary, and documents to score, in two parts or whole."""
+    """Training documents, size of the vocabulary, and scored documents, split in two or whole."""
 
     train: Documents
     words: int
     held_out: HeldOut
 
     def facts(self) -> Facts:
-        """Return the facts that default options depend on."""
+        """Return the facts that determine default options."""
         train = self.train
         return Facts(
             len(train),
@@ -46,12 +46,12 @@ class SplitCorpus(NamedTuple):
 def read_parts(
     folder: Path, observed: float | None, setting: ExperimentSetting, listener: ExperimentListener
 ) -> SplitCorpus:
-    """Read training documents and test documents of a folder.
+    """Read training documents and test documents from a folder.
 
     Parameters
     ----------
     folder : Path
-        With docword.NAME.train.txt, docword.NAME.test.txt and vocab.NAME.txt.
+        A folder with docword.NAME.train.txt, docword.NAME.test.txt and vocab.NAME.txt.
     observed : float or None
         Share of the tokens of a test document that is observed, in (0, 1), or None to score it
         whole.
@@ -72,9 +72,10 @@ def read_parts(
 def read_unsplit_parts(
     folder: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, Documents, int]:
-    """Read training documents, test documents and the number of words of a folder.
+    """Read training documents, test documents and the vocabulary size from a folder.
 
-    The folder is that of `read_parts`; documents without a word are left out.
+    The folder has the files that `read_parts` reads; test documents without a known word are left
+    out.
 
     Raises
     ------
@@ -96,14 +97,14 @@ def read_unsplit_parts(
 def read_split(
     path: Path, observed: float, setting: ExperimentSetting, listener: ExperimentListener
 ) -> SplitCorpus:
-    """Read documents that are split each: the first part is trained on, the other scored.
+    """Read documents, and split each in two: one part for training, the other for scoring.
 
     Parameters
     ----------
     path : Path
         A docword file, or a folder with one.
     observed : float
-        Share of the tokens of a document in its first part, in (0, 1).
+        Share of a document's tokens in the training part, in (0, 1).
 
     Raises
     ------
@@ -123,7 +124,7 @@ def read_split(
 def read_counts(
     path: Path, setting: ExperimentSetting, listener: ExperimentListener
 ) -> tuple[Documents, tuple[str, ...]]:
-    """Read all documents of a docword file, and its vocabulary with words of any frequency."""
+    """Read all documents of a docword file, and its vocabulary, including rare words."""
     with tempfile.TemporaryDirectory(prefix="sgmc-") as scratch:
         corpus = open_corpus(
             [str(path)],
@@ -141,7 +142,7 @@ def read_known_words(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Documents:
-    """Read all documents of a docword file over another's vocabulary; empty ones keep their row."""
+    """Read all documents of a docword file in the given vocabulary; empty documents stay."""
     blocks = list(
         matched_documents(
             [str(path)],

@@ -1,7 +1,7 @@
-"""Experiments with training runs as rows: held-out scores of one chain over its training time.
+"""Experiments with a training run in each row: held-out scores of a chain over training time.
 
-`run_rows` resolves, trains and scores rows, and writes their table and their picture; `train_rows` is for
-experiments that have a table of their own.
+`run_rows` resolves, trains and scores rows, and writes a table and a picture. `train_rows` is for
+experiments that write a different table.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.train.begin import begin
 from pysgrld.types import Key
 
-#: A row with more iterations ends by the clock. It is evaluated after `FIRST` seconds, and then
-#: each time that its training time has grown by the factor `SPACING`.
+#: A row with more iterations than `MOST` ends after a given training time. It is evaluated after
+#: `FIRST` seconds, and then each time that its training time has grown by the factor `SPACING`.
 MOST, FIRST, SPACING = 2**40, 0.1, 1.35
 #: Seconds of training in a quick run.
 QUICK_SECONDS = 0.5
-#: Columns of the table; the columns of `WHOLE` if documents are scored whole.
+#: Columns of the table if documents are split; `WHOLE` has the columns if they are scored whole.
 HEAD = (
     "row",
     "perplexity",
@@ -54,7 +54,7 @@ HEAD = (
 WHOLE = ("row", "log-perplexity", "by-importance", *HEAD[2:])
 
 
-# ---- rows, and what becomes of them
+# ---- rows and their results
 
 
 class TrainingRow(NamedTuple):
@@ -63,13 +63,14 @@ class TrainingRow(NamedTuple):
     Attributes
     ----------
     name : str
-        As typed after ``--rows``, and in the table.
+        Name after ``--rows`` and in the table.
     options : dict
-        Options, as after ``sgmc train``.
+        Options of ``sgmc train``.
     panel : str
-        Title of the panel of the picture that it is drawn in.
+        Title of the panel of the picture that shows the row.
     iterations : int, optional
-        Iterations in place of the experiment's, of a sampler that sees the whole corpus in each.
+        Maximum number of iterations of this row, for samplers that see the whole corpus in each
+        iteration. The experiment's limit applies too.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Length(NamedTuple):
 
 
 class CurveTask(NamedTuple):
-    """One row with one seed, in plain values that another process can be sent."""
+    """One row with one seed, in plain values that can be sent to another process."""
 
     name: str
     options: Resolved
@@ -102,12 +103,13 @@ class CurvePoint(NamedTuple):
     ----------
     iteration : int
     seconds : float
-        CPU time of training alone: what else the machine does hardly shows.
+        CPU time of training alone, which other load on the machine hardly affects.
     point : float
-        Score of the topics as they stand.
+        Score of the current topics.
     further, perplexity : float
-        Scores of the averaged samples, NaN before there are any: the scorer's further figure, if it has
-        one, and its own. An approximation's further figure is that of its topics.
+        Scores of the averaged samples, NaN before the first sample. `further` is the scorer's
+        second figure, if it has one, and `perplexity` its main one. For variational approximations,
+        `further` is the figure of the current topics.
     samples : int
     """
 
@@ -120,7 +122,7 @@ class CurvePoint(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The points of a finished task; ``fault`` is the reason of an early end, if any."""
+    """Points of a finished task; ``fault`` is the error that ended it early, or empty."""
 
     name: str
     seed: int
@@ -129,7 +131,7 @@ class Curve(NamedTuple):
 
 
 def task(row: TrainingRow, seed: int, data: SplitCorpus, length: Length) -> CurveTask:
-    """Return the task of a row with one seed: its options resolved, and its length."""
+    """Return the task of a row with one seed: its resolved options, and its length."""
     options, _ = resolve(row.options | {"seed": seed}, data.facts())
     most = length.iterations or 2**53
     iterations = min(row.iterations or most, most)
@@ -156,13 +158,13 @@ def run_rows(
     rows : sequence of TrainingRow
         All rows; the setting chooses the rows to be trained.
     say : callable
-        From the perplexity of each row to sentences.
+        Turns a mapping of rows to perplexities into sentences.
     head : sequence of str
         Columns of the table, `HEAD` or `WHOLE`.
     picture : callable, optional
-        Draws in place of `draw`.
+        Function that replaces `draw`.
     by_documents : bool
-        Whether the picture has documents on its axis, and not seconds.
+        Whether the horizontal axis of the picture shows documents, not seconds.
     """
     names = matching([row.name for row in rows], setting.rows)
     chosen = [row for row in rows if row.name in names]
@@ -197,7 +199,7 @@ def run_rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the perplexity of the averaged samples; without samples, of the current topics."""
+    """Return the perplexity of the averaged samples or, without samples, of the current topics."""
     return point.perplexity if point.samples else point.point
 
 
@@ -207,7 +209,7 @@ def lines(
     tasks: Sequence[CurveTask],
     head: Sequence[str] = HEAD,
 ) -> list[tuple[Any, ...]]:
-    """Return a line of the table for each row that is done: means over seeds that did not diverge."""
+    """Return a table line for each finished row: means over the seeds that did not diverge."""
     sizes = {t.name: t.options.minibatch for t in tasks}
     table: list[tuple[Any, ...]] = []
     for row in rows:
@@ -244,16 +246,16 @@ def train_rows(
     write_table: Callable[[list[Curve]], Path],
     describe: Callable[[CurvePoint], str],
 ) -> tuple[list[Curve], list[Path]]:
-    """Train and score all rows; write the table and ``curves.csv`` whenever one is done.
+    """Train and score all rows; write the table and ``curves.csv`` after each finished row.
 
     Parameters
     ----------
     tasks : sequence of CurveTask
-        On the same data, at least one.
+        At least one task; all have the same data.
     write_table : callable (curves)
-        Writes the table of the curves that are there, which come in the order of the tasks.
+        Writes the table of the finished curves, given in the order of the tasks.
     describe : callable (point)
-        Describes the end of a row, for the waiting user.
+        Describes the last point of a finished row for the waiting user.
 
     Returns
     -------
@@ -288,7 +290,8 @@ def train_rows(
 def cost(row: CurveTask) -> float:
     """Return an estimate of the cost of a row, in sweeps of a document over one layer.
 
-    The cost of a row that ends by the clock is its seconds: it is compared with such rows only.
+    The cost of a row that ends after a given time is its seconds: such rows are compared only with
+    each other.
     """
     o = row.options
     if row.seconds is not None and row.iterations > MOST:
@@ -299,7 +302,7 @@ def cost(row: CurveTask) -> float:
 
 
 def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
-    """Train and score one row with one thread; ``share`` is called with the finished share."""
+    """Train and score one row with one thread; call ``share`` with the finished fraction."""
     options, train = row.options, row.data.train
     stream = Epochs.of(options, train, np.arange(len(train)))
     corpus = CorpusFacts(row.data.words, train.tokens)
@@ -322,7 +325,7 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
                 points.append(look(posterior, seconds))
                 while next_look <= seconds:
                     next_look *= SPACING
-    except NumericalError as error:  # one row that diverges is a finding, not the end of the others
+    except NumericalError as error:  # a diverging row is a result, and does not end other rows
         fault = str(error)
     finally:
         chain.close()
@@ -330,14 +333,17 @@ def train_row(row: CurveTask, share: Callable[[float], None]) -> Curve:
 
 
 def is_mark(step: int, iterations: int) -> bool:
-    """Return True if a curve has a point here: 10, 20, 50, 100, 200, 300, ...; more in a short row."""
+    """Return True if a curve has a point at this step: 10, 20, 50, 100, 200, 300, ...
+
+    Rows of fewer than 100 iterations have a point at every tenth step.
+    """
     return step % 100 == 0 or step in (10, 20, 50) or (iterations < 100 and step % 10 == 0)
 
 
 def look(posterior: Posterior, seconds: float) -> CurvePoint:
     """Score the present state of a row.
 
-    The further score of documents that are scored whole uses the current topics if the run has no
+    The further score uses the current topics if documents are scored whole and the run has no
     samples.
     """
     scorer, chain, point = posterior.scorer, posterior.chain, posterior.point()
@@ -355,12 +361,12 @@ def last_points(curves: Iterable[Curve]) -> list[CurvePoint]:
 
 
 def mean_point(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Return the mean of each number over points, at least one."""
+    """Return the mean of each field over at least one point."""
     return CurvePoint._make(map(statistics.fmean, zip(*points, strict=True)))
 
 
 def deviation(values: Sequence[float]) -> float | None:
-    """Return the sample standard deviation, None of fewer than two values."""
+    """Return the sample standard deviation, or None for fewer than two values."""
     return statistics.stdev(values) if len(values) > 1 else None
 
 
@@ -375,7 +381,7 @@ def draw(
     title: str,
     by_documents: bool,
 ) -> Path:
-    """Draw perplexity against training, a panel for each that rows name."""
+    """Draw perplexity against training time or documents, with a panel for each panel title."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 
@@ -419,7 +425,7 @@ def plot(
     documents: int | None = None,
     dash: str = "-",
 ) -> None:
-    """Draw a row: its current topics dotted, and ``value`` of each point, its samples, thick.
+    """Draw a row: current topics as a dotted line, averaged samples (``value``) as a thick line.
 
     The axis is training seconds, or documents seen if ``documents`` is the size of a minibatch.
     """
@@ -437,7 +443,7 @@ def plot(
 
 
 def scale_seconds(axes: Any) -> None:
-    """Set the ticks of the axis of training time: 1, 2, 5, 10, ..., or 1, 3, 10, ... of a long one."""
+    """Set the ticks of the time axis: 1, 2, 5, 10, ..., or 1, 3, 10, ... if the axis is long."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")

@@ -1,20 +1,22 @@
-"""Table 1, Figures 1 and 2 of the paper on deep LDA (Cong et al. 2017): perplexity, and lengths of steps.
+"""Table 1, Figures 1 and 2 of Cong et al. (2017) on deep LDA: perplexity, and step sizes.
 
-20News has the authors' matrix, split by them; Wikipedia our articles, over the same vocabulary.
-Four samplers run with one, two and three layers and the constants of the authors' code (``--preset
-dlda-2017``). Our own default sampler runs next to them. Rows of samplers that project come twice:
-clipped, as in the preset, and reflected, as in the released code. Every row trains with one thread:
+20News is the authors' matrix, with their split; Wikipedia consists of our articles, with the same
+vocabulary. Four samplers run with one, two and three layers and the constants of the authors' code
+(``--preset dlda-2017``), and sgmc's default sampler runs for comparison. A sampler with projection
+to the simplex has two rows: clipped, as in the preset, and reflected, as in the released code.
+Every row trains with one thread:
 
-- a sample after each minibatch, 1500 of them after 2000 minibatches (Gibbs: 1000 iterations) of
-  burn-in. Rates of the first layer are summed over samples, then normalised: the paper's perplexity
-  (section 5). The next column is the perplexity of ``sgmc eval``: the mean of normalised
+- After 2000 minibatches of burn-in (Gibbs: 1000 iterations), a row takes 1500 samples, one after
+  each minibatch. The paper's perplexity (section 5) sums rates of the first layer over samples,
+  then normalises. The next column is the perplexity of ``sgmc eval``, of the mean of normalised
   probabilities.
-- in the authors' code a test document's chain gets one sweep a minibatch from the first one on. Here
-  it gets 50 at the first sample and two at each further one (`pysgrld.evaluate.Completion`).
-- the point perplexity, after 50, 100, 200, 300, ... minibatches as theirs and earlier too, has 50
-  sweeps, the last 25 kept, not 600.
+- In the authors' code, the chain of a test document makes one sweep per minibatch from the start of
+  training. Here it makes 50 sweeps at the first sample and two at each later one
+  (`pysgrld.evaluate.Completion`).
+- The point perplexity is measured after 50, 100, 200, 300, ... minibatches, as in the authors'
+  code, and also earlier. It uses 50 sweeps and keeps the last 25, instead of 600.
 
-Our rows have our defaults for everything, and visit as many documents as the rows with minibatches
+The rows "ours" have all defaults of sgmc, and visit as many documents as the rows with minibatches
 of 200.
 """
 
@@ -67,9 +69,9 @@ from pysgrld.train.begin import begin
 from pysgrld.types import Doubles
 
 LAYERS = ((128,), (128, 64), (128, 64, 32))
-#: Share of a test document's tokens that is observed, unless the authors split them.
+#: Share of observed tokens of a test document, unless the authors split the documents.
 OBSERVED = 0.8
-#: Suffix of the rows that reflect, after the name of the sampler.
+#: Suffix of the sampler's name in rows with reflection.
 REFLECTED = "_reflect"
 SAMPLERS = (
     "tlasgr",
@@ -80,21 +82,23 @@ SAMPLERS = (
     "gibbs",
     "ours",
 )
-#: Topics of rows of LDA by Gibbs sampling, with the priors of our defaults; the paper has 128.
+#: Numbers of topics of the rows of LDA by Gibbs sampling, with sgmc's default priors; the paper has
+#: 128 topics.
 LDA = (64, 128, 256)
 DRAWN = (*SAMPLERS, "lda")
-#: Iterations of these rows before the first sample, and samples.
+#: Burn-in iterations of these rows, and number of samples.
 LDA_BURN_IN, LDA_COLLECTED = 200, 300
 
 
 class PaperColumn(NamedTuple):
-    """A corpus of Table 1: the paper's figures by row, the rows that are trained, and their burn-in.
+    """A corpus of Table 1: the paper's values by row, the rows to train, and their burn-in.
 
     Attributes
     ----------
     title : str
     paper : dict
-        Perplexity of each row, of one to three layers; the paper does not state the boundary.
+        Perplexity of each row with one to three layers; the paper does not state how it treats the
+        boundary of the simplex.
     names : list of str
     burn_in : int
         Minibatches before the first sample.
@@ -134,9 +138,9 @@ WIKI = PaperColumn(
     3500,
 )
 
-#: Samples after the burn-in, in a full run and in a quick run.
+#: Number of samples in a full run; burn-in and number of samples in a quick run.
 COLLECTED, QUICK_BURN_IN, QUICK_COLLECTED = 1500, 20, 20
-#: Documents to train on and to score in a quick run.
+#: Number of training documents and of scored documents in a quick run.
 QUICK_DOCUMENTS = (400, 150)
 #: Options that shorten iterations in a quick run.
 QUICK = {"minibatch": 50, "sweeps": 12, "kept-sweeps": 4}
@@ -148,7 +152,7 @@ def table1(setting: ExperimentSetting, listener: ExperimentListener, corpus: Pat
 
 
 def wikipedia(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Train and score all rows of Wikipedia: the same files as `table1`."""
+    """Train and score all rows of Wikipedia; write the same files as `table1`."""
     return _run(WIKI, lambda: read_parts(corpus, OBSERVED, setting, listener), setting, listener)
 
 
@@ -158,7 +162,7 @@ def _run(
     setting: ExperimentSetting,
     listener: ExperimentListener,
 ) -> Report:
-    names = matching(column.names, setting.rows)  # refused before anything is read
+    names = matching(column.names, setting.rows)  # reject unknown names before reading data
     data = read_all()
     seeds = range(setting.seed, setting.seed + setting.seeds)
     tasks = [task(name, seed, data, setting, column) for seed in seeds for name in names]
@@ -182,14 +186,14 @@ def _run(
 
 
 def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener) -> SplitCorpus:
-    """Read the training documents and the authors' split of the test documents.
+    """Read the training documents, and the test documents as the authors split them.
 
     Raises
     ------
     MissingInputError
         If the folder does not hold the three files.
     CorpusError
-        If they do not fit together.
+        If the files do not match each other.
     """
     paths = sorted(folder.glob("docword.*.test-observed.txt*")) if is_folder(folder) else []
     if not paths:
@@ -206,12 +210,12 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
         if not is_there(path):
             raise MissingInputError(f"{path}: no such file, which belongs to {observed.name}")
     train, words = read_counts(other_paths[0], setting, listener)
-    # documents that are empty in one part keep their row
+    # keep documents that are empty in one part
     parts = (
         read_known_words(path, words, setting, listener) for path in (observed, other_paths[1])
     )
     data = SplitCorpus(train, len(words), pair(*parts))
-    if setting.quick:  # the first few documents to train on, and to score
+    if setting.quick:  # use only the first training documents and test documents
         chosen, held = (
             np.arange(min(QUICK_DOCUMENTS[1], len(data.held_out.observed))),
             data.held_out,
@@ -231,7 +235,7 @@ def read(folder: Path, setting: ExperimentSetting, listener: ExperimentListener)
 def task(
     name: str, seed: int, data: SplitCorpus, setting: ExperimentSetting, column: PaperColumn = NEWS
 ) -> CurveTask:
-    """Return the task of a row with one seed: its options resolved, and its iterations."""
+    """Return the task of a row with one seed: its resolved options, and its iterations."""
     sampler, *widths = name.split("-")
     algo = sampler.removesuffix(REFLECTED)
     settings: dict[str, Any] = {"layers": tuple(map(int, widths)), "seed": seed}
@@ -260,7 +264,7 @@ def task(
     return CurveTask(name, options, iterations, data, setting.seconds)
 
 
-# ---- what came out
+# ---- results
 
 HEAD = (
     "row",
@@ -279,11 +283,11 @@ HEAD = (
 def rows(
     names: list[str], curves: list[Curve], column: PaperColumn = NEWS
 ) -> list[tuple[Any, ...]]:
-    """Return a line of the table for each row that is done: means over seeds that did not diverge."""
+    """Return a table line for each finished row: means over the seeds that did not diverge."""
     lines: list[tuple[Any, ...]] = []
     for name in names:
         row_curves = [c for c in curves if c.name == name]
-        if not row_curves:  # the row is not done yet
+        if not row_curves:  # the row is not finished yet
             continue
         ends = last_points(row_curves)
         paper = column.paper.get(name.replace(REFLECTED, ""))
@@ -309,7 +313,7 @@ def rows(
 
 
 def score(point: CurvePoint) -> float:
-    """Return the rate-weighted perplexity, or that of `sgmc eval` for LDA, which has no rates."""
+    """Return the rate-weighted perplexity; for LDA, without rates, that of `sgmc eval`."""
     return point.perplexity if math.isnan(point.further) else point.further
 
 
@@ -328,7 +332,7 @@ def sentences(
     setting: ExperimentSetting,
     column: PaperColumn = NEWS,
 ) -> list[str]:
-    """Return the order of the samplers at each width, and which rows must not be compared."""
+    """Return sentences on the order of samplers by number of layers, and invalid comparisons."""
     text = []
     if setting.quick:
         text.append("a small cut and few iterations: only that it works can be seen from this.")
@@ -359,7 +363,7 @@ def order(scores: Mapping[str, float]) -> str:
 
 
 def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -> Path:
-    """Draw perplexity against training seconds, a panel for each number of layers."""
+    """Draw perplexity against training seconds, with a panel for each number of layers."""
     from matplotlib.lines import Line2D
 
     used = {c.name.split("-", 1)[1] for c in curves}
@@ -409,11 +413,12 @@ def draw(path: Path, curves: list[Curve], column: PaperColumn, *, quick: bool) -
     return write_png(path, figure)
 
 
-# ---- Figure 2: lengths of the steps of each layer
+# ---- Figure 2: step sizes of each layer
 
-#: Minibatches with recorded steps, in a full run and in a quick run.
+#: Number of minibatches with recorded step sizes, in a full run and in a quick run.
 RECORDED, QUICK_RECORDED = 2000, 30
-#: After each iteration: the mean of eps_t / M_k over a layer's topics, and eps_t over the mean of M_k.
+#: Columns: iteration; for each layer the mean of eps_t / M_k over its topics; for each layer eps_t
+#: divided by the mean of M_k.
 RATES_HEAD = (
     "iteration",
     *(f"layer-{layer + 1}" for layer in range(len(LAYERS[-1]))),
@@ -422,7 +427,7 @@ RATES_HEAD = (
 
 
 class RatesTask(NamedTuple):
-    """A chain of TLASGR with recorded steps, in plain values that another process can receive."""
+    """A chain of TLASGR with recorded step sizes, in plain values for another process."""
 
     options: Resolved
     data: SplitCorpus
@@ -461,12 +466,13 @@ def rates(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path
 
 
 def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
-    """Train with one thread, and return iterations and the steps of each layer's topics in them.
+    """Train with one thread; return iterations and step sizes of each layer's topics.
 
     Returns
     -------
     (n, 1 + 2 layers) float64
-        Columns of `RATES_HEAD`; the first iterations all, later ones ever more seldom.
+        Columns of `RATES_HEAD`; the rows are all early iterations, and later ones at growing
+        intervals.
     """
     train = work.data.train
     stream = Epochs.of(work.options, train, np.arange(len(train)))
@@ -480,7 +486,7 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
             share(chain.step / work.iterations)
             if chain.step < 20 or chain.step % (chain.step // 20) == 0:
                 arrays = chain.arrays()
-                scales = [arrays[f"{name}.m"] for name in names]  # the tokens of the corpus
+                scales = [arrays[f"{name}.m"] for name in names]  # M_k, in tokens of the corpus
                 means = [h * float(np.mean(1.0 / m)) for m in scales]
                 steps.append([float(chain.step), *means, *(h / float(m.mean()) for m in scales)])
     finally:
@@ -489,12 +495,12 @@ def record(work: RatesTask, share: Callable[[float], None]) -> Doubles:
 
 
 def is_round(iteration: int) -> bool:
-    """Return True if the table shows an iteration: 1, 2, 5, 10, 20, 50, ..."""
+    """Return True if the table shows this iteration: 1, 2, 5, 10, 20, 50, ..."""
     return str(iteration).rstrip("0") in ("1", "2", "5")
 
 
 def say_rates(last: Doubles) -> list[str]:
-    """Return sentences on whether higher layers have longer steps, as the paper claims."""
+    """Return sentences on whether higher layers have larger step sizes, as the paper claims."""
     text = []
     for label, steps in zip(
         ("mean over topics", "of a topic with average tokens"), last[1:].reshape(2, -1), strict=True
@@ -507,7 +513,7 @@ def say_rates(last: Doubles) -> list[str]:
 
 
 def draw_rates(path: Path, recorded: Doubles, corpus: str) -> Path:
-    """Draw the steps of each layer against iterations: means over topics, and of average topics."""
+    """Draw step sizes of each layer over iterations: means over topics, and of average topics."""
     figure = new_figure(10.4, 4.6)
     panels = figure.subplots(1, 2, sharey=True)
     steps = recorded[:, 1:].reshape(len(recorded), 2, -1)

@@ -1,14 +1,13 @@
-"""Figure 3 of the paper on deep LDA (Cong et al. 2017): what three layers learn of MNIST's digits.
+"""Figure 3 of Cong et al. (2017) on deep LDA: topics of three layers learned from MNIST.
 
-A Poisson randomized gamma belief network of 128, 64 and 32 topics over 784 pixels, one epoch of
-minibatches of 200 images, with the constants of the authors' code (``--preset dlda-2017``) and, as
-that code, reflected at the boundary of the simplex. A topic of a layer above the first is shown as the
-picture that it stands for, Phi1 Phi2 ... phi_k.
+The model is a Poisson randomized gamma belief network of 128, 64 and 32 topics over 784 pixels. It
+trains for one epoch of minibatches of 200 images, with the constants of the authors' code
+(``--preset dlda-2017``) and, like that code, with reflection at the boundary of the simplex. A
+topic of an upper layer is shown as its projection to pixels, Phi1 Phi2 ... phi_k.
 
-Two numbers for each layer measure whether it has learned anything: the spread of a topic over the
-units below it, exp(entropy) / number of topics there, averaged over topics, and the cosine between
-the pictures of two topics, averaged over pairs. Random topics have a wide spread and similar
-pictures.
+Two numbers for each layer measure whether it has learned anything. The spread of a topic is
+exp(entropy) / number of units of the layer below, averaged over topics. The cosine is between the
+pictures of two topics, averaged over pairs. Random topics have a wide spread and similar pictures.
 """
 
 from __future__ import annotations
@@ -39,18 +38,18 @@ from pysgrld.types import Documents, Doubles
 ALGORITHMS = ("tlfsgr", "tlasgr")
 LAYERS = (128, 64, 32)
 FILE = "train-images-idx3-ubyte"
-#: Bytes of such a file, at most.
+#: Maximum size of such a file in bytes.
 LARGEST = 1 << 30
-#: First bytes of a file of unsigned bytes in three dimensions.
+#: First bytes of a file in MNIST's format with a three-dimensional array of unsigned bytes.
 MAGIC = bytes((0, 0, 8, 3))
-#: Images and minibatch of a quick run.
+#: Number of images and minibatch size of a quick run.
 QUICK_IMAGES, QUICK_MINIBATCH = 400, 50
-#: Columns of a layer's sheet of pictures.
+#: Number of columns of a layer's sheet of pictures, by its number of topics.
 ACROSS = {128: 8, 64: 8, 32: 4}
 
 
 class Images(NamedTuple):
-    """Images of one size as documents, in which a pixel is a word and its grey level the count."""
+    """Images of equal size as documents: a pixel is a word, and its grey level is the count."""
 
     documents: Documents
     height: int
@@ -58,7 +57,7 @@ class Images(NamedTuple):
 
 
 class DictionaryTask(NamedTuple):
-    """One sampler, in plain values that another process can be sent."""
+    """One sampler, in plain values that can be sent to another process."""
 
     options: Resolved
     images: Documents
@@ -67,7 +66,7 @@ class DictionaryTask(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """Topics at the start and after the epoch, and the seconds that the epoch took."""
+    """Topics before and after the epoch, and the duration of the epoch in seconds."""
 
     start: Draw
     end: Draw
@@ -75,7 +74,7 @@ class Learned(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
-    """Learn both dictionaries; write ``layers.csv``, ``atoms-LAYER.csv`` and ``atoms-LAYER.png``."""
+    """Train both samplers; write ``layers.csv``, ``atoms-LAYER.csv`` and ``atoms-LAYER.png``."""
     images = read_images(corpus)
     data = images.documents
     if setting.quick:
@@ -110,14 +109,14 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def read_images(path: Path) -> Images:
-    """Read a file of MNIST's format, or the one of training images in a folder.
+    """Read a file in MNIST's format, or the file of training images in a folder.
 
     Raises
     ------
     MissingInputError
         If the file is missing.
     CorpusError
-        If it is none of that format, or cut off.
+        If the file has a different format, or is truncated.
     """
     choices = [path / FILE, path / f"{FILE}.gz"] if is_folder(path) else [path]
     file = next((choice for choice in choices if is_file(choice)), None)
@@ -152,11 +151,11 @@ def read_images(path: Path) -> Images:
     return Images(documents, height, width)
 
 
-# ---- learning
+# ---- training
 
 
 def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) -> DictionaryTask:
-    """Return the task of one sampler, its options resolved."""
+    """Return the task of one sampler, with resolved options."""
     settings: dict[str, Any] = {
         "preset": "dlda-2017",
         "algo": algo,
@@ -173,7 +172,7 @@ def task(algo: str, images: Documents, pixels: int, setting: ExperimentSetting) 
 
 
 def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
-    """Train for one epoch; ``share`` is called with the finished share."""
+    """Train for one epoch; call ``share`` with the finished fraction."""
     stream = Epochs.of(work.options, work.images, np.arange(len(work.images)))
     corpus = CorpusFacts(work.pixels, work.images.tokens)
     chain = begin(work.options, stream, corpus, RunOn(work.threads)).chain
@@ -190,11 +189,11 @@ def learn(work: DictionaryTask, share: Callable[[float], None]) -> Learned:
         chain.close()
 
 
-# ---- what came out
+# ---- results
 
 
 def topics(parts: Draw, layer: int) -> Doubles:
-    """Return the topics of a layer, counted from 0: (K_{l-1}, K_l), columns sum to 1."""
+    """Return the topics of a layer (counted from 0), (K_{l-1}, K_l); columns sum to 1."""
     below = parts["phi"].shape[0] if layer == 0 else LAYERS[layer - 1]
     phi: Doubles = parts[name_of(layer)][:below, : LAYERS[layer]].astype(np.float64)
     phi /= phi.sum(axis=0)
@@ -210,20 +209,20 @@ def projected(parts: Draw, layer: int) -> Doubles:
 
 
 def spread(phi: Doubles) -> float:
-    """Return the mean exp(entropy) / V of columns (V, K): 1 for even topics, 1/V for single words."""
+    """Return the mean exp(entropy) / V of columns (V, K): 1 if uniform, 1/V if on one word each."""
     entropy = -(phi * np.log(np.maximum(phi, np.finfo(np.float64).tiny))).sum(axis=0)
     return float(np.exp(entropy).mean() / len(phi))
 
 
 def cosine(pictures: Doubles) -> float:
-    """Return the mean cosine of pairs of different columns."""
+    """Return the mean cosine over all pairs of columns."""
     unit = pictures / np.linalg.norm(pictures, axis=0)
     k = unit.shape[1]
     return float(((unit.T @ unit).sum() - k) / (k * (k - 1)))
 
 
 class Atoms(NamedTuple):
-    """Topics of a layer as pictures, (K, V), the heaviest first, and their weights (K,)."""
+    """Topics of a layer as pictures, (K, V), by decreasing weight, and their weights, (K,)."""
 
     pictures: Doubles
     weights: Doubles
@@ -237,12 +236,12 @@ def atoms(parts: Draw, layer: int) -> Atoms:
 
 
 HEAD = ("layer", "topics", "sampler", "spread", "cosine", "seconds")
-#: State of the topics before the first minibatch, in the table of layers.
+#: Name, in the table of layers, of the topics before the first minibatch.
 START = "at first"
 
 
 def table(by_algo: dict[str, Learned]) -> list[tuple[Any, ...]]:
-    """Return spread and cosine of each layer, at the common start and after each sampler's epoch."""
+    """Return spread and cosine of each layer, at the start and after training by each sampler."""
     first = Learned(by_algo["tlasgr"].start, by_algo["tlasgr"].start, 0.0)
     return [
         (
@@ -275,7 +274,7 @@ def sentences(rows: list[tuple[Any, ...]], setting: ExperimentSetting) -> list[s
 
 
 def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batches: int) -> Path:
-    """Draw the pictures of a layer, the samplers next to each other."""
+    """Draw the pictures of a layer, with the samplers next to each other."""
     k = LAYERS[layer]
     across = ACROSS[k]
     down = k // across
@@ -294,7 +293,7 @@ def draw(path: Path, layer: int, sheets: dict[str, Atoms], images: Images, batch
 
 
 def mosaic(pictures: Doubles, across: int, images: Images) -> Doubles:
-    """Return pictures side by side, one grey pixel between them, each scaled to its own maximum."""
+    """Return pictures side by side, one grey pixel apart, each scaled to its maximum."""
     high, wide = images.height + 1, images.width + 1
     down = -(-len(pictures) // across)
     sheet = np.full((down * high + 1, across * wide + 1), 0.35)

@@ -20,24 +20,25 @@ from pysgrld.run.ownership import LIST, foreign, is_marked
 
 
 class ExperimentSetting(NamedTuple):
-    """Options of ``sgmc reproduce`` that every experiment is handed.
+    """Options of ``sgmc reproduce`` that every experiment receives.
 
     Attributes
     ----------
     out : Path
-        A folder that is there and may be written to.
+        Existing folder for the results.
     quick : bool
-        A small cut and few iterations: to see that it works, not to compare.
+        Whether to use few data and few iterations, as a check that the experiment works, not for
+        comparison.
     seed : int
     threads : int
     pictures : bool
-        Whether PNG files are wanted; matplotlib is then there.
+        Whether to write PNG files; matplotlib is installed if True.
     seeds : int
-        Repetitions, with seeds ``seed``, ``seed + 1``, ...
+        Number of repetitions, with seeds ``seed``, ``seed + 1``, ...
     rows : tuple of str
         Patterns of the rows to run; all rows if empty.
     seconds : float or None
-        Training time after which a row ends.
+        Training time after which a row ends, in seconds.
     """
 
     out: Path
@@ -51,7 +52,7 @@ class ExperimentSetting(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A table, sentences about it and files: all that an experiment returns.
+    """Result of an experiment: a table, sentences on it, and files.
 
     Attributes
     ----------
@@ -72,30 +73,30 @@ class Report(NamedTuple):
 
 
 class ExperimentListener(Protocol):
-    """Listener to the progress of an experiment: the screen of ``sgmc reproduce``."""
+    """Receiver of an experiment's progress, such as the screen of ``sgmc reproduce``."""
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
         """Show a line."""
 
     def counting(self, label: str, total: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Return a context manager that gives a function to call with the number of finished units."""
+        """Return a context manager; its function is called with the number of finished units."""
 
 
 def make_folder(path: Path, *, force: bool) -> None:
-    """Make the folder of the results.
+    """Create the folder of the results.
 
     Parameters
     ----------
     path : Path
         The folder.
     force : bool
-        Whether the folder may have files.
+        Whether the folder may contain files.
 
     Raises
     ------
     OutputError
-        If it cannot be made, has anything and ``force`` is not set, or has a file that sgmc did not write
-        or that was changed since.
+        If the folder cannot be created, contains anything and ``force`` is not set, or contains a
+        file that sgmc did not write or that was changed afterwards.
     """
     try:
         holds = is_folder(path, OutputError) and any(
@@ -113,7 +114,7 @@ def make_folder(path: Path, *, force: bool) -> None:
 
 
 def require_scipy(name: str) -> None:
-    """Raise `UsageError` if SciPy is not installed; an experiment needs its distribution functions.
+    """Raise an error if SciPy, with its distribution functions, is not installed.
 
     Raises
     ------
@@ -125,12 +126,12 @@ def require_scipy(name: str) -> None:
 
 
 def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
-    """Return the names that match any pattern, in their order; all without a pattern.
+    """Return the names that match any pattern, in the given order; without patterns, all names.
 
     Raises
     ------
     UsageError
-        If a pattern matches none.
+        If a pattern matches no name.
     """
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
@@ -139,7 +140,7 @@ def matching(names: Sequence[str], patterns: tuple[str, ...]) -> list[str]:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> Path:
-    """Write a table as CSV: numbers with seven digits at most, an empty cell for None and NaN."""
+    """Write a table as CSV: at most seven digits per number, empty cells for None and NaN."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)

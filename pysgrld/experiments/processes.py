@@ -1,4 +1,4 @@
-"""Rows of an experiment, each by a process with one thread; results do not depend on how many."""
+"""Parallel rows: each runs in a process with one thread; their number does not affect results."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pysgrld.errors import Interrupted, MemoryLimitError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-#: Seconds between two looks at how far the rows are.
+#: Seconds between two updates of the progress of rows.
 LOOK = 0.5
-#: Values shared with a process: the finished share of every task, and a request to stop.
+#: Objects shared with worker processes: finished fraction of every task, and a request to stop.
 _shared: tuple[Any, Any] | None = None
 
 
@@ -30,34 +30,34 @@ def in_processes(
     tell: Callable[[int], None],
     done: Callable[[int, Result], None] = lambda position, result: None,
 ) -> list[Result]:
-    """Run ``work(task, share)`` for all tasks, the longest first; return results in the order of tasks.
+    """Run ``work(task, share)`` for all tasks, the costliest first; return results in task order.
 
-    A process is spawned, not forked: a fork in the presence of OpenMP's threads may hang.
+    Processes are spawned, not forked, as a fork may hang if OpenMP threads exist.
 
     Parameters
     ----------
     work : callable
-        Defined in a module, so that another process can import it. It calls ``share`` often, with
-        the share of the task that is done, from 0 to 1; that call ends a task that is no longer
-        needed.
+        Function at the top level of a module, so that other processes can import it. It calls
+        ``share`` often, with the finished fraction of the task, from 0 to 1; this call raises an
+        error if the task is cancelled.
     tasks : sequence
         Plain values.
     costs : sequence of float
-        What each task takes, in any unit.
+        Estimated cost of each task, in any unit.
     processes : int
-        At most.
+        Maximum number of processes.
     tell : callable
-        Called with the percentage of all tasks that is done.
+        Called with the finished percentage of all tasks.
     done : callable, optional
-        Called with each result as soon as it is available: its task's position, and the result.
+        Called with the position of a task and its result, as soon as the task is finished.
 
     Raises
     ------
     MemoryLimitError
         If a process was killed.
     """
-    # an interrupt inside of the executor could leave it waiting for ever, and inside of an import it
-    # would be lost
+    # an interrupt inside the executor might let it wait for ever, and one inside an import might be
+    # lost, so that the handler only sets a flag
     interrupted = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
     context = mp.get_context("spawn")
@@ -87,7 +87,7 @@ def in_processes(
             "use fewer --threads"
         ) from None
     finally:
-        signal.signal(signal.SIGINT, before)  # the next one stops at once
+        signal.signal(signal.SIGINT, before)  # a further interrupt stops at once
         stop.set()
         executor.shutdown(cancel_futures=True)
     return [results[position] for position in range(len(tasks))]
@@ -96,13 +96,13 @@ def in_processes(
 def _start(shares: Any, stop: Any) -> None:
     global _shared
     _shared = shares, stop
-    # Ctrl-C reaches all processes of a terminal: the first one stops the others
+    # Ctrl-C reaches all processes of a terminal; workers ignore it, as the parent stops them
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has died, for whatever reason."""
+    """End this process as soon as its parent process has ended."""
     parent = mp.parent_process()
     if parent is not None:
         parent.join()

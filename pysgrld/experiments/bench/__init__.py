@@ -1,1 +1,1 @@
-"""Speed of this machine: kernels in nanoseconds, reading in megabytes, training in tokens."""
+"""Benchmarks of kernels (ns), of reading (MB/s), and of training (tokens/s)."""

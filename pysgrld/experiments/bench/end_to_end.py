@@ -1,4 +1,4 @@
-"""Reading of made documents into a store, and training on a corpus with one thread and more."""
+"""Benchmarks of reading generated documents into a store, and of training on a corpus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pysgrld.train.begin import begin
 
 
 def bundled_corpus() -> Path | None:
-    """Find the King James Bible of the repository, or None if it is missing."""
+    """Return the path of the repository's King James Bible, or None if it is missing."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         path = root / "data" / "docword.bible.txt.gz"
         if path.is_file():
@@ -33,10 +33,10 @@ def bundled_corpus() -> Path | None:
 def timings(
     quick: bool, source: Path | None, scratch: Path, most: int | None = None
 ) -> Iterator[Timing]:
-    """Yield reading, in CPU time, and training on ``source``, if there is one, by the wall's clock.
+    """Yield timings of reading in CPU time, and of training on ``source``, if given, in wall time.
 
-    Training runs with one thread and more, up to ``most``: by default the threads that this process
-    may have.
+    Training runs with different numbers of threads, from one to ``most``: by default as many as
+    this process may use.
 
     Documents are written to ``scratch``, and the corpus is read into it.
     """
@@ -57,7 +57,7 @@ def timings(
 
 
 def _read(folder: Path, documents: int, repeats: int) -> list[float]:
-    """Return the megabytes a second of reading documents of 150 tokens, as text or as UCI counts."""
+    """Return the megabytes per second of reading documents of 150 tokens, as text or UCI counts."""
     folder.mkdir()
     rng = np.random.default_rng(0)
     # a few words make up most of a document
@@ -80,17 +80,17 @@ def _read(folder: Path, documents: int, repeats: int) -> list[float]:
         path.stat().st_size,
         repeats,
     )
-    return [1000.0 / t for t in times]  # a nanosecond a byte is a thousand megabytes a second
+    return [1000.0 / t for t in times]  # one nanosecond per byte is 1000 MB/s
 
 
 def _train(
     corpus: Corpus, algo: str, topics: int, number: int, quick: bool, repeats: int
 ) -> list[float]:
-    """Return the tokens a second of training with a number of threads."""
+    """Return the tokens per second of training with the given number of threads."""
     everything = np.arange(corpus.documents)
     words = minibatch_words(corpus, everything)
     facts = Facts(corpus.documents, corpus.words, corpus.tokens, 0, words)
-    # the benchmark times the sampler: a short warm-up
+    # use a short warm-up, as the benchmark times the sampler
     resolved = resolve({"algo": algo, "topics": topics}, facts).options
     options = replace(resolved, warm_up=1 if quick else 10)
     stream = Epochs.of(options, corpus, everything)

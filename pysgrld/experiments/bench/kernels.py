@@ -1,6 +1,6 @@
-"""Kernels alone: documents given topics, topics given documents, random numbers.
+"""Benchmarks of kernels: documents given topics, topics given documents, random numbers.
 
-Data are made here, from fixed seeds, in the sparse shape that topics have.
+Data are generated from fixed seeds, and are sparse like the counts of real topics.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def timings(quick: bool) -> Iterator[Timing]:
         name = f"tables of alpha, K={k}, 150 tokens"
         yield Timing("documents", name, "ns/token", partial(_tables, k, 150, few))
 
-    # topics, given documents; of a minibatch's words: all if V is small, else one in twenty
+    # topics, given documents; a minibatch has all words if V is small, else one in twenty
     sizes = [("in cache", 2000, 2000), ("from memory", 100_000, 5000)]
     for where, v, touched in sizes[:1] if quick else sizes:
         for title, algo, h in (
@@ -69,7 +69,7 @@ def timings(quick: bool) -> Iterator[Timing]:
             walks = partial(_walks, algo, 100, v // 10, 10, touched)
             yield Timing("rows", name, "ns/element", walks)
 
-    # proportions of documents, and a step of the topics, as the spherical admixture model has them
+    # proportions of documents, and steps of topics, of the spherical admixture model
     for k in (20,) if quick else (20, 50, 100):
         name = f"proportions, K={k}, 60 trajectories of 10 steps"
         yield Timing("directions", name, "us/document", partial(_proportions, k, 64))
@@ -144,7 +144,7 @@ def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
     work = core.Workspace()
 
     def once(step: int) -> None:
-        del step  # every visit is the same
+        del step  # every repeat does the same work
         core.documents_expected(
             phi=phi,
             topics=k,
@@ -163,7 +163,7 @@ def _expected(k: int, length: int, documents: int, repeats: int) -> list[float]:
 def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
     """Time the sufficient statistics of a learned alpha."""
     rng = np.random.default_rng(0)
-    few = rng.integers(k, size=(documents, 20))  # as many topics as a document has
+    few = rng.integers(k, size=(documents, 20))  # a document has at most 20 topics
     z = np.take_along_axis(few, rng.integers(20, size=(documents, length)), axis=1)
     alpha = np.zeros(padded(k), np.float32)
     alpha[:k] = usual_alpha(k)
@@ -182,9 +182,9 @@ def _tables(k: int, length: int, documents: int, repeats: int) -> list[float]:
     return nanoseconds(once, documents * length, repeats)
 
 
-@lru_cache(maxsize=1)  # the rows of one K and length follow each other
+@lru_cache(maxsize=1)  # timings with the same K and length are consecutive
 def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floats, Minibatch]:
-    """Make topics with their mass on a few percent of words, and documents of at most 20 topics."""
+    """Generate topics with most mass on few words, and documents with at most 20 topics."""
     rng = np.random.default_rng(0)
     topics = rng.gamma(0.05, size=(k, v)) + 1e-6
     topics /= topics.sum(axis=1, keepdims=True)
@@ -214,10 +214,10 @@ def _minibatch(k: int, length: int, documents: int, v: int = 8000) -> tuple[Floa
 
 
 def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time steps of all rows; without a sampler, noise-free ones."""
+    """Time steps of all rows of topics; without a sampler, steps are noise-free."""
     counts = _counts(k, v, touched)
     block = Block("phi", "simplex", (v, k), 0.05, 0, float(counts.counts.sum() / UNIT))
-    # a transition of infinite length: the state that a chain with these counts comes to
+    # a transition of infinite length gives the state that a long chain with these counts reaches
     start = SAMPLERS["scir"].start(Key(1, 0, 0), block, 1).after_warm_up()
     start.step(Key(1, 0, 0), counts, np.inf)
     state = SAMPLERS[algo or "scir"].restored(block, start.arrays(), 1, warm=True)
@@ -227,7 +227,7 @@ def _steps(algo: str | None, h: float, k: int, v: int, touched: int, repeats: in
 
 
 def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[float]:
-    """Time lazy rows, caught up and stepped: four lists in turn, so that each has missed three steps."""
+    """Time catch-up and step of lazy rows: four lists take turns; each has missed three steps."""
     parts = [_counts(k, v, touched, seed) for seed in range(4)]
     mass = 4 * float(parts[0].counts.sum() / UNIT)
     settings = SAMPLERS["scir"].settings_class.of({"lazy": "on"})
@@ -245,7 +245,7 @@ def _lazy_steps(h: float, k: int, v: int, touched: int, repeats: int) -> list[fl
 
 
 def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: int) -> list[float]:
-    """Time steps of all words that walk through slices of time."""
+    """Time steps of topics with random walks of words over time slices."""
     counts = _counts(k, words * slices, touched)
     block = Block("phi", "walk", (words * slices, k), 0.0, 0, 0.0, hyper=(0.1, 3.0), copies=slices)
     state = SAMPLERS[algo].start(Key(1, 0, 0), block, 1).after_warm_up()
@@ -255,7 +255,7 @@ def _walks(algo: str, k: int, words: int, slices: int, touched: int, repeats: in
 
 
 def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
-    """Draw counts of some words with one non-zero cell in ten, as the topics of words have."""
+    """Draw counts of `touched` words, with one non-zero cell in ten, as in real topics."""
     rng = np.random.default_rng(seed)
     counts = np.zeros((touched, padded(k)), np.int64)
     values = (rng.random((touched, k)) < 0.1) * rng.gamma(0.5, 40.0, (touched, k))
@@ -268,7 +268,7 @@ def _counts(k: int, v: int, touched: int, seed: int = 0) -> Counts:
 
 
 def _proportions(k: int, documents: int, repeats: int) -> list[float]:
-    """Time trajectories of documents' proportions."""
+    """Time the sampling of documents' proportions by trajectories."""
     rng = np.random.default_rng(0)
     beta = rng.normal(size=(500, k)) + 1.0
     beta /= np.sqrt((beta * beta).sum(axis=0))
@@ -304,7 +304,7 @@ def _proportions(k: int, documents: int, repeats: int) -> list[float]:
 
 
 def _geodesic(k: int, v: int, repeats: int) -> list[float]:
-    """Time geodesic steps of all topics; an energy without gradient takes no time itself."""
+    """Time geodesic steps of all topics, with a zero gradient that costs almost no time."""
     block = Block("phi", "sphere", (v, k), 1.0, 0, 0.0, np.full(v, v**-0.5))
     state = SAMPLERS["sggmc"].start(Key(1, 0, 0), block, 1)
     flat: Any = SimpleNamespace(at=lambda x, **_: EnergyGradient(0.0, np.zeros_like(x)))

@@ -1,7 +1,8 @@
-"""Cost of an iteration by the number of MPI ranks on the nodes at hand, and the useful number.
+"""Cost of an iteration by the number of MPI ranks, and the number of ranks that is useful.
 
-All ranks measure together, by the wall clock; the first one reports. Reports are medians of some
-repeats, but the model uses the fastest iteration, which other load on the machine disturbs least.
+All ranks measure together in wall time; the first rank reports. The reported values are medians of
+several repeats, but the model uses the fastest iteration, which other load on the machine disturbs
+least.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ from pysgrld.run.machine import threads
 from pysgrld.train.begin import begin
 from pysgrld.types import Documents, Minibatch
 
-#: Timed repeats, after one that is not timed.
+#: Number of timed repeats, after one repeat that is not timed.
 REPEATS, QUICK_REPEATS = 5, 1
-#: Messages that are timed together.
+#: Number of messages timed as one interval.
 MESSAGES = 100
-#: Megabytes of counts that go to the owners of their words, and counts of a word.
+#: Megabytes of counts sent to the owners of their words, and number of counts per word.
 SIZES, QUICK_SIZES = (1.0, 10.0, 100.0), (0.1, 3.0)
 ACROSS = 112
 #: Sizes of the measured minibatches, as multiples of the first one.
 TIMES, QUICK_TIMES = (1, 4, 16, 64), (1, 2)
-#: Seconds of an iteration beyond which no larger minibatch is measured.
+#: If an iteration takes more seconds than this, no larger minibatch is measured.
 LONG = 5.0
-#: Numbers of ranks that iterations are modelled for.
+#: Numbers of ranks for which the model predicts the time of an iteration.
 RANKS = (1, 2, 4, 8, 16, 32, 64)
-#: Of documents that are made: a minibatch, words of the vocabulary, tokens of each.
+#: Generated documents: minibatch size, size of the vocabulary, tokens per document.
 MINIBATCH, WORDS, TOKENS = 400, 20_000, 150
 
 
 class Setting(NamedTuple):
-    """The documents that are trained on.
+    """The training documents and the number of topics.
 
     Attributes
     ----------
     source : Source
     name : str
     documents, words, tokens : int
-        In all: D, V, N.
+        Totals D, V and N.
     topics : int
     """
 
@@ -65,7 +66,7 @@ class Setting(NamedTuple):
     topics: int
 
     def options(self, minibatch: int | None) -> Resolved:
-        """Resolve the options of a training that samples from its second iteration on."""
+        """Return the options of a training run that samples from its second iteration on."""
         of_words = minibatch_words(self.source, np.arange(self.documents))
         settings = {"topics": self.topics, "minibatch": minibatch, "warm-up": 1, "seed": 1}
         explicit = {name: value for name, value in settings.items() if value is not None}
@@ -83,18 +84,18 @@ def measure_ranks(
     minibatch: int | None = None,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, Any]:
-    """Measure messages and iterations with the ranks at hand, and model iterations with others.
+    """Measure messages and iterations with the present ranks; model other numbers of ranks.
 
     Parameters
     ----------
     comm : Communicator
-        At least two members, which all make this call equally.
+        At least two members; each makes the same call.
     quick : bool
-        Few sizes, once each: to see that it works.
+        Whether to measure few sizes once each, as a check that the benchmark works.
     corpus : Path, optional
         Training corpus, visible to all members; by default generated documents.
     topics, minibatch : int, optional
-        100, and the default of training; 400 for generated documents.
+        Default: 100 topics, and the default minibatch of training, but 400 for generated documents.
     tell : callable (done, total), optional
 
     Returns
@@ -102,13 +103,13 @@ def measure_ranks(
     dict
         ``schema``, ``machine``, ``quick`` and ``rows`` as `results.measure` gives them;
         ``ranks``, ``nodes``, ``library``; ``corpus`` with ``name``, ``documents``, ``words``, ``topics``;
-        and ``model``, by minibatch: ``minibatch``, ``busy`` ranks, and of each number of ``ranks`` the
-        ``ms`` of an iteration and the share of it that is work that they ``shared``.
+        and ``model``, by minibatch: ``minibatch``, number of ``busy`` ranks, and for each number of
+        ``ranks`` the ``ms`` of an iteration and the share of it that is ``shared`` work.
 
     Raises
     ------
     LaunchError
-        If there is one member only.
+        If the communicator has only one member.
     SgmcError
         If the corpus cannot be read.
     """
@@ -131,7 +132,7 @@ def measure_ranks(
         setting = _setting(
             corpus, topics or 100, (minibatch or MINIBATCH) * times[-1], Path(scratch)
         )
-        comm.meet()  # every rank has it
+        comm.meet()  # wait until every rank has the documents
         first = minibatch or (setting.options(None).minibatch if corpus else MINIBATCH)
         for done, size in enumerate((first * many for many in times), 1 + len(sizes)):
             tell(done, total)
@@ -175,7 +176,7 @@ def measure_ranks(
 
 
 def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) -> Setting:
-    """Open a corpus, or generate one of ``documents`` documents, with words by Zipf's law."""
+    """Open a corpus, or generate ``documents`` documents with Zipf-distributed words."""
     if corpus is not None:
         read = open_corpus([str(corpus)], CorpusOptions(), store=scratch / "corpus")
         return Setting(read, corpus.name, read.documents, read.words, read.tokens, topics)
@@ -195,7 +196,7 @@ def _setting(corpus: Path | None, topics: int, documents: int, scratch: Path) ->
 
 
 def _messages(comm: Communicator, repeats: int) -> list[float]:
-    """Return the seconds of a short message that all members send to all, for each repeat."""
+    """Return the seconds of one short all-to-all message, for each repeat."""
     times = []
     for _ in range(repeats + 1):
         before = comm.figures()["exchange_seconds"]
@@ -206,7 +207,7 @@ def _messages(comm: Communicator, repeats: int) -> list[float]:
 
 
 def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
-    """Return the milliseconds in which counts of words go to the owners, for each repeat."""
+    """Return the milliseconds of sending counts of words to their owners, for each repeat."""
     counts, times = np.ones((-(-cells // ACROSS), ACROSS), np.int64), []
     none, ends = np.zeros(0, np.int32), np.zeros(1, np.int64)
     words = np.arange(len(counts), dtype=np.int32)
@@ -222,7 +223,7 @@ def _added(comm: Communicator, cells: int, repeats: int) -> list[float]:
 def _iterations(
     comm: Communicator, setting: Setting, options: Resolved, repeats: int
 ) -> dict[str, list[float]]:
-    """Return the milliseconds of iterations, for each repeat: all, and the parts that they have."""
+    """Return the milliseconds of an iteration and of its parts, for each repeat."""
     stream = Epochs.of(options, setting.source, np.arange(setting.documents), comm.rank, comm.size)
     run_on = RunOn(threads(None).number, comm=comm)
     chain = begin(options, stream, CorpusFacts(setting.words, setting.tokens), run_on).chain
@@ -255,5 +256,5 @@ def _iterations(
                 took.append(1e3 * max(1e-6, seconds))
     finally:
         chain.close()
-    # the first belongs to the warm-up, and the second begins to sample
+    # leave out the warm-up iteration and the first iteration that samples
     return {name: took[2:] for name, took in times.items()}

@@ -1,7 +1,7 @@
-"""The results of `sgmc bench`: measured, read from a file, compared.
+"""Results of `sgmc bench`: how they are measured, read from a file, and compared.
 
-Times are CPU time of one thread, the median of several repeats. Training with several threads is
-measured by the wall clock. Nothing is asserted: compare two files of results from the same machine.
+Times are CPU times of one thread, as medians of several repeats; training is measured in wall time.
+The results are not tested against limits: compare two files of results from the same machine.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pysgrld.experiments.bench import end_to_end, kernels
 from pysgrld.experiments.bench.timing import SCHEMA, machine, row_of, use_isa
 from pysgrld.options.paths import read_input
 
-#: Bytes of a file of results, at most.
+#: Maximum size of a file of results in bytes.
 LARGEST = 16 << 20
-#: Timed repeats, after one that is not timed.
+#: Number of timed repeats, after one repeat that is not timed.
 REPEATS, QUICK_REPEATS = 5, 1
 
 
@@ -32,18 +32,19 @@ def measure(
     threads: int | None = None,
     tell: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
-    """Measure kernels and reading, and training if a corpus is available.
+    """Measure kernels and reading, and training if a corpus is given.
 
     Parameters
     ----------
     quick : bool
-        Fewer sizes and one repeat: to see that it works, not to compare.
+        Whether to measure fewer sizes once, as a check that the benchmark works, not for
+        comparison.
     isa : str, optional
         Instruction set; by default the one in use.
     corpus : Path, optional
-        Any input of `open_corpus`, for training. None leaves training out.
+        Training corpus: any input of `open_corpus`. By default training is not measured.
     threads : int, optional
-        Maximum number of threads of training; by default the threads that this process may have.
+        Maximum number of threads for training; by default as many as this process may use.
     tell : callable (done, total), optional
 
     Returns
@@ -77,7 +78,7 @@ def measure(
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """Read results that `measure` returned, from a file.
+    """Read a file with results of `measure`.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
     Returns
     -------
     dict
-        By (group, name), of the rows that both results have in the same unit.
+        Factors by (group, name), for the rows that both results have in the same unit.
     """
     before = {(row["group"], row["name"], row["unit"]): row["value"] for row in old["rows"]}
     factors = {}
@@ -128,6 +129,6 @@ def speedups(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[tuple[str, 
         key = (row["group"], row["name"], row["unit"])
         if key in before:
             ratio = before[key] / row["value"]
-            rate = row["unit"].endswith("/s")  # rates: more is better; times: less is better
+            rate = row["unit"].endswith("/s")  # higher rates are better, and lower times
             factors[key[:2]] = 1.0 / ratio if rate else ratio
     return factors

@@ -1,4 +1,4 @@
-"""A measurement of the bench: the clock, the row of results that it becomes, and the machine."""
+"""One measurement of the benchmark: its clock, its row of results, and the machine."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pysgrld.core import core
 from pysgrld.errors import UsageError
 from pysgrld.run.machine import processor_name, threads, version
 
-#: Version of the layout of results; files of another version are not compared.
+#: Version of the layout of results; files of other versions are not compared.
 SCHEMA = 1
 
 
 class Timing(NamedTuple):
-    """Something to measure, by calling ``run``.
+    """A benchmark, which ``run`` measures.
 
     Attributes
     ----------
     group, name, unit : str
         The subject of the measurement, and its unit.
     run : callable (repeats) -> list of float
-        A value in ``unit`` per repeat.
+        Returns one value in ``unit`` per repeat.
     """
 
     group: str
@@ -43,7 +43,7 @@ def nanoseconds(work: Callable[[int], object], units: int, repeats: int) -> list
     Returns
     -------
     list of float
-        CPU nanoseconds per unit, for each repeat; a call is ``units`` units of work.
+        CPU nanoseconds per unit of work, for each repeat; one call does ``units`` units.
     """
     work(0)
     values = []
@@ -78,7 +78,7 @@ def machine() -> dict[str, Any]:
 
 
 def use_isa(name: str) -> None:
-    """Choose the instruction set of the kernels.
+    """Set the instruction set of the kernels.
 
     Parameters
     ----------

@@ -349,7 +349,7 @@ def _row(
 
 
 def paired_score(left: Results, right: Results) -> PairedScore | str:
-    """Score both runs on their common held-out documents, or return why they are not compared.
+    """Score both runs on their common held-out documents, or return a reason not to.
 
     Held-out documents are common if their fingerprints are equal: same words, counts and split.
 

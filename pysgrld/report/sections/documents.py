@@ -321,7 +321,7 @@ class TintedText(NamedTuple):
     best : (int, int)
         Start and end of the stretch with most of the document's main topic.
     cut : (int, int) or None
-        Number of characters left out before and after the text; None if it is whole.
+        Number of characters left out before and after the text, or None if it is whole.
     """
 
     text: str
