@@ -88,6 +88,7 @@ class Backlog:
         meta: Mapping[str, Any],
         *,
         keep: int,
+        spared: int | None,
         invariants: Mapping[str, Invariant],
     ) -> Path:
         """Write a checkpoint, after all writes that wait.
@@ -104,7 +105,9 @@ class Backlog:
             raise WriteError(
                 f"the checkpoint of step {step} waits for samples: {self._errors[SAMPLES]}"
             )
-        folder = self.run.save_checkpoint(step, arrays, meta, keep=keep, invariants=invariants)
+        folder = self.run.save_checkpoint(
+            step, arrays, meta, keep=keep, spared=spared, invariants=invariants
+        )
         self.flush()
         return folder
 

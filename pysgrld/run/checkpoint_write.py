@@ -163,13 +163,15 @@ def _replace(
         _remove(aside, "replace")
 
 
-def remove_older(newest: Path, keep: int) -> None:
+def remove_older(newest: Path, keep: int, spared: int | None = None) -> None:
     """Remove all checkpoints but the newest ``keep``, and the remains of interrupted writes.
+
+    The checkpoint of the iteration ``spared`` stays as well.
 
     A path that cannot be removed is warned of and left: the checkpoint just written is good.
     """
-    for _, older in reversed(checkpoint_folders(newest.parent.parent)[max(keep, 1) :]):
-        if older != newest:
+    for step, older in reversed(checkpoint_folders(newest.parent.parent)[max(keep, 1) :]):
+        if older != newest and step != spared:
             _remove(older, "retention")
     with contextlib.suppress(OSError):
         remove_stale(newest.parent, "stale")

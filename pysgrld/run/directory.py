@@ -435,6 +435,7 @@ class RunDirectory:
         meta: Mapping[str, Any],
         *,
         keep: int,
+        spared: int | None = None,
         invariants: Mapping[str, Invariant] = NONE,
     ) -> Path:
         """Write a checkpoint; when this returns it survives a power failure.
@@ -452,6 +453,8 @@ class RunDirectory:
             Plain values in addition to the arrays; no NaN.
         keep : int
             Number of checkpoints to keep, this one included.
+        spared : int, optional
+            Iteration whose checkpoint is kept as well.
         invariants : mapping
             Further conditions on the arrays, by shell pattern of their names.
 
@@ -487,7 +490,7 @@ class RunDirectory:
             ) from error
         seconds = round(time.monotonic() - began, 3)
         self._note("checkpoint", step=step, path=f"{CHECKPOINTS}/{folder.name}", seconds=seconds)
-        remove_older(folder, keep)
+        remove_older(folder, keep, spared)
         self.samples.purge()
         return folder
 

@@ -353,11 +353,13 @@ class Training:
     def _save(self, *, last: bool, finished: bool = False) -> None:
         """Write a checkpoint, and subtract its seconds from the time limit.
 
-        A finished run keeps this one alone, unless the user named a number.
+        A finished run keeps this one, unless the user named a number. The one before its Gibbs
+        refinement is kept too: training continues there if the user asks for more iterations.
         """
         began = self.pulse.awake()
-        keep = 1 if finished and "keep" not in self.typed else self.options.keep
-        if self.keeper.save(keep=keep, last=last):
+        named = "keep" in self.typed
+        keep = 1 if finished and not named else self.options.keep
+        if self.keeper.save(keep=keep, spare_training=not named, last=last):
             self.stop.note_checkpoint_seconds(self.pulse.awake() - began)
             self.run.short_chains.remove()
 

@@ -209,8 +209,10 @@ class RunWriter:
         self.record = record
         self.reporter.evaluated(record)
 
-    def save(self, *, keep: int, last: bool) -> bool:
+    def save(self, *, keep: int, spare_training: bool, last: bool) -> bool:
         """Write a checkpoint; return True if that succeeded.
+
+        With ``spare_training`` the checkpoint at the end of training stays during a refinement.
 
         Raises
         ------
@@ -221,11 +223,17 @@ class RunWriter:
         if isinstance(self.stream, OnePass):
             meta["stream"] = self.stream.position(self.chain.step)._asdict()
         arrays = self.chain.arrays() | self.posterior.arrays()
+        spared = self.chain.step if self.stage and spare_training else None
         if self.stage:
             arrays |= self.stage.arrays(lambda chain: kept_form(chain, chain.sample()))
         try:
             self.backlog.save_checkpoint(
-                self.step, arrays, meta, keep=keep, invariants=self.model.fitted.state_invariants
+                self.step,
+                arrays,
+                meta,
+                keep=keep,
+                spared=spared,
+                invariants=self.model.fitted.state_invariants,
             )
         except GoneError:
             raise

@@ -42,10 +42,10 @@ def fails_to_write():
 
     save = RunWriter.save
 
-    def save_all_but_the_last(self, *, keep, last):
+    def save_all_but_the_last(self, *, last, **options):
         if last:
             raise WriteError("run: no space left on device")
-        return save(self, keep=keep, last=last)
+        return save(self, last=last, **options)
 
     RunWriter.save = save_all_but_the_last
 
