@@ -1,7 +1,7 @@
 """The documents of each iteration: minibatches of a stored corpus, or of one that is read once.
 
 `Epochs` goes through a stored corpus again and again; `OnePass` takes documents from a stream. `Ahead`
-prepares the next minibatches of either on another thread while the last ones are used.
+prepares the next minibatches of either on another thread, while the current minibatches are used.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pysgrld.options.option import Resolved
 from pysgrld.run.machine import check_room_for_thread
 from pysgrld.types import Documents, Int32s, Int64s, Key, Minibatch, Positions
 
-#: Least number of documents that are handed to the training thread together.
+#: Minimum number of documents handed to the training thread at a time.
 TOGETHER = 64
 #: Seconds between checks for a stop while waiting for documents.
 PATIENCE = 0.1
 
 
 class Source(Protocol):
-    """A corpus as minibatches need it."""
+    """The part of a corpus's interface that minibatches need."""
 
     def take(self, ids: Int64s) -> Documents:
-        """Gather documents, in this order."""
+        """Return documents in the order of their ids."""
 
 
 class Feed(Protocol):
@@ -43,7 +43,7 @@ class Feed(Protocol):
 
 
 def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
-    """Return documents as a minibatch: over their distinct rows of topics, which kernels work on.
+    """Return documents as a minibatch, with word ids renumbered over the words that occur in it.
 
     Parameters
     ----------
@@ -51,23 +51,23 @@ def compact(documents: Documents, doc_ids: Int64s, scale: float) -> Minibatch:
     doc_ids : (B,) int64
         Positions of the documents in their corpus.
     scale : float
-        D / B: training documents divided by documents of the minibatch.
+        D / B: number of training documents divided by number of documents in the minibatch.
     """
     words, indices = core.renumber(documents.rows)
     return Minibatch(documents.indptr, indices, documents.counts, words, doc_ids, scale)
 
 
 def hold_out_size(requested: int | float | None, documents: int) -> int:
-    """Return the number of documents to hold out: a number, a share, or min(1000, 10 %) if None.
+    """Return the number of documents to hold out, by default min(1000, 10 % of the documents).
 
-    `choose_documents` chooses them.
+    `choose_documents` chooses the documents.
 
     Parameters
     ----------
     requested : int, float or None
-        A number of documents, a share in (0, 1], or None for the default.
+        A number of documents, a fraction in (0, 1], or None for the default.
     documents : int
-        Documents of the corpus.
+        Number of documents of the corpus.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def hold_out_size(requested: int | float | None, documents: int) -> int:
     Raises
     ------
     UsageError
-        If none would be left to train on.
+        If no document would be left to train on.
     """
     if requested is None:
         return min(1000, max(1, documents // 10)) if documents > 1 else 0
@@ -90,18 +90,18 @@ def hold_out_size(requested: int | float | None, documents: int) -> int:
 
 
 def choose_documents(documents: int, size: int, key: Key) -> Int64s:
-    """Choose some of the documents of a corpus at random, each as likely as any other.
+    """Choose documents of a corpus at random, without replacement and with equal probability.
 
-    A smaller choice with the same key is a part of every larger one.
+    A smaller choice with the same key is a subset of every larger choice.
 
     Parameters
     ----------
     documents : int
-        How many there are.
+        Number of documents in the corpus.
     size : int
-        How many are wanted, at most ``documents``.
+        Number of documents to choose, at most ``documents``.
     key : Key
-        Its step is not looked at.
+        Key of the random numbers; its step is ignored.
 
     Returns
     -------
@@ -115,11 +115,12 @@ def choose_documents(documents: int, size: int, key: Key) -> Int64s:
 
 
 class Epochs(NamedTuple):
-    """Minibatches of a stored corpus, epoch after epoch: a pure function of the iteration's number.
+    """Minibatches of a stored corpus in epochs; each depends only on the seed and the iteration.
 
-    Each epoch is a fresh keyed permutation of the training documents, cut into the fewest minibatches of
-    at most `size` documents; their sizes differ by one at most. A small last minibatch in each epoch
-    would be scaled up, and its step would move topics more than all other steps of the epoch.
+    Each epoch is a new keyed permutation of the training documents, split into the minimum number
+    of minibatches with at most `size` documents; their sizes differ by at most one. With sizes as
+    unequal as a small last minibatch, its gradient would be scaled up and its step would move
+    topics the most.
 
     Attributes
     ----------
@@ -127,7 +128,7 @@ class Epochs(NamedTuple):
     train : (D,) int64, or Others
         Corpus positions of the training documents, ascending.
     size : int
-        Documents per minibatch at most; no more than D.
+        Maximum number of documents per minibatch; at most D.
     seed, chain : int
         Seed of all randomness of the run, and number of the chain among the chains of a seed, from 0.
     rank, ranks : int
@@ -147,23 +148,23 @@ class Epochs(NamedTuple):
     def of(
         cls, options: Resolved, source: Source, train: Positions, rank: int = 0, ranks: int = 1
     ) -> Epochs:
-        """Return the minibatches that resolved options ask for."""
+        """Return the minibatches for the given resolved options."""
         size, seed, chain = options.minibatch, options.seed, options.chain
         return cls(source, train, size, seed, chain, rank, ranks)
 
     @property
     def documents(self) -> int:
-        """Training documents D."""
+        """Number of training documents, D."""
         return len(self.train)
 
     @property
     def per_epoch(self) -> int:
-        """Minibatches in an epoch."""
+        """Number of minibatches in an epoch."""
         return -(-len(self.train) // self.size)
 
     @property
     def together(self) -> int:
-        """Minibatches that are prepared together."""
+        """Number of minibatches that are prepared at a time."""
         return max(1, TOGETHER // self.size)
 
     def ids(self, t: int) -> Int64s:
@@ -220,7 +221,7 @@ def minibatch_words(source: Source, train: Positions) -> Callable[[int, int], in
     Returns
     -------
     callable
-        Takes documents of a minibatch and the seed; returns a number of words. Results are cached.
+        Takes the size of a minibatch and the seed; returns a number of words. Results are cached.
     """
     return functools.cache(
         lambda size, seed: len(Epochs(source, train, size, seed, 0).minibatch(0).words)
@@ -233,9 +234,9 @@ class FeedPosition(NamedTuple):
     Attributes
     ----------
     documents : int
-        Documents that were taken of the feed.
+        Number of documents taken from the feed so far.
     digest : str
-        Digest of all of them, in hexadecimal.
+        Digest of all these documents, in hexadecimal.
     """
 
     documents: int
@@ -245,29 +246,31 @@ class FeedPosition(NamedTuple):
 class OnePass:
     """Minibatches of a corpus that is read once: keyed choices from a shuffle buffer.
 
-    A buffer holds some documents, at first the documents of the head. Each iteration draws a minibatch
-    from it, and the next documents of the feed replace the drawn documents; at the end of
-    the feed the buffer empties. Iterations come in order. A run is resumed by going to a later one,
-    for which the feed must give the same documents again.
+    A buffer holds documents, at first the training documents of the head. Each iteration draws a
+    minibatch from it, and the next documents of the feed replace the drawn documents; at the end of
+    the feed the buffer empties. Iterations come in order. To resume a run, `go_to` draws the
+    minibatches of the earlier iterations again, for which the feed must give the same documents
+    again.
 
     Parameters
     ----------
     head : Source
         The first documents of the corpus, stored.
     train : (n,) int64, or Others
-        Positions in it of training documents: what the buffer holds at first.
+        Positions in the head of the training documents, which are in the buffer at first.
     first : int
         Number of the feed's first document; documents of the head have smaller numbers.
     feed : Feed
     documents : int
         Training documents D of the whole corpus, or the best known estimate.
     size : int
-        Documents per minibatch.
+        Number of documents per minibatch.
     seed, chain : int
-        As of `Epochs`.
+        As for `Epochs`.
     """
 
-    #: Minibatches that are prepared together: one, as documents of a stream are used at once.
+    #: Number of minibatches prepared at a time: one, because documents of a stream are used at
+    #: once.
     together = 1
 
     def __init__(
@@ -293,7 +296,7 @@ class OnePass:
 
     @property
     def per_epoch(self) -> int:
-        """Minibatches in a pass over D documents."""
+        """Number of minibatches in a pass over D documents."""
         return -(-self.documents // self.size)
 
     def minibatch(self, t: int) -> Minibatch | None:
@@ -302,7 +305,7 @@ class OnePass:
         Raises
         ------
         ValueError
-            If another iteration comes next.
+            If ``t`` is not the next iteration.
         """
         if t != self._next:
             raise ValueError(f"iteration {t} of a stream: {self._next} comes next")
@@ -317,17 +320,17 @@ class OnePass:
         return compact(Documents(indptr, indices, counts), ids, self.documents / len(drawn))
 
     def go_to(self, t: int, waiting: Callable[[], None]) -> None:
-        """Read ahead to iteration ``t``; ``waiting`` is called now and then and may raise, to stop."""
+        """Skip to iteration ``t``; ``waiting``, called before each minibatch, may raise to stop."""
         while self._next < t:
             waiting()
             self._draw()
 
     def position(self, t: int) -> FeedPosition:
-        """Return the position in the feed after ``t`` minibatches; it is known for the last few t."""
+        """Return the position in the feed after ``t`` minibatches, for one of the latest ``t``."""
         return self._positions[t]
 
     def _draw(self) -> list[tuple[int, Int32s, Int32s]]:
-        """Draw the next minibatch, and fill its places in the buffer."""
+        """Draw the next minibatch, and replace its documents in the buffer by new ones."""
         buffer, t = self._buffer, self._next
         size = min(self.size, len(buffer))
         order = core.permute(
@@ -351,7 +354,7 @@ class OnePass:
 
 
 def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
-    """Return words and counts of each document, in memory of its own."""
+    """Return copies of the words and the counts of each document."""
     return [
         (documents.indices[a:b].copy(), documents.counts[a:b].copy())
         for a, b in itertools.pairwise(documents.indptr.tolist())
@@ -359,13 +362,13 @@ def _rows(documents: Documents) -> list[tuple[Int32s, Int32s]]:
 
 
 class WholeCorpus(NamedTuple):
-    """Documents that are all in memory, and all of them in every iteration.
+    """Documents that are all in memory and all used in every iteration.
 
     Attributes
     ----------
     batch : Minibatch
     seed, chain : int
-        As of `Epochs`.
+        As for `Epochs`.
     """
 
     batch: Minibatch
@@ -374,26 +377,26 @@ class WholeCorpus(NamedTuple):
 
     @property
     def per_epoch(self) -> int:
-        """Minibatches in an epoch."""
+        """Number of minibatches in an epoch: 1."""
         return 1
 
     @property
     def together(self) -> int:
-        """Minibatches that are prepared together."""
+        """Number of minibatches that are prepared at a time: 1."""
         return 1
 
     @property
     def documents(self) -> int:
-        """Training documents D."""
+        """Number of training documents, D."""
         return len(self.batch.doc_ids)
 
     @property
     def size(self) -> int:
-        """Documents per minibatch: D."""
+        """Number of documents per minibatch: D."""
         return self.documents
 
     def minibatch(self, t: int) -> Minibatch:
-        """Return all documents, in iteration ``t`` as in every other."""
+        """Return all documents, whatever the iteration ``t``."""
         del t
         return self.batch
 
@@ -401,21 +404,22 @@ class WholeCorpus(NamedTuple):
 #: Minibatches of the documents that a chain is trained on, one for each iteration.
 Minibatches = Epochs | OnePass | WholeCorpus
 
-#: Minibatches, and the iteration of the first; the last is None at the end of the stream.
+#: Iteration of the first minibatch, and minibatches; the last one is None at the end of the stream.
 _Batches = tuple[int, list[Minibatch | None]]
 
 
 class Ahead:
-    """The minibatches of a stream, the next ones prepared on another thread meanwhile.
+    """The minibatches of a stream, prepared ahead on another thread.
 
-    This changes only the time at which they are ready, never their content. Small minibatches are
-    prepared several at a time, because a hand-over to another thread takes as long as some documents.
+    The thread changes only the time at which minibatches are ready, never their content. Small
+    minibatches are prepared several at a time, because a hand-over between threads takes as long as
+    several documents.
 
     Parameters
     ----------
     stream : Epochs or OnePass
     waiting : callable, optional
-        Called now and then while the next one is not ready; may raise, to stop.
+        Called now and then until the next minibatch is ready; may raise, to stop.
     """
 
     def __init__(self, stream: Minibatches, waiting: Callable[[], None] = lambda: None) -> None:
@@ -451,9 +455,9 @@ class Ahead:
         return batches[t - first]
 
     def _prepare(self, t: int) -> _Batches:
-        """Prepare the minibatches from iteration ``t`` on that are handed over together.
+        """Prepare minibatches from iteration ``t`` on, as many as are handed over at a time.
 
-        An error is raised for the minibatch that it stands in the way of, not for one before.
+        An error in a later minibatch is raised only when that minibatch is requested.
         """
         batches = [self.stream.minibatch(t)]
         with contextlib.suppress(Exception):

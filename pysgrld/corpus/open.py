@@ -1,7 +1,7 @@
-"""Any input becomes a stored corpus, or is opened as the one that it is.
+"""Conversion of any input to a stored corpus; an input that is a stored corpus is opened as it is.
 
-Documents are written down once, as they are read, and their vocabulary is chosen when all of them have
-been seen.
+Documents are written to disk as they are read, and the vocabulary is chosen after all documents
+were read.
 """
 
 from __future__ import annotations
@@ -39,15 +39,16 @@ from pysgrld.errors import CorpusError, Interrupted, Log, Message, Severity, no_
 from pysgrld.options.paths import is_folder, is_stream
 from pysgrld.types import Documents, Int64s
 
-#: Documents without words, by this name in the record.
+#: Name in the record for documents without words.
 EMPTY = "no known word"
-#: Documents that repeat others, or are in another language, by this name in the record.
+#: Name in the record for documents that repeat others, or are in another language.
 UNWANTED = "repeated, or in another language"
-#: Most documents, and least tokens of each, of a corpus of books, which should be read in pieces.
+#: A corpus with at most this many documents, of at least this many tokens on average, counts as
+#: books, which should be split into pieces.
 FEW, LONG = 20, 2000
-#: Share of the tokens that are numbers, from which leaving them out is a warning.
+#: If more than this fraction of the tokens are numbers that are left out, the log has a warning.
 MOSTLY = 0.5
-#: Seconds of reading between two notes of how far it is.
+#: Number of seconds of reading after which the progress is saved.
 NOTE_EVERY = 30.0
 
 
@@ -66,8 +67,8 @@ def open_corpus(
     """Turn inputs into one stored corpus and open it.
 
     A single folder written by ``sgmc corpus build`` is opened in place, unless an option changes its
-    vocabulary. Anything else is streamed once into ``store``, which appears by
-    a rename when it is complete; on any error nothing is left behind.
+    vocabulary. Any other input is read once and written to ``store``, which is renamed into place
+    when it is complete; after an error nothing is left behind.
 
     Parameters
     ----------
@@ -75,18 +76,18 @@ def open_corpus(
         Files or folders; "-" is standard input.
     options : CorpusOptions
     store : Path
-        Folder to be made; must not exist, or be empty.
+        Folder to create; must not exist, or be empty.
     match : sequence of str, optional
-        The vocabulary of a trained run: the corpus gets exactly these words, unknown ones are
+        The vocabulary of a trained run: the corpus gets exactly these words, unknown words are
         dropped and counted, and documents without a known word stay as empty rows.
     threads : int
-        That decompress, clean and count words; the result does not depend on it.
+        Number of threads that decompress, clean and count words; the result does not depend on it.
     resumable : bool
         When `notify` raises `Interrupted`, or the process is killed, keep the documents read so far next
         to ``store``: the same call continues from there. Not possible if an input is a pipe.
     among : sequence of str, optional
-        All inputs of the corpus, if these are the inputs of one of its shards, which alone may lack
-        words, and fields that were asked for.
+        All inputs of the corpus, if ``inputs`` are the inputs of one of its shards. A shard may
+        lack words and requested fields.
     notify : callable, optional
         Called from time to time with the progress of the reading; may raise, to stop.
     log : callable, optional
@@ -122,7 +123,7 @@ def open_corpus(
     check_inputs(inputs)
     read_by = recipe(options)
     identity = read_by | {"inputs": [look(path) for path in inputs]}
-    # a pipe gives something else when it is read again
+    # a pipe does not give the same data when it is read again
     resumable = resumable and all(not is_stream(path) for path in inputs)
     options = resolve_document_is(inputs, options)
     with work_folder(Path(store), identity if resumable else None) as work:
@@ -160,7 +161,7 @@ def open_corpus(
 
 
 class Meter:
-    """Counts the bytes taken from files, and reports them.
+    """Meter of the bytes read from files, which reports the progress.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class Meter:
                     self.total = None if size is None or self.total is None else self.total + size
 
     def show(self, lexicon: Lexicon) -> None:
-        """Report how far the reading is."""
+        """Report the progress of the reading."""
         if self.notify is not None:
             documents = lexicon.documents + (0 if lexicon.keep_empty else lexicon.skipped.total())
             self.notify(ReadingProgress(self.read, self.total, documents))
@@ -202,14 +203,14 @@ def numbered(
     wanted: Wish | None = None,
     order: bool = False,
 ) -> Generator[tuple[Step, Documents | None], None, None]:
-    """Yield the steps of reading inputs, each with its documents over a lexicon; report the progress.
+    """Yield the steps of reading inputs, each with its documents as word ids; report the progress.
 
     Parameters
     ----------
     inputs, options, threads, wanted, order
-        As `pysgrld.corpus.steps.read` has them.
+        As for `pysgrld.corpus.steps.read`.
     lexicon : Lexicon
-        Refuses bad documents, and reports documents that are left out.
+        Assigns the word ids, refuses bad documents, and counts documents that are left out.
     notify : callable
         Called with the progress of the reading; may raise, to stop.
     """
@@ -231,7 +232,7 @@ def numbered(
 
 
 class CorpusBuilder:
-    """Writes the documents of a reading to disk, and makes a corpus of them at its end.
+    """Writer of the documents of a reading to disk, which turns them into a corpus at the end.
 
     Parameters
     ----------
@@ -244,8 +245,8 @@ class CorpusBuilder:
         self.log, self.options = lexicon.log, lexicon.options
         # A missing stop list is reported before anything is read.
         self.stop = {b: stop_words(Rules.of(self.options, b).stop_words) for b in (False, True)}
-        self.done = 0, 0  # the next step: input and number
-        self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # documents, tokens by word
+        self.done = 0, 0  # next step to read: input and number of the step
+        self.known = np.zeros(0, np.int64), np.zeros(0, np.int64)  # by word: documents, tokens
         self.words_noted = 0
         self.sources: list[dict[str, Any]] = []  # records of the inputs that were read completely
         self.base = 0  # documents of earlier inputs, omitted or not
@@ -263,7 +264,7 @@ class CorpusBuilder:
             self.metadata = Metadata(self.options.metadata, self.options, folder, self.log)
         if (record := work.record) is None:
             self.writer = work.writer("read")
-        else:  # left by a reading that was interrupted
+        else:  # continue a reading that was interrupted
             self.done = record["done"][0], record["done"][1]
             self.sources = record["sources"]
             self.words_noted, self.base = record["words"], record["base"]
@@ -318,7 +319,7 @@ class CorpusBuilder:
             self.collector.texts.noted()
 
     def finish(self, provenance: dict[str, Any], *, whole: bool, shard: bool = False) -> None:
-        """Choose the vocabulary, renumber, and give the corpus its name.
+        """Choose the vocabulary, renumber words, and rename the corpus into place.
 
         Parameters
         ----------
@@ -326,12 +327,12 @@ class CorpusBuilder:
         whole : bool
             Whether all inputs were read to their end.
         shard : bool
-            Whether other shards may have the words and the fields that this one lacks.
+            Whether this is a shard; the other shards may have the words and fields that it lacks.
 
         Raises
         ------
         CorpusError
-            If no document or no word is left, or metadata have not a row for each document.
+            If no document or no word is left, or if metadata does not have a row for each document.
         """
         lexicon = self.lexicon
         words = lexicon.dictionary.words()
@@ -369,7 +370,7 @@ class CorpusBuilder:
                 self.options.for_documents(), rules, self.stop[built], text=lexicon.kind == "text"
             ),
         }
-        if shard:  # other shards may have more of the values that are no numbers
+        if shard:  # another shard may have more values that are no numbers
             self.collector.rules = replace(self.collector.rules, share=1.0)
         parts = write_about(
             self.collector,
@@ -377,7 +378,7 @@ class CorpusBuilder:
             stays,
             self.log,
             None if self.metadata is None else self.metadata.sources,
-            # the fields of a run are named for its training documents
+            # for documents matched to a run, the named fields belong to its training documents
             asked_fields(self.options) if lexicon.match is None and not shard else {},
             read=self.base if whole and self.placed else None,
         )
@@ -389,7 +390,7 @@ class CorpusBuilder:
     ) -> Message | None:
         """Return a message about the segmentation of text into words, if any.
 
-        If documents are in several languages, that was reported, and the lists of stop words for it.
+        If several languages were reported, the stop words for them were reported as well.
         """
         if self.options.cuts:
             library = SEGMENTERS[self.options.cuts].called
@@ -410,7 +411,7 @@ class CorpusBuilder:
     def _second(
         self, words: list[str], built: bool, rules: Rules
     ) -> tuple[Writer, list[str], dict[str, int], Stays]:
-        """Rewrite the documents over the words that stay in the vocabulary."""
+        """Rewrite the documents with only the words that stay in the vocabulary."""
         lexicon = self.lexicon
         counts = tuple(grown(array, len(words))[: len(words)] for array in self.known)
         surveyed = Survey(None)
@@ -424,7 +425,7 @@ class CorpusBuilder:
                 rules.stop_words,
                 self.log,
             )
-        staying = surveyed.stays  # documents that stay, whatever their words
+        staying = surveyed.stays  # documents kept by the survey, even if they have no words
         if staying is not None:
             counts = np.zeros(len(words), np.int64), np.zeros(len(words), np.int64)
             for block in _some(self.writer.blocks(), staying):
@@ -457,7 +458,7 @@ class CorpusBuilder:
                 + " (--numbers keep keeps them; sgmc corpus words lists the words left out)",
                 Severity.WARNING if is_most else Severity.NOTE,
             )
-        if lexicon.numbers:  # the order of first occurrence is arbitrary
+        if lexicon.numbers:  # in numeric order, as the order of first occurrence is arbitrary
             kept_ids = kept_ids[
                 np.argsort([int(words[i]) for i in kept_ids.tolist()], kind="stable")
             ]
@@ -505,7 +506,7 @@ class CorpusBuilder:
 
 
 def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
-    """Yield the documents of blocks that are wanted."""
+    """Yield the documents of blocks that are marked to stay."""
     first = 0
     for block in blocks:
         yield block.take(np.flatnonzero(stays[first : first + len(block)]))
@@ -513,7 +514,7 @@ def _some(blocks: Iterable[Documents], stays: Stays) -> Iterator[Documents]:
 
 
 def asked_fields(options: CorpusOptions) -> dict[str, tuple[tuple[str, str], str]]:
-    """Return the role and name of the column, and the option, of each field that a person has named."""
+    """Return, for each field named by the user, the column's role and name, and the option."""
     fields = WantedFields.of(options, metadata=options.metadata is not None)
     options_by_field = {name: ((COLUMN, name), "--meta-field") for name in fields.columns}
     if options.id_field is not None:
@@ -559,9 +560,7 @@ def say_left_out(lexicon: Lexicon, tokens: int) -> None:
     if lexicon.unknown:
         total = plural(lexicon.unknown + tokens, "token")
         where = "in the vocabulary"
-        if (
-            lexicon.match is not None
-        ):  # its stop words are counted here, as all words without a number
+        if lexicon.match is not None:  # the count includes the run's stop words, which have no id
             n_words = plural(len(lexicon.match), "word")
             where = f"among the {n_words} of the run (nor are its stop words and rare words)"
         lexicon.log(f"{lexicon.unknown:,} of {total} left out, not {where}")

@@ -21,11 +21,11 @@ from pysgrld.errors import CorpusError, Log, Severity, UsageError, no_log, plura
 from pysgrld.options.paths import is_stream
 from pysgrld.types import Int64s
 
-#: What makes a phrase: normalised pointwise mutual information, and occurrences.
+#: Minimum normalised pointwise mutual information, and minimum number of occurrences, of a phrase.
 LEAST_NPMI, LEAST_COUNT = 0.5, 20
-#: Pairs in memory at a time: 128 MB.
+#: Maximum number of pairs in memory (128 MB).
 MOST_PAIRS = 1 << 22
-#: Least error of the counts for a warning to the user.
+#: If counts may be too small by at least this number, the user gets a warning.
 EXACT_ENOUGH = 5
 
 
@@ -35,11 +35,11 @@ class Phrase(NamedTuple):
     Attributes
     ----------
     words : str
-        Separated by blanks.
+        Words of the phrase, separated by blanks.
     occurrences : int
     npmi : float
-        ln(p(ab) / (p(a) p(b))) / -ln p(ab) of its two parts: 1 if they only occur together, 0 by
-        chance.
+        ln(p(ab) / (p(a) p(b))) / -ln p(ab) of the two parts: 1 if they only occur together, 0 if
+        they occur together as often as by chance.
     """
 
     words: str
@@ -57,34 +57,35 @@ def find_phrases(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Find phrases of two words, and then of three: a phrase of two words with an adjacent word.
+    """Find phrases of two words, and then phrases of three: a phrase of two and an adjacent word.
 
-    Inputs are read twice. Neighbours are words of one sentence; stop words are no neighbours.
+    Inputs are read twice. Only words of the same sentence are neighbours; stop words are ignored.
 
     Parameters
     ----------
     inputs : sequence of str
     options : CorpusOptions
     npmi, count : float, int
-        A phrase's least normalised pointwise mutual information, and occurrences.
+        Minimum normalised pointwise mutual information, and minimum number of occurrences, of a
+        phrase.
     threads : int
-        That read and count words; the result does not depend on it.
+        Number of threads that read and count words; the result does not depend on it.
     notify, log : callable
         As for `pysgrld.corpus.open_corpus`.
 
     Returns
     -------
     list of Phrase
-        The most frequent first.
+        Phrases, the most frequent first.
 
     Raises
     ------
     UsageError
-        If the inputs cannot be read twice, or words are found by a pattern of one's own.
+        If the inputs cannot be read twice, or ``options`` has a token pattern.
     CorpusError
-        If they are counts, or cannot be read.
+        If the inputs are counts, or cannot be read.
     MissingInputError
-        If one is missing.
+        If an input is missing.
     """
     if any(map(is_stream, inputs)):
         raise UsageError(
@@ -114,7 +115,7 @@ def _pairs(
     notify: Callable[[ReadingProgress], None],
     log: Log,
 ) -> list[Phrase]:
-    """Read all inputs; return the pairs of words, or of a given phrase and a word, that are phrases."""
+    """Read all inputs; return the phrases of two words, or of a given phrase and a word."""
     words, pairs = Dictionary(), Pairs(MOST_PAIRS)
     counts: Int64s = np.zeros(0, np.int64)
     tokens = 0
@@ -162,7 +163,7 @@ def _pairs(
 
 
 def lines(phrases: Iterable[Phrase], given: str) -> str:
-    """Write phrases as lines that `--phrases` reads: each a line, occurrences and NPMI behind a tab.
+    """Return phrases as lines for `--phrases`: phrase, occurrences and NPMI, separated by tabs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Work that runs ahead of its consumer: in order, in bounded queues, on threads.
+"""Work on threads, ahead of its consumer, with results in order and in bounded queues.
 
 Threads change only the time at which a result is ready, never its value: for any number of threads,
 results come in the order of their items, and an error comes after all results before it.
@@ -25,21 +25,22 @@ PATIENCE = 0.1
 def run_ahead(
     items: Iterator[Item], depth: int, waiting: Callable[[], None]
 ) -> Generator[Item, None, None]:
-    """Take items from an iterator that runs on a thread of its own, at most ``depth`` ahead.
+    """Yield items from an iterator that runs on a separate thread, at most ``depth`` items ahead.
 
     Parameters
     ----------
     items : iterator
-        Closed, if it can be, on its own thread when it is at its end or no longer wanted.
+        If it has a method ``close``, the separate thread calls it at the end of the iterator or
+        when no more items are needed.
     depth : int
-        Items that may lie ready.
+        Maximum number of items in the queue.
     waiting : callable
-        Called now and then while there is nothing to take; may raise, to stop.
+        Called now and then while no item is ready; may raise, to stop.
 
     Raises
     ------
     BaseException
-        What the iterator raised, after the items before it.
+        Error raised by the iterator, after the items before it.
     """
     ready: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
     unwanted = threading.Event()
@@ -64,7 +65,7 @@ def run_ahead(
             if close := getattr(items, "close", None):
                 close()
 
-    # A daemon, because it may wait for ever in a read of a pipe without a writer.
+    # A daemon thread, because it may wait for ever for data from a pipe without a writer.
     thread = threading.Thread(target=work, name="reading", daemon=True)
     try:
         check_room_for_thread()
@@ -87,7 +88,7 @@ def run_ahead(
                 return
     finally:
         unwanted.set()
-        thread.join(timeout=2 * PATIENCE)  # files are closed then, unless it waits for a pipe
+        thread.join(timeout=2 * PATIENCE)  # the thread closes its files, unless it waits for a pipe
 
 
 def map_in_order(
@@ -101,9 +102,9 @@ def map_in_order(
     Parameters
     ----------
     function : callable
-        Must let go of the interpreter's lock to gain from threads.
+        Must release the interpreter's lock to gain from threads.
     items : iterator
-        Runs on a thread of its own, as in `run_ahead`, at most ``workers + 2`` ahead.
+        Runs on a separate thread, as in `run_ahead`, at most ``workers + 2`` items ahead.
     workers : int
     waiting : callable
         As for `run_ahead`.
@@ -129,7 +130,7 @@ def map_in_order(
 def submitted(
     pool: ThreadPoolExecutor, function: Callable[[Item], Result], item: Item
 ) -> Future[Result]:
-    """Submit a call, or make it here if this process may start no more threads."""
+    """Submit a call, or make it on this thread if the process may start no more threads."""
     try:
         check_room_for_thread()
         return pool.submit(function, item)

@@ -1,4 +1,4 @@
-"""Options of reading a corpus, and how far it is. Plain values; no NumPy here."""
+"""Options for reading a corpus, and progress of the reading: plain values without NumPy."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from pysgrld.options.spelling import BUILT_IN
 #: Default options for the words of a built vocabulary.
 BUILT_MIN_DF, BUILT_MAX_DF, BUILT_MAX_VOCAB, BUILT_STOP_WORDS = 2, 0.5, 100_000, "english"
 BUILT_NUMBERS = "years"
-#: Value of a choice that depends on the inputs, and the usual name of the text field.
+#: Value of an option if the inputs decide, and the usual name of the text field.
 AUTO, USUAL_TEXT_FIELD = "auto", "text"
-#: Names of the columns with the folder of a file in its input, and the year in its name.
+#: Name of the column for the folder of a file in its input, and of the column for the year in its
+#: name.
 FOLDER, YEAR = "folder", "year"
-#: Bytes of texts, compressed, that are kept unless another number is asked for.
+#: Default for the maximum size in bytes of the compressed texts that are kept.
 AUTO_TEXT = 256 * 2**20
 #: Description of the built-in token pattern, for the record.
 BUILT_PATTERN = f"{BUILT_IN}words of two characters or more, Han by pairs, kana by syllabary"
 
 
 def is_built_pattern(recorded: str | None) -> bool:
-    """Return True if a recorded pattern of tokens is the built-in one, of this version or another.
+    """Return True if a recorded token pattern is the built-in pattern of any version.
 
     Parameters
     ----------
@@ -40,20 +41,21 @@ def is_built_pattern(recorded: str | None) -> bool:
     return recorded is not None and recorded.startswith(BUILT_IN)
 
 
-#: Key in the record of counts for the kind of their words: named by a vocabulary, or column numbers.
+#: Key in the record of counts for the kind of their words, and its values: the words are column
+#: numbers, or named by a vocabulary.
 OF_WORDS, NUMBERED, NAMED_WORDS = "words", "numbered", "named"
-#: Origin of words that are numbers of columns, for the record.
+#: Value in the record for the origin of words that are column numbers.
 NUMBERS = "numbers"
-#: Options of splitting text into documents, in addition to the token pattern, for the record.
+#: Recorded options for splitting text into documents, in addition to the token pattern.
 OF_TEXT = ("document-is", "chunk", "encoding")
-#: Whether links are words, for the record; in corpora without this record they are.
+#: Key in the record: whether links are words; in corpora without this key they are.
 KEEP_LINKS = "keep-links"
-#: How tables became documents, for the record.
+#: Recorded options for turning tables into documents.
 OF_TABLES = (
     *("text-field", "id-field", "header-line", "no-header", "quote", "sheet"),
     *("missing", "date-format"),
 )
-#: Options in the record of a corpus by which further text is read in the same way.
+#: Recorded options of a corpus that are needed to read further text in the same way.
 _AS_READ = (*OF_TEXT, "token-pattern", "segment", "phrases", KEEP_LINKS, "mask", *OF_TABLES)
 #: Types of the reading options, as in the records of corpora and of runs.
 READING: dict[str, Any] = {
@@ -70,78 +72,80 @@ READING: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    r"""Options of reading; None is "the default of the situation".
+    r"""Options for reading a corpus; for None, the default depends on the situation.
 
     Attributes
     ----------
     vocab : str, optional
-        File with one word a line: the vocabulary of text, the names of the ids of counts.
+        File with one word a line: the vocabulary for text, or the names of word ids for counts.
     max_vocab : int, optional
-        Keep the most frequent words only (100,000 if a vocabulary is built).
+        Maximum number of words; the most frequent words stay (100,000 if a vocabulary is built).
     min_df, max_df : int or float, optional
-        Documents that a word must, and may, occur in: an int counts them, a float in (0, 1] is
-        their share (2 and 0.5 if a vocabulary is built).
+        Minimum and maximum number of documents that contain a word; a float in (0, 1] is a fraction
+        of the documents (2 and 0.5 if a vocabulary is built).
     stop_words : str, optional
-        Lists, joined by commas: "english", or files with one word a line; or "none" ("english"
-        if a vocabulary is built).
+        Names of lists such as "english", or files with one word a line, joined by commas; or "none"
+        ("english" if a vocabulary is built).
     numbers : {"years", "keep", "drop"}, optional
-        Words of digits that stay ("years" if a vocabulary is built).
+        Which words made up of digits stay: only years, all, or none ("years" if a vocabulary is
+        built).
     token_pattern : str, optional
         Regular expression of a token (``\w\w+``).
     segment : str, optional
-        Language of the library that segments text into words; "none" is the same as None.
+        Language for which a library segments text into words; "none" is the same as None.
     keep_links : bool, optional
-        Whether links, e-mail addresses, @names and RT are words like others; else they are left out.
+        Whether links, e-mail addresses, @names and RT count as words; by default they are left out.
     mask : bool, optional
-        Leave paths, IP addresses, hexadecimal and other numbers of log lines out of the texts.
+        Whether paths, IP addresses, hexadecimal and other numbers of log lines are left out of the
+        texts.
     drop_repeated : bool, optional
-        Leave out documents that repeat another, word for word or nearly.
+        Whether documents that repeat another document, exactly or nearly, are left out.
     language : str, optional
-        Leave out documents of other languages than this one.
+        Language of the documents to keep; documents in other languages are left out.
     phrases : tuple of str, optional
-        Words in a row that count as one, as the tokeniser writes them.
+        Sequences of words that count as one word each, spelled as by the tokeniser.
     text_field : str
-        Fields of a JSON line, CSV record or Parquet row that are the text, joined by commas; "auto": the
-        one called "text", or what else is plainly one.
+        Fields of a JSON line, CSV record or Parquet row with the text, joined by commas; "auto":
+        the field "text", or else a field that is clearly the text.
     id_field, title_field : str, optional
         Fields with a document's id and title ("id" and "title", if present).
     meta_field : str
-        Fields that are kept as columns, joined by commas, each with ``:kind`` or without; or "all",
+        Fields that are kept as columns, joined by commas, each optionally with ``:kind``; or "all",
         "none", or "auto": all fields with short values.
     metadata : str, optional
-        File of ids, titles and columns: a row a document, or joined by `id_field`.
+        File of ids, titles and columns, with one row for each document, or matched by `id_field`.
     missing : str, optional
-        Texts that stand for a missing value of a column, joined by commas, in addition to the usual ones.
+        Further texts that stand for a missing value of a column, joined by commas.
     date_format : str, optional
-        Of dates in columns, as ``strptime`` takes it.
+        Format of dates in columns, as for ``strptime``.
     time_field : str, optional
-        Field with the number or date of a document, without which it is bad.
+        Field with the time of a document, a number or a date; a document without it is bad.
     header_line : int, optional
-        Line of a table that has the names of its columns.
+        Number of the line with the column names of a table.
     no_header : bool, optional
-        Whether a table has no line of names.
+        Whether a table has no line with column names.
     quote : {"auto", "none"}
-        Whether quotes in a table are letters ("none").
+        If "none", quotes in a table are ordinary characters.
     sheet : str, optional
         Name of the sheet of a workbook.
     keep_text : int or str
-        Most bytes of texts that are kept, compressed; or "auto", "all", "none".
+        Maximum size in bytes of the compressed texts that are kept; or "auto", "all", "none".
     document_is : {"auto", "line", "file"}
-        What a document of plain text is; "auto": by what the inputs look like.
+        Whether each line or each file of plain text is a document; "auto": the inputs decide.
     chunk : int, optional
         Split documents of text into pieces of about this many words; 0 leaves them whole, and by
         default few and long files are split.
     encoding : str
-        What text, CSV and JSON lines are in, as Python calls it.
+        Encoding of text, CSV and JSON lines, by its name in Python.
     on_bad_document : {"stop", "skip"}
         Whether a document that cannot be read ends the reading or is skipped and counted.
     max_line : int
-        Longest line, longest file of a folder of texts and longest page, in bytes.
+        Maximum size in bytes of a line, of a file in a folder of texts, and of a page.
     max_input : int, optional
-        Most bytes that an input may have, decompressed.
+        Maximum size of an input in bytes, after decompression.
     numbered : bool, optional
-        True if the given words are numbers of columns, by the record of their corpus (`over`); None
-        without such a record.
+        True if the given words are column numbers, according to the record of their corpus
+        (`over`); None without such a record.
     transpose : {"on", "off"}, optional
         Whether rows of counts are words, and columns documents.
     as_recorded : bool
@@ -235,7 +239,7 @@ class CorpusOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Select the reading options from values by option name; None stays unset."""
+        """Select the reading options from values by option name; None leaves the default."""
         named = {f.name: values.get(f.name.replace("_", "-")) for f in fields(cls)}
         if named["phrases"] is not None:
             named["phrases"] = tuple(named["phrases"])
@@ -248,23 +252,23 @@ class CorpusOptions:
         given: Mapping[str, Any],
         usual: Container[str] = frozenset(),
     ) -> CorpusOptions:
-        """Return the options by which other documents are read over a corpus: as its own were.
+        """Return the options for reading other documents in the same way as those of a corpus.
 
-        What a person has given comes before the record, which comes before defaults.
+        Options given by the user take precedence over the record, and the record over defaults.
 
         Parameters
         ----------
         recorded : mapping
             Recorded reading options of the corpus (`Corpus.reading`).
         given : mapping
-            Options of reading, by the names that are typed.
+            Reading options, by their names on the command line.
         usual : container of str
             Names of the options that are defaults and not set explicitly.
         """
         recorded_values = {
             name: recorded[name] for name in _AS_READ if recorded.get(name) is not None
         }
-        # written by an older version
+        # a corpus written by an older version
         if "token-pattern" in recorded and KEEP_LINKS not in recorded:
             recorded_values[KEEP_LINKS] = True
         if is_built_pattern(recorded_values.get("token-pattern")):
@@ -285,17 +289,17 @@ class CorpusOptions:
 
     @classmethod
     def among(cls, names: Iterable[str]) -> bool:
-        """Return True if an option of reading is among the typed names."""
+        """Return True if a reading option is among the names of options."""
         return not {f.name.replace("_", "-") for f in fields(cls)}.isdisjoint(names)
 
     def for_documents(self) -> CorpusOptions:
-        """Return the options by which documents are read: with metadata, its header is another one."""
+        """Return the options for reading documents, without options for a metadata file."""
         if self.metadata is None:
             return self
         return replace(self, header_line=None, no_header=None, quote="auto", sheet=None)
 
     def for_known_words(self) -> CorpusOptions:
-        """Return the options for documents over a given vocabulary: nothing but counts is kept."""
+        """Return the options for documents over a given vocabulary; only their counts are kept."""
         return replace(
             self,
             vocab=None,
@@ -313,7 +317,7 @@ class CorpusOptions:
         )
 
     def keeping(self, field: str | None) -> CorpusOptions:
-        """Return the options with a field of time among the kept columns; unchanged if it is None."""
+        """Return the options with a time field among the kept columns; unchanged if it is None."""
         if field is None:
             return self
         meta_field = self.meta_field
@@ -332,7 +336,7 @@ class CorpusOptions:
 
     @property
     def text_limit(self) -> int | None:
-        """Most bytes of texts that are kept, compressed; None without a limit."""
+        """Maximum size in bytes of the compressed texts that are kept; None without a limit."""
         if isinstance(self.keep_text, int):
             return self.keep_text
         return None if self.keep_text == "all" else AUTO_TEXT
@@ -345,16 +349,16 @@ class CorpusOptions:
 
 
 class ReadingProgress(NamedTuple):
-    """How far the reading of a corpus is.
+    """Progress of reading a corpus.
 
     Attributes
     ----------
     bytes_read : int
-        Of the files as they lie on disk, compressed or not.
+        Number of bytes read from the files on disk, which may be compressed.
     bytes_total : int or None
-        None if it cannot be known (standard input, pipes).
+        Total number of bytes; None if it is unknown (standard input, pipes).
     documents : int
-        Read so far, skipped ones included.
+        Number of documents read so far, including skipped documents.
     """
 
     bytes_read: int
@@ -366,7 +370,7 @@ class Listener(Protocol):
     """Callbacks that report the reading of a corpus; every method may do nothing."""
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Show a line that a person should read."""
+        """Show a message to the user."""
 
     def reading(self, progress: ReadingProgress) -> None:
         """Report the progress of reading a corpus."""

@@ -1,8 +1,9 @@
-"""Documents that repeat others: the same words, or all but a few of them.
+"""Detection of documents that repeat others, with the same words or all but a few of them.
 
 Near duplicates are found by MinHash with one permutation: the words of a document fall into bins by
-their hash, and a bin keeps the least. The share of equal bins estimates the share of words that two
-documents have in common (Jaccard). Only documents with an equal band of bins are compared.
+their hash, and each bin keeps its minimum hash. The fraction of equal bins estimates the fraction
+of words that two documents have in common (Jaccard). Only documents with an equal band of bins are
+compared.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ import numpy.typing as npt
 
 from pysgrld.types import Documents, Int64s
 
-#: Bins of a document's hashes, and bins of a band.
+#: Number of bins for the hashes of a document, and number of bins in a band.
 _BINS, _BAND = 32, 4
-#: Least share of equal bins, and least number of words, of similar documents.
+#: Minimum fraction of equal bins, and minimum number of distinct words, of similar documents.
 _ALIKE, _WORDS = 0.8, 8
 _NONE = np.uint32(2**32 - 1)
 _Hashes = npt.NDArray[np.uint64]
 
 
 def _mixed(x: Any) -> _Hashes:
-    """Return SplitMix64 of each number."""
+    """Return the SplitMix64 hash of each number."""
     with np.errstate(over="ignore"):
         z = np.asarray(x, np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -33,14 +34,14 @@ def _mixed(x: Any) -> _Hashes:
 
 
 class Sketches:
-    """Sketches of documents over one dictionary, 136 bytes each."""
+    """Hash sketches of documents with a common vocabulary, 136 bytes for each document."""
 
     def __init__(self) -> None:
         self._digests: list[_Hashes] = []
         self._bins: list[npt.NDArray[np.uint32]] = []
 
     def add(self, block: Documents) -> None:
-        """Add the next documents; all have words."""
+        """Add the next documents; each must have at least one word."""
         n = len(block)
         lengths = np.diff(block.indptr)
         rows = np.repeat(np.arange(n), lengths)
@@ -55,7 +56,7 @@ class Sketches:
         self._bins.append(bins)
 
     def groups(self) -> tuple[Int64s, Int64s]:
-        """Return for each document the first with the same words, and the first similar document."""
+        """Return for each document the first with the same words, and the first that is similar."""
         digests, bins = np.concatenate(self._digests), np.concatenate(self._bins)
         _, first, inverse = np.unique(digests, return_index=True, return_inverse=True)
         same = first[inverse]

@@ -1,9 +1,10 @@
-"""Text cut into the words of its language, in their dictionary form, by libraries, which are extras.
+"""Segmentation of text into words, in their dictionary forms, by optional libraries.
 
-Chinese is cut by jieba, which knows simplified characters: OpenCC converts others for it. Japanese is cut
-by SudachiPy and Korean by Kiwi, which also give dictionary forms and parts of speech: particles, endings,
-auxiliaries and numerals are left out. Thai is cut by PyThaiNLP. Languages with blanks between words are
-cut there, and simplemma gives the dictionary forms of their words.
+Chinese is segmented by jieba, which knows simplified characters; OpenCC converts traditional
+characters for it. Japanese is segmented by SudachiPy and Korean by Kiwi, which also give dictionary
+forms and parts of speech: particles, endings, auxiliaries and numerals are left out. Thai is
+segmented by PyThaiNLP. Text in languages with blanks between words is split as by the tokeniser,
+and simplemma gives the dictionary forms of the words.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from pysgrld.options.spelling import visible, word_pattern
 
 #: Pattern of a word in segmented text: everything between blanks.
 BETWEEN_BLANKS = re.compile(r"\S+")
-#: Parts of speech of Korean that carry the subject of a text: nouns, verbs, adjectives, other letters.
+#: Parts of speech that carry the subject of a Korean text: nouns, verbs, adjectives, roots, and
+#: words in Latin letters or Chinese characters.
 _KOREAN = ("NNG", "NNP", "VV", "VA", "XR", "SL", "SH")
-#: The same for Japanese, by the first two or three parts of their names.
+#: The same parts of speech for Japanese, by the first two parts of their names.
 _JAPANESE = (
     ("名詞", "普通名詞"),
     ("名詞", "固有名詞"),
@@ -37,18 +39,18 @@ Cut = Callable[[str], Iterator[str]]
 
 
 class Segmenter(NamedTuple):
-    """A library that cuts text of a language into words.
+    """A library that segments text of a language into words.
 
     Attributes
     ----------
     stop_words : str
-        The list of the language.
+        Name of the list of stop words of the language.
     packages : tuple of str
-        What has to be installed, the one that cuts first.
+        Packages that must be installed, first the package that segments text.
     make : callable
-        Returns what cuts a text; imports the library.
+        Imports the library, and returns the function that segments a text.
     more : tuple of str
-        What has to be installed for the list of stop words.
+        Packages that must be installed for the list of stop words.
     """
 
     stop_words: str
@@ -87,9 +89,9 @@ def _chinese(simplified: bool) -> Cut:
 def _japanese() -> Cut:
     sudachi = import_module("sudachipy")
     book = sudachi.Dictionary(dict="core")
-    make = getattr(book, "tokenizer", None) or book.create  # older versions have `create` alone
+    make = getattr(book, "tokenizer", None) or book.create  # older versions only have `create`
     tokenizer, mode = make(), sudachi.SplitMode.B
-    most = 10_000  # characters: their bytes are fewer than the library takes at a time
+    most = 10_000  # characters, which take fewer bytes than the library's limit for a text
 
     def cut(text: str) -> Iterator[str]:
         for line in text.splitlines():
@@ -109,14 +111,14 @@ def _korean() -> Cut:
 
     def cut(text: str) -> Iterator[str]:
         for morpheme in kiwi.tokenize(text):
-            if morpheme.tag.partition("-")[0] in _KOREAN:  # irregular verbs have an ending there
+            if morpheme.tag.partition("-")[0] in _KOREAN:  # tags of irregular verbs have a suffix
                 yield morpheme.lemma
 
     return cut
 
 
 def _thai() -> Cut:
-    # otherwise it makes a folder in the home directory
+    # otherwise PyThaiNLP makes a folder in the home directory
     os.environ.setdefault("PYTHAINLP_READ_ONLY", "1")
     tokenize: Any = import_module("pythainlp.tokenize").word_tokenize
     return lambda text: iter(tokenize(text, engine="newmm", keep_whitespace=False))
@@ -152,7 +154,8 @@ SEGMENTERS = {
     "thai": Segmenter("thai", ("pythainlp",), _thai),
     **{language: _with_blanks(language, code) for language, code in _CODES.items()},
 }
-#: One text at a time: not all of the libraries can do more, and each holds the interpreter's lock anyway.
+#: Lock to segment one text at a time: some of the libraries are not safe to use from several
+#: threads, and all of them hold the interpreter's lock anyway.
 _ONE = threading.Lock()
 
 
@@ -169,10 +172,10 @@ def _made(name: str) -> Cut:
 
 
 def segmented(documents: list[bytes], name: str) -> list[bytes]:
-    """Return documents with blanks between their words, and nothing but words.
+    """Return documents that consist only of words, with blanks between the words.
 
-    A word has two characters or more, or is one that the library has analysed. A text that is not UTF-8,
-    or has a NUL, stays unchanged and is reported later.
+    A word has at least two characters, except for Japanese nouns, which may have one. A text that
+    is not UTF-8, or has a NUL, stays unchanged and is reported later.
 
     Parameters
     ----------
@@ -183,7 +186,7 @@ def segmented(documents: list[bytes], name: str) -> list[bytes]:
     Raises
     ------
     MissingInputError
-        If its library is not installed.
+        If the library is not installed.
     """
     with _ONE:
         cut, forms = _made(name), []

@@ -1,4 +1,4 @@
-"""A corpus built in shards, by processes that know nothing of each other, and merged into one.
+"""Building a corpus in shards, by independent processes, and merging the shards into one corpus.
 
 ``NAME.shards`` next to ``NAME`` contains a plan, written by the first process, and a stored corpus for
 each shard, which is complete or absent. The merged corpus is the corpus that one process would write.
@@ -68,30 +68,30 @@ def build_shard(
     threads: int,
     listener: Listener,
 ) -> Corpus:
-    """Build one of N shards of a corpus: a contiguous part of its inputs, of about 1/N of the bytes.
+    """Build one of N shards of a corpus, from consecutive inputs with about 1/N of the bytes.
 
-    One that is there is opened; one that was interrupted is gone on with.
+    A shard that exists already is opened; the build of a shard that was interrupted is resumed.
 
     Parameters
     ----------
     inputs : sequence of str
-        Of the whole corpus, in the same order for every shard.
+        Inputs of the whole corpus, in the same order for every shard.
     options : CorpusOptions
     place : Path
         Path of the whole corpus.
     shard : (int, int)
-        Number of the shard, from 1, and how many there are.
+        Number of the shard, from 1, and number of shards.
     threads : int
     listener : Listener
 
     Raises
     ------
     UsageError
-        If the shards could not be read alone, or there are fewer inputs than shards.
+        If shards cannot be read separately, or there are fewer inputs than shards.
     MismatchError
         If existing shards have other inputs or options.
     SgmcError
-        As `build`.
+        As for `build`.
     """
     number, n_shards = shard
     _check(inputs, options, n_shards)
@@ -99,7 +99,7 @@ def build_shard(
     folder = shards_of(place)
     looked = [look(path) for path in inputs]
     files = [record.get("files", [record]) for record in looked]
-    # properties of an input that are equal on all nodes: names, sizes and times of modification
+    # record the properties that are equal on all nodes: names, sizes and times of modification
     records = [
         {
             "name": record["name"],
@@ -136,7 +136,7 @@ def build_shard(
         return Corpus.open(shard_folder)
     sizes = [sum(int(file.get("size", 0)) for file in shard_files) for shard_files in files]
     first, last = cuts(sizes, n_shards)[number - 1]
-    # decided by all inputs: a shard may have too few of them
+    # decided from all inputs, because a shard may have too few for the decision
     options = resolve_document_is(inputs, options)
     return build(inputs[first:last], options, shard_folder, threads, listener, among=inputs)
 
@@ -169,19 +169,19 @@ def _check(inputs: Sequence[str], options: CorpusOptions, n_shards: int) -> None
 
 
 def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
-    """Cut a row of inputs into runs of about equal size, none of them empty.
+    """Split a sequence of inputs into nonempty contiguous parts of about equal size.
 
     Parameters
     ----------
     sizes : sequence of int
-        Of the inputs, in bytes.
+        Sizes of the inputs in bytes.
     shards : int
-        At most as many as there are inputs.
+        Number of parts, at most the number of inputs.
 
     Returns
     -------
     list of (int, int)
-        First input of each run, and the one after its last.
+        Index of the first input of each part, and index after its last input.
     """
     ends = np.cumsum(np.asarray(sizes, np.float64))
     bounds = [0]
@@ -189,7 +189,7 @@ def cuts(sizes: Sequence[int], shards: int) -> list[tuple[int, int]]:
         target = ends[-1] * i / shards
         after = int(np.searchsorted(ends, target))
         if after < len(sizes) and ends[after] - target < sizes[after] / 2:
-            after += 1  # the input lies for the most part before the cut
+            after += 1  # more than half of the input is before the ideal end
         bounds.append(min(max(after, bounds[-1] + 1), len(sizes) - (shards - i)))
     return list(itertools.pairwise([*bounds, len(sizes)]))
 
@@ -199,10 +199,10 @@ def _name(number: int, n_shards: int) -> str:
 
 
 def merge(place: Path, listener: Listener) -> Corpus:
-    """Make one corpus of the shards of ``place``, as one process would have written it.
+    """Merge the shards of ``place`` into the corpus that a single process would have written.
 
-    Texts beyond the limit of ``--keep-text`` are an even sample as well, but another one. The shards
-    stay.
+    If the texts exceed the limit of ``--keep-text``, an even sample is kept, but a different one
+    than a single process would keep. The shards are not removed.
 
     Parameters
     ----------
@@ -213,11 +213,11 @@ def merge(place: Path, listener: Listener) -> Corpus:
     Raises
     ------
     UsageError
-        If a folder of shards is named.
+        If ``place`` is a folder of shards.
     MissingInputError
         If shards are missing; the message names them.
     CorpusError
-        If a shard is damaged, or of another vocabulary.
+        If a shard is damaged, or has another vocabulary.
     OutputError, WriteError
         If the corpus cannot be written.
     """
@@ -247,7 +247,7 @@ def merge(place: Path, listener: Listener) -> Corpus:
             f"no document has a word of the vocabulary {options.vocab}; is it the right one?",
             folder,
         )
-    # the record of the first shard, with inputs joined
+    # the record of the first shard, with the inputs of all shards
     whole = parts[0].provenance | {
         "options": plan["options"],
         "inputs": [record for part in parts for record in part.provenance["inputs"]],
@@ -274,7 +274,7 @@ def _plan(folder: Path) -> dict[str, Any]:
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as SLURM reads them: 1,4-6.
+    """Return ascending numbers in SLURM's notation for arrays, such as 1,4-6.
 
     Parameters
     ----------

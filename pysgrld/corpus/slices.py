@@ -1,4 +1,4 @@
-"""Documents in slices of time, by the numbers or dates of one of their columns."""
+"""Assignment of documents to time slices, by the numbers or dates in one of their columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pysgrld.errors import CorpusError, UsageError, plural
 from pysgrld.options.time import MOST_SLICES
 from pysgrld.types import Documents, Doubles, Int32s, Slicing
 
-#: Numbers below are years; greater ones may be seconds since 1970, days as 20010514, or Excel's.
+#: Numbers below this are years; larger numbers may be seconds since 1970, days as 20010514, or
+#: serial dates of Excel.
 _YEARS_BELOW = 10_000
 
 
@@ -25,25 +26,25 @@ def put_in_slices(
     ids: Callable[[int], str],
     date_format: str | None = None,
 ) -> Documents:
-    """Return documents with the slice of each; the first and the last slice are open-ended.
+    """Return documents with the time slice of each; the first and the last slice are open-ended.
 
-    An empty document without a value, as bad ones are, is in the first slice.
+    An empty document without a value, such as a bad document, is in the first slice.
 
     Parameters
     ----------
     slicing : Slicing
     documents : Documents
     values : sequence
-        Of their column: numbers, dates, or None.
+        Value of the column for each document: a number, a date, or None.
     ids : callable
-        What a document is called, by its place among these.
+        Returns the id of a document by its index, for messages.
     date_format : str, optional
-        Of the dates, as ``strptime`` takes it.
+        Format of the dates, as for ``strptime``.
 
     Raises
     ------
     CorpusError
-        If a document has no value, or one that is no number or date.
+        If a document has no value, or a value that is neither a number nor a date.
     """
     texts = [value.encode() if isinstance(value, str) else None for value in values]
     if date_format is not None and isinstance(slicing.begins[0], str):
@@ -57,7 +58,7 @@ def put_in_slices(
 
 
 def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]) -> Int32s:
-    """Return the slice of each value, (n,), as `put_in_slices` has them.
+    """Return the time slice of each value; the first and the last slice are open-ended.
 
     Parameters
     ----------
@@ -66,12 +67,12 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
     values : sequence of object
         Value of the column for each document.
     ids : callable
-        Returns the id of a document by its place, for messages.
+        Returns the id of a document by its index, for messages.
 
     Returns
     -------
     array of int32, (n,)
-        Slices, from 0.
+        Number of each slice, from 0.
     """
     dates = isinstance(slicing.begins[0], str)
     numbers = numbers_of(values, dates=dates)
@@ -90,7 +91,7 @@ def slices_of(slicing: Slicing, values: Sequence[Any], ids: Callable[[int], str]
 
 
 def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
-    """Return values as numbers, dates as microseconds since 1970; NaN for any other value.
+    """Return values as numbers, or dates as microseconds since 1970; NaN for any other value.
 
     Parameters
     ----------
@@ -118,20 +119,20 @@ def numbers_of(values: Iterable[Any], *, dates: bool) -> Doubles:
 
 
 def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
-    """Return the slices that the values of a column make.
+    """Return the time slices for the values of a column.
 
     Parameters
     ----------
     field : str
     by : {"year", "month", "decade"} or int
-        What a slice is, or how many there are, of about as many documents each.
+        Unit of a slice, or number of slices with about equally many documents.
     values : sequence
         Values of all documents, or None for a missing value.
 
     Raises
     ------
     CorpusError
-        If they are neither numbers nor dates.
+        If the values are neither numbers nor dates.
     UsageError
         If there would be too many slices, or numbers have no months.
     """
@@ -164,7 +165,7 @@ def slicing_of(field: str, by: str | int, values: Sequence[Any]) -> Slicing:
 
 
 def _by_unit(field: str, unit: str, numbers: Doubles, *, dates: bool) -> Slicing:
-    """Return one slice for each year, month or decade from the first to the last, empty ones too."""
+    """Return a slice, perhaps empty, for each year, month or decade from the first to the last."""
     if not dates and unit == "month":
         raise UsageError(
             f"--slices month: {field!r} has numbers; months need dates such as 1987-06-30"

@@ -1,7 +1,7 @@
-"""Record of the inputs of a corpus, by which a stored corpus can replace its inputs.
+"""Record of the inputs of a corpus, which decides whether a stored corpus can replace its inputs.
 
-Of every file the record has all that it held (SHA-256 of the bytes as they were read) and a stamp: when
-it was changed last. A file with the same stamp and size is taken for the same; any other is hashed.
+For every file the record has the SHA-256 of the bytes read and a stamp with the time of the last
+change. A file with the same stamp and size is assumed to be unchanged; any other file is hashed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pysgrld.corpus.stored_files import PACKED, PARTS, digest, is_stored
 from pysgrld.corpus.vocabulary import Rules, resolved, stop_words
 from pysgrld.options.paths import is_file, is_folder, is_stream, refusal_of, resolve_path
 
-#: Options that older corpora do not record: they were read by the defaults.
+#: Options that older corpora do not record, because they were read with the defaults.
 _LATER = (
     *("missing", "date_format", "time_field", "header_line", "no_header", "quote", "sheet"),
     *("keep_links", "mask", "drop_repeated", "language"),
@@ -39,15 +39,16 @@ def look(path: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        Of a file its ``name``, ``size`` in bytes and ``stamp`` (time of modification, time of change
-        and inode); the same of a ``vocabulary`` that belongs to a file of counts, with its ``sha256``;
-        for a folder its ``name`` and the same for its ``files`` that are read. For inputs with
-        something else each time, a pipe or standard input, the name alone.
+        For a file, its ``name``, ``size`` in bytes and ``stamp`` (time of modification, time of
+        change and inode). A file of counts may also have a ``vocabulary``, with the same entries
+        and its ``sha256``. For a folder, its ``name``, and the same entries for each of its
+        ``files`` that are read. For a pipe or standard input, with different data each time, only
+        the name.
 
     Raises
     ------
     MissingInputError
-        If it is missing or cannot be read.
+        If the input is missing or cannot be read.
     """
     if path == "-":
         return {"name": "-"}
@@ -83,7 +84,7 @@ def files_of(folder: Path) -> list[Path]:
     Raises
     ------
     MissingInputError
-        If the folder has none, or cannot be read.
+        If the folder has no files to read, or cannot be read.
     """
     if is_stored(folder):
         return [folder / name for name in (*PARTS, PACKED) if is_file(folder / name)]
@@ -118,13 +119,13 @@ def text_field_of(provenance: Mapping[str, Any]) -> str:
 
 
 def recipe(options: CorpusOptions) -> dict[str, Any]:
-    """Record how inputs are read: the options, and what the files that they name hold.
+    """Record the options for reading inputs, and the contents of the files that the options name.
 
     Returns
     -------
     dict
-        ``options``; ``lists``: SHA-256 of each file that they name, by its name, and None of
-        one that is no regular file, or is missing.
+        ``options``; ``lists``: SHA-256 of each file named by the options, by its name, or None if
+        the file is missing or not a regular file.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def recipe(options: CorpusOptions) -> dict[str, Any]:
     files = {name for name in named if name not in NAMED and name != "none"}
     files |= {name for name in (options.vocab, options.metadata) if name is not None}
     recorded = asdict(options)
-    if recorded["text_field"] == AUTO:  # older corpora had no choice
+    if recorded["text_field"] == AUTO:  # older corpora record the usual field
         recorded["text_field"] = USUAL_TEXT_FIELD
     for name in ("numbers", "segment", "transpose"):
         if recorded[name] in (None, "none", "off"):
@@ -163,11 +164,11 @@ def stands_for(
     Parameters
     ----------
     provenance : mapping
-        Of the stored corpus.
+        Provenance of the stored corpus.
     inputs : sequence of str
     options : CorpusOptions
     notify : callable
-        Called with the progress of hashing files with another stamp; may raise, to stop.
+        Called with the progress of hashing files that have a new stamp; may raise, to stop.
 
     Raises
     ------
@@ -186,10 +187,10 @@ def stands_for(
     reading, vocabulary = provenance.get("reading"), provenance.get("vocabulary")
     if not isinstance(reading, dict) or not isinstance(vocabulary, dict):
         return False
-    # the defaults must equal the defaults at the time of building
+    # the current defaults must equal the defaults at the time of building
     rules = Rules.of(options, vocabulary.get("from") == "built")
     text = "token-pattern" in reading
-    if options.document_is == "auto" and text:  # the same inputs look the same
+    if options.document_is == "auto" and text:  # the same inputs give the same decision
         reading = reading | {"document-is": "auto"}
     if options.chunk is None and text:
         reading = reading | {"chunk": None}
@@ -218,9 +219,9 @@ def stands_for(
 
 
 def _paired(path: str, old: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], Path]]:
-    """Yield the recorded files of an input, each with its present record and its path.
+    """Yield the recorded files of an input, each with its current record and its path.
 
-    What cannot be compared is given as records that are empty.
+    For files that cannot be compared, empty records are yielded.
     """
     now = look(path)
     nothing: tuple[dict[str, Any], dict[str, Any], Path] = {}, {}, Path(path)

@@ -1,9 +1,9 @@
-"""Inputs of any kind as one sequence of steps, read ahead of the caller.
+"""Reading of inputs of any kind as one sequence of steps, ahead of the caller.
 
-One thread decompresses and parses, several clean and count words, and the caller gets the results in
-order. A step contains everything that its part of an input gave, including messages and counts of bad
-documents, so the result up to a step does not depend on how far the reading is ahead. Documents that are
-too long are split into pieces here, which are documents from then on.
+One thread decompresses and parses, several threads clean and count words, and the caller gets the
+results in order. A step contains all results of its part of an input, including messages and counts
+of bad documents, so that results up to a step do not depend on how far the threads are ahead. Long
+documents are split into pieces here, which are then treated as documents.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ from pysgrld.errors import CorpusError, Message
 from pysgrld.options.paths import is_folder
 from pysgrld.types import Documents
 
-#: Function of a first number and an end: True if some documents of this range are wanted.
+#: Function of a first and an end index: True if any documents of this range are wanted.
 Wish = Callable[[int, int], bool]
 
 
 @dataclass(slots=True)
 class Heading:
-    """The beginning of an input: text or counts, and the words of its ids.
+    """The start of an input: whether it is text or counts, and the words of its ids.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Heading:
     vocabulary : tuple of str or None
         For counts: the word of each id, or None if words are named by their number.
     origin : str
-        Where the vocabulary was found, for the record.
+        Origin of the vocabulary, for the record.
     """
 
     kind: str
@@ -82,38 +82,38 @@ class Heading:
 
 @dataclass(slots=True)
 class Step:
-    """A part of an input that was read: documents, messages, and counts of bad documents.
+    """Results of reading a part of an input: documents, messages, and counts of bad documents.
 
     Attributes
     ----------
     label : str
-        What messages call the input.
+        Name of the input in messages.
     input, number : int
-        Which input, and which step of it, both from 0.
+        Number of the input, and number of the step in the input, both from 0.
     content : Heading, Texts, Documents or None
-        None: nothing but what follows.
+        None if the step has only messages and counts.
     about : DocumentDetails or None
-        Details of its documents. Code that leaves documents out leaves out their details too.
+        Details of the documents. Code that leaves documents out leaves out their details too.
     words : WordCounts or None
-        Of a `Texts`, when it has been counted.
+        Word counts of `content`, if it is a `Texts` and its words have been counted.
     cut, pieces : int
-        Long documents that were cut, and the pieces that they gave.
+        Number of long documents that were split, and number of their pieces.
     unwanted : int
-        Documents that were skipped because the caller does not want them, and not reported otherwise.
+        Number of documents skipped because the caller does not want them; not reported otherwise.
     absent : int
-        Documents that the input counts but has no words of.
+        Number of documents that the input counts without giving words for them.
     skipped : Counter
-        Bad documents that were left out, by reason.
+        Number of bad documents that were left out, by reason.
     parts : Counter
-        Parts of texts that are no words, by kind, and texts that stand for none.
+        Number of parts removed from texts, by kind, and of placeholders for a missing text.
     notes : list of Message
         Messages to the user.
     size : int
-        Bytes taken from files since the step before.
+        Number of bytes read from files since the previous step.
     source : dict or None
-        Of the last step of an input: the record of all that was read of it.
+        In the last step of an input, the record of the input.
     read : int
-        In the last step of an input: its documents, including documents that were left out.
+        In the last step of an input, its number of documents, including documents left out.
     """
 
     label: str
@@ -165,24 +165,25 @@ def read(
     keep_empty : bool
         Whether documents without words keep their place.
     threads : int
-        That clean and count words.
+        Number of threads that clean and count words.
     waiting : callable
-        Called now and then while nothing is ready; may raise, to stop.
+        Called now and then while no step is ready; may raise, to stop.
     done : (int, int)
-        Begin after this step: input and number. Steps of a file are always the same, whatever the
-        number of threads; steps of a pipe are not.
+        First step to yield: number of the input, and number of the step in it. Steps of a file are
+        the same for any number of threads; steps of a pipe are not.
     head : int, optional
-        Cut the steps so that one of them ends with this document.
+        Number of documents after which a step must end.
     scratch : Path, optional
-        Folder with room for entries that have to be sorted; by default that of temporary files.
+        Folder with room for entries that have to be sorted; by default the folder for temporary
+        files.
     wanted : callable (first, end) -> bool, optional
-        Whether some of the documents [first, end) are wanted, empty ones counted (`keep_empty`); words
-        of others are not looked for.
+        Whether any of the documents [first, end) are wanted, where empty documents are counted too
+        (`keep_empty`); words of other documents are not counted.
     order : bool
-        Whether words are kept in their order, too.
+        Whether the order of words is kept, too.
     among : sequence of str, optional
-        All inputs of the corpus, if these are the inputs of one of its shards: their names distinguish
-        documents of different inputs.
+        All inputs of the corpus, if ``inputs`` are the inputs of one of its shards; their names
+        distinguish documents of different inputs.
 
     Raises
     ------
@@ -229,7 +230,7 @@ def read(
 
 
 def _matched(texts: Texts, documents: Sequence[bytes], pattern: TokenPattern) -> WordCounts:
-    """Count the matches of a pattern in documents; name a document that takes too long."""
+    """Count the matches of a pattern in documents; refuse a document that takes too long."""
     try:
         return count_words(documents, pattern.matching())
     except TooSlowError as slow:
@@ -268,7 +269,7 @@ def _steps(
 
 
 def _cut(step: Step, place: int) -> list[Step]:
-    """Split a step after its first ``place`` documents; the second part gets everything else."""
+    """Split a step after ``place`` documents; the second part gets the messages and counts."""
     content, places = step.content, np.arange(step.documents)
     if isinstance(content, Texts):
         first: Texts | Documents = content.part(0, place)
@@ -346,7 +347,7 @@ class _Input:
         self.size += size
 
     def _texts(self, texts: Texts) -> Step:
-        """Make a step of documents that are lines of a file, or files of a folder, or pieces of them."""
+        """Make a step of documents that are lines of a file, files of a folder, or pieces."""
         whole, licences = len(texts.documents), 0
         if self.options.document_is == "file":
             books = [without_licence(document) for document in texts.documents]
@@ -397,7 +398,7 @@ class _Input:
         return step
 
     def _with_names(self, texts: Texts, names: list[str]) -> Texts:
-        """Return texts with columns of their files' names, if they are wanted and no fields."""
+        """Return texts with columns for the folder and year in file names, if they are wanted."""
         fields, wanted = texts.fields, self.context.wanted
         columns = {} if fields is None else dict(fields.columns)
         for column, of_name in ((FOLDER, _folder_in), (YEAR, _year_in)):
@@ -486,14 +487,14 @@ class _Input:
             record["sha256"] = file_digest
 
     def _opened(self, path: Path) -> Lines:
-        """Open a file of a folder; files without a known suffix may be in another encoding."""
+        """Open a file of a folder; the given encoding applies only to formats that may use it."""
         options = self.options
         format = IN_FOLDERS.get(path.suffix.lower()) or recognise(b"", plain_name(path))
         encoding = options.encoding if format.encoded else UTF8
         return Lines(path, options.max_line, self._size, self.threads, options.max_input, encoding)
 
     def _read_in_folder(self, source: Lines) -> Extract | Iterator[Texts]:
-        """Return the format that reads a file of a folder, as one document or as many.
+        """Return a reader of a file of a folder, as one document or as several documents.
 
         Raises
         ------
@@ -574,7 +575,7 @@ class _Input:
                     self.notes += context.noticed.twin(source.label, {sha256: source.label})
 
     def _check_fields(self, format: Format, label: str) -> None:
-        """Refuse a field that a person has named as the text, if the format has no fields.
+        """Refuse a text field named by the user, if the format has no fields.
 
         Raises
         ------

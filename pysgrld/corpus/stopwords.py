@@ -1,8 +1,8 @@
-"""Stop words: words that build a sentence and carry none of its subject.
+"""Stop words: function words, which do not carry the subject of a text.
 
-Closed classes only (articles, pronouns, prepositions, conjunctions, auxiliaries, a few adverbs of
-degree, time and place) and what contractions leave when they are cut at the apostrophe. Words like
-"system" or "fire", which long lists elsewhere contain, can belong to a topic.
+The lists have only closed classes (articles, pronouns, prepositions, conjunctions, auxiliaries, a
+few adverbs of degree, time and place) and the parts of contractions that are split at the
+apostrophe. Words like "system" or "fire", which longer lists contain, can belong to a topic.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ shan ain ll ve re
 dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt couldnt shouldnt cant
 """
 
-#: Languages of the package stop-words with a reviewed list, and the words of these lists that can belong
-#: to a topic and so are no stop words here. Its other lists cannot be used as they are: too long
-#: (Vietnamese, Persian), in a broken encoding (Turkish), without accents (Romanian), of ancient Greek.
+#: Languages of the package stop-words with a reviewed list, and the words of these lists that are
+#: no stop words here, because they can belong to a topic. Other lists of the package are not used:
+#: they are too long (Vietnamese, Persian), in a broken encoding (Turkish), without accents
+#: (Romanian), or for ancient Greek.
 _CONTENT = {
     "danish": "",
     "dutch": "",
@@ -70,14 +71,15 @@ _CONTENT = {
     "swedish": "beslut beslutat beslutit dag dagar dagarna dagen idag kr likställd likställda",
 }
 
-#: Languages of the package stopwordsiso, an extra, by its names.
+#: Languages with lists from the optional package stopwordsiso, and their codes in that package.
 _ISO = {"arabic": "ar", "chinese": "zh", "japanese": "ja", "korean": "ko", "thai": "th"}
 _CONTENT_OF_ISO = {"korean": "시간 양자 전자 시각 자기집 소생"}
-#: The lists that have a name, and the lists that texts are compared with.
+#: Names of all lists, and names of the lists that texts are compared with to detect their language.
 NAMED = ("english", *_CONTENT, *_ISO)
 COMPARED = ("english", *_CONTENT)
 
-#: Different words of a list that make a language likely: texts of any language have one or two.
+#: Minimum number of different words of a list that make its language likely, as a text in any
+#: language has one or two.
 FEWEST_WORDS = 4
 
 
@@ -96,13 +98,13 @@ def named(name: str) -> frozenset[str]:
         return _of_iso(name)
     from stop_words import get_stop_words
 
-    # the tokeniser splits words at apostrophes and points, so the list has the pieces too
+    # the tokeniser splits words at apostrophes and dots, and the list has the parts, too
     words = {fold(word) for word in get_stop_words(name) if word.isalpha()}
     return frozenset(words - {fold(word) for word in _CONTENT[name].split()})
 
 
 def _of_iso(name: str) -> frozenset[str]:
-    """Return a list of the package stopwordsiso; of Chinese in both kinds of characters.
+    """Return a list of stopwordsiso; for Chinese, in simplified and traditional characters.
 
     Raises
     ------
@@ -124,21 +126,21 @@ def _of_iso(name: str) -> frozenset[str]:
 
 
 def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] | None:
-    """Guess the language of a text by the lists: the one that has the greatest share of its tokens.
+    """Guess the language of a text: the language of the list with the largest share of its tokens.
 
     Parameters
     ----------
     words : sequence of str
-        Every word of the text, as the tokeniser writes them.
+        All words of the text, as the tokeniser spells them.
     tokens : (V,) int64
-        Occurrences of each.
+        Number of occurrences of each word.
 
     Returns
     -------
     (name, share, english) or None
-        The language, and the shares of the tokens in its list and in the English list, or None if no list
-        has more than twice the tokens of the English list, and a tenth of all. A list with fewer than
-        `FEWEST_WORDS` of the words is ignored.
+        The language, and the fractions of the tokens that are in its list and in the English list.
+        None if no list has more than a tenth of all tokens, and more than twice the tokens of the
+        English list. A list is ignored if fewer than `FEWEST_WORDS` of its words occur.
     """
     total = int(tokens.sum())
     if not total:
@@ -155,7 +157,7 @@ def likeliest(words: Sequence[str], tokens: Int64s) -> tuple[str, float, float] 
 
 
 def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Warn that English stop words are left out of a text that looks like another language's."""
+    """Return a warning if English stop words are left out of a text in another language."""
     if (likely := likeliest(words, tokens)) is None:
         return None
     language, share, english = likely
@@ -167,7 +169,7 @@ def warned_of_language(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 def _scripts(words: Sequence[str], tokens: Int64s) -> Counter[str]:
-    """Count the tokens of each script but Latin, by how the names of its letters begin in Unicode."""
+    """Count the tokens of each non-Latin script, named by the first word of Unicode names."""
     shares = Counter[str]()
     for word, count in zip(words, tokens.tolist(), strict=True):
         if word > "\u0370":  # beyond Latin
@@ -181,9 +183,9 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
     Parameters
     ----------
     words : sequence of str
-        Every word of the text, as the tokeniser writes them.
+        All words of the text, as the tokeniser spells them.
     tokens : (V,) int64
-        Occurrences of each.
+        Number of occurrences of each word.
     """
     total, shares = int(tokens.sum()), _scripts(words, tokens)
     script, share = max(shares.items(), key=lambda item: item[1], default=("", 0))
@@ -200,8 +202,8 @@ def warned_of_letters(words: Sequence[str], tokens: Int64s) -> str | None:
 
 
 _AT_BLANKS = "at blanks alone, so that whole phrases count as words"
-#: Scripts by how the names of their letters begin: what a text in one is taken for, how the tokeniser
-#: cuts it, and the language of ``--segment`` that cuts it better, if there is one.
+#: For each script, by the first word of its letters' Unicode names: the likely language of a text,
+#: how the tokeniser splits it, and the language of ``--segment`` that splits it better, or "".
 _SCRIPTS = {
     "HIRAGANA": ("Japanese", "at changes of script, and kanji into overlapping pairs", "japanese"),
     "CJK": (
@@ -215,19 +217,20 @@ _SCRIPTS = {
     "KHMER": ("Khmer", _AT_BLANKS, ""),
     "MYANMAR": ("Burmese", _AT_BLANKS, ""),
 }
-#: Least share of the tokens for the script of a text; for Hiragana, the other two scripts count as well.
+#: Minimum fraction of the tokens for the script of a text, and minimum fraction of Hiragana and
+#: Katakana for a text in Chinese characters to be Japanese.
 _SHARE, _OF_KANA = 0.3, 0.05
 
 
 def warned_of_script(words: Sequence[str], tokens: Int64s) -> str | None:
-    """Return a warning about tokens of a script without blanks between words, or with endings on them.
+    """Return a warning about text in a script that the tokeniser does not split well into words.
 
     Parameters
     ----------
     words : sequence of str
-        Every word of the text, as the tokeniser writes them.
+        All words of the text, as the tokeniser spells them.
     tokens : (V,) int64
-        Occurrences of each.
+        Number of occurrences of each word.
     """
     total, counts_by_script = int(tokens.sum()), _scripts(words, tokens)
     counts_by_script["HIRAGANA"] += counts_by_script["KATAKANA"]
