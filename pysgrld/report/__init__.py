@@ -1,6 +1,7 @@
-"""The report of a run on one page, and a run as files of other programs.
+"""The report of a run on one page, and exports of a run to the formats of other programs.
 
-Its names are loaded when they are first used: help lists the formats of exports and must be instant.
+The names of this package are imported when they are first used: the help text lists the export
+formats and must appear at once.
 """
 
 from __future__ import annotations

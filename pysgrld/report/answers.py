@@ -1,4 +1,4 @@
-"""Answers for a terminal: documents of topics, topics of a word, topics in groups of documents."""
+"""Answers for a terminal: documents of topics, topics of a word, topics in document groups."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from pysgrld.report.population import EstimatedShares, PopulationShares
 from pysgrld.report.sections.groups import Groups, along_column, along_corpus, by_columns, clustered
 from pysgrld.report.topic_words import heaviest
 
-#: Letters of a document's excerpt.
+#: Maximum number of characters of a document's excerpt.
 EXCERPT = 200
-#: Letters at the beginning of a text in which an excerpt is chosen.
+#: The excerpt is chosen within this number of characters from the start of a text.
 _READ = 100_000
 #: Difference of sums of weights that may be due to rounding.
 _ROUNDING = 1e-9
-#: A word of a text.
+#: Pattern of a word in a text.
 _WORD = re.compile(r"\w+")
-#: Share of a word's uses from which on a topic is listed.
+#: A topic is listed for a word if it has at least this fraction of the word's uses.
 LEAST = 0.005
 
 
 class Between(NamedTuple):
-    """Share or probability, and the bounds of its interval if it has one."""
+    """A share or a probability, with the bounds of its interval, or None if it has no interval."""
 
     mean: float
     low: float | None
@@ -41,7 +41,8 @@ class Between(NamedTuple):
 class InDocument(NamedTuple):
     """A document that surely has a topic: its row in the corpus, from 0, and the topic's share.
 
-    The excerpt is the part of its text with the most probable words of the topic; "" without a text.
+    The excerpt is the part of its text with the most probable words of the topic; it is "" if the
+    document has no text.
     """
 
     row: int
@@ -65,11 +66,11 @@ class WordInTopic(NamedTuple):
     ----------
     topic : int
     share : float
-        Of the word's uses.
+        Fraction of the word's uses that are in the topic.
     probability : Between
-        In the topic.
+        Probability of the word in the topic.
     place : int
-        Place among the topic's words, from 1.
+        Rank of the word among the topic's words, from 1.
     """
 
     topic: int
@@ -84,9 +85,9 @@ class InGroup(NamedTuple):
     Attributes
     ----------
     share : Between
-        In these documents, and its interval for documents like them.
+        Share of the topic in the group's documents; the interval holds for documents like these.
     more : Between
-        How much more that is than in the other documents.
+        Difference from the topic's share in the other documents.
     surely : int or None
         1 if the share is surely greater, -1 if surely smaller, else 0; None without intervals.
     """
@@ -97,14 +98,14 @@ class InGroup(NamedTuple):
 
 
 class SharesInGroup(NamedTuple):
-    """A topic in a group: each document counted once, and by words."""
+    """Shares of a topic in a group, with equal weights of documents and of words."""
 
     documents: InGroup
     words: InGroup
 
 
 class AllShares(NamedTuple):
-    """Share of a topic in the corpus: each document counted once, and by words."""
+    """Shares of a topic in the corpus, with equal weights of documents and of words."""
 
     documents: Between
     words: Between
@@ -118,21 +119,22 @@ class TopicInGroups(NamedTuple):
     groups: list[SharesInGroup]
 
     def surely_more(self) -> list[int]:
-        """Return the groups with a surely higher share than other documents, the greatest first."""
+        """Return groups with a surely higher share than other documents, the greatest share first."""
         above = [i for i, g in enumerate(self.groups) if g.documents.surely == 1]
         return sorted(above, key=lambda i: -self.groups[i].documents.share.mean)
 
 
 def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsOfTopic]:
-    """Return the documents that most surely have each topic, the topic of greatest weight first.
+    """Return the documents that most surely have each topic; topics are sorted by weight, descending.
 
-    They are ordered by the low end of the topic's share: short documents do not win by chance.
+    A topic's documents are sorted by the lower bound of its share, so that short documents do not come
+    first by chance.
 
     Parameters
     ----------
     results : Results
     n : int
-        Documents of each topic, at most.
+        Maximum number of documents of each topic.
     layer : int
         The layer, counted from 0.
 
@@ -174,15 +176,15 @@ def documents_of_topics(results: Results, n: int, layer: int) -> list[DocumentsO
 
 
 def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) -> str:
-    """Return the stretch of a text, in whole words, whose words have the greatest sum of weights.
+    """Return the passage of a text, in whole words, that has the greatest sum of word weights.
 
     Parameters
     ----------
     text : str
     weights : mapping of str to float
-        Of words in lower case; other words weigh nothing.
+        Weights of words in lower case; all other words have weight 0.
     letters : int
-        Letters of the stretch, at most.
+        Maximum number of characters of the passage.
     """
     line = " ".join(text[:_READ].split())
     words = [
@@ -204,7 +206,7 @@ def excerpt_of(text: str, weights: Mapping[str, float], letters: int = EXCERPT) 
 
 
 def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]:
-    """Return the topics that a word is used in, the one of the greatest share of its uses first.
+    """Return the topics in which a word is used, sorted by their fraction of its uses, descending.
 
     Parameters
     ----------
@@ -218,12 +220,13 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
     Returns
     -------
     list of WordInTopic
-        Topics with a share of the word's uses that is worth listing.
+        Topics that have at least the fraction `LEAST` of the word's uses.
 
     Raises
     ------
     UsageError
-        If the run does not know the word, naming some that are spelled alike, or topics are directions.
+        If the vocabulary lacks the word (the message names words of similar spelling), or topics are
+        directions.
     """
     if results.fitted.signed:
         raise UsageError("--word: directions have entries, not shares of a word's uses")
@@ -261,15 +264,15 @@ def word_in_topics(results: Results, word: str, layer: int) -> list[WordInTopic]
 def topics_in_groups(
     results: Results, by: str | None, along: str | None, cluster: str | None, layer: int
 ) -> tuple[Groups, list[TopicInGroups]]:
-    """Return the shares of topics in groups of documents, the topic of greatest weight first.
+    """Return the shares of topics in groups of documents; topics are sorted by weight, descending.
 
     Parameters
     ----------
     results : Results
     by : str or None
-        Column of the corpus with the groups as values.
+        Column of the corpus that names the group of each document.
     along : str or None
-        Column of dates or numbers, in order; "corpus" for the order of the documents.
+        Column of dates or numbers that orders the documents; "corpus" for the order in the corpus.
     cluster : str or None
         Column with clusters of documents as values.
     layer : int
@@ -326,7 +329,7 @@ def topics_in_groups(
 
 
 def plain(value: Any) -> Any:
-    """Return these answers as plain values, for JSON.
+    """Return an answer as plain values that JSON can represent.
 
     Parameters
     ----------

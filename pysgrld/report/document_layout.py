@@ -10,46 +10,47 @@ import numpy.typing as npt
 
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Documents below which there is no map.
+#: Minimum number of documents for a map.
 FEWEST = 20
-#: Neighbours by which a map is judged.
+#: Number of nearest neighbours by which the quality of a map is measured.
 NEIGHBOURS = 10
-#: Neighbours that attract a document, and how many of them count (the perplexity).
+#: Number of neighbours that attract a document, and the perplexity (their effective number).
 _ATTRACTING, _PERPLEXITY = 30, 12.0
-#: Steps of gradient descent, and those at the beginning in which attraction is exaggerated.
+#: Number of gradient descent steps, number of first steps with exaggerated attraction, and its factor.
 _STEPS, _EARLY, _EXAGGERATION = 240, 70, 12.0
-#: Documents that are laid out first; each other document begins between its nearest ones of these.
+#: Number of documents that are laid out first; each other document starts between the nearest of them.
 LANDMARKS = 3_000
-#: Neighbours that attract each of all documents after that, and steps.
+#: Number of neighbours that attract each document, and of steps, in the layout of all documents.
 _ATTRACTING_ALL, _STEPS_ALL = 10, 40
-#: Documents of a cell on average, and cells near a document in which its neighbours are looked for.
+#: Mean number of documents in a cell, and number of nearest cells searched for a document's neighbours.
 _CELL, _CELLS = 60, 6
-#: Documents of the layout between which a further one is placed, cells in which they are looked for,
-#: and the width of the shift that keeps further documents apart.
+#: To place a further document: number of documents of the layout between which it is placed, number
+#: of cells searched for them, and width of the shift that keeps further documents apart.
 _BETWEEN, _CELLS_BETWEEN, _SHIFT = 3, 2, 0.004
-#: Documents, evenly spaced, by whose neighbours a map is judged.
+#: Maximum number of documents, evenly spaced, on which the quality of a map is measured.
 _JUDGED = 1_000
-#: Largest number of documents with exact repulsion, which is faster than the grid up to it.
+#: Maximum number of documents for exact repulsion; the grid is faster for more documents.
 _EXACT = 400
-#: Documents whose similarities are computed at a time.
+#: Number of documents in a block when similarities are computed.
 _BLOCK = 512
-#: Distance of the nodes of the grid, and numbers of nodes a side: even factors are fast to transform.
+#: Spacing of the grid's nodes, and possible numbers of nodes along a side; small prime factors make
+#: the Fourier transform fast.
 _SPACING, _SIDES = 0.8, (24, 32, 48, 64, 96, 128, 192)
-#: Decimal places of similarities and of the start: differences between machines are below them.
+#: Decimal places to which similarities and the start are rounded: machines differ by less than that.
 _DIGITS = 5
 
 
 class DocumentLayout(NamedTuple):
-    """Points of documents on the plane.
+    """Positions of documents on the plane.
 
     Attributes
     ----------
     points : (n, 2) float64
-        From 0 to 1.
+        Coordinates from 0 to 1.
     kept : float
-        Mean share of a document's nearest documents that are among its nearest points.
+        Mean fraction of a document's nearest documents that are also nearest to it on the map.
     neighbours : int
-        How many nearest documents are meant.
+        Number of nearest documents used for `kept`.
     """
 
     points: Doubles
@@ -58,10 +59,10 @@ class DocumentLayout(NamedTuple):
 
 
 def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout | None:
-    """Lay documents out by t-SNE of the square roots of their proportions; None of too few.
+    """Lay documents out by t-SNE of the square roots of their proportions.
 
-    The start is the principal axes, the number of steps is fixed, and no random number is drawn: equal
-    proportions give equal points.
+    The start is the first two principal components, the number of steps is fixed, and no random number
+    is drawn: equal proportions give equal points. Returns None for fewer than `FEWEST` documents or two topics.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     if n > len(landmarks):
         cells = _Cells(roots, marked)
         near = cells.nearest(roots, min(_ATTRACTING_ALL, len(marked) - 1), own=np.arange(n))
-        # documents that share their landmarks begin apart
+        # the shifts separate documents that have the same nearest landmarks
         begin = _between(points, *_blocks(roots, marked, _BETWEEN)) + _shifts(n)
         points = _descend(begin, *near, _STEPS_ALL, 0)
     count, judged = min(NEIGHBOURS, n - 1), _spaced(n, _JUDGED)
@@ -92,27 +93,28 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
 
 
 def _spaced(n: int, most: int) -> Int64s:
-    """Return all of n places, or evenly spaced ones, ascending."""
+    """Return the indices 0 to n - 1 in order, or `most` evenly spaced ones if n exceeds `most`."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
 
 
 def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tuple[Int64s, Doubles]:
-    """Return the nearest of some documents to each document, and squared Hellinger distances.
+    """Return the indices of the nearest documents to each row, and their squared Hellinger distances.
 
     Parameters
     ----------
     rows : (n, K) float32
         Square roots of proportions, of norm 1.
     others : (m, K) float32
-        The documents among which the nearest are looked for.
+        Square roots of the proportions of the documents that are searched.
     count : int
     own : (n,) int64 or None
-        Place of each row among ``others``: no document is its own neighbour. None: no row is among them.
+        Index of each row in ``others``, so that no document is its own neighbour; None if no row is in
+        ``others``.
 
     Returns
     -------
     index : (n, count) int64
-        Places among ``others``.
+        Indices into ``others``.
     squares : (n, count) float64
     """
     n = len(rows)
@@ -127,14 +129,14 @@ def nearest(rows: Floats, others: Floats, count: int, own: Int64s | None) -> tup
 
 
 def _roots(theta: Floats | npt.NDArray[np.float16]) -> Floats:
-    """Return the square roots of proportions, of norm 1."""
+    """Return the square roots of proportions, scaled to norm 1."""
     roots: Floats = np.sqrt(np.maximum(theta.astype(np.float32), 0.0))
     roots /= np.maximum(np.linalg.norm(roots, axis=1, keepdims=True), 1e-12)
     return roots
 
 
 def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the nearest of some documents to each of many rows, and squared distances, (n, count)."""
+    """Return the nearest of ``others`` to each row, and squared distances, (n, count), in blocks."""
     count = min(count, len(others))
     index, squares = (
         np.empty((len(rows), count), np.int64),
@@ -148,27 +150,27 @@ def _blocks(rows: Floats, others: Floats, count: int) -> tuple[Int64s, Floats]:
 
 
 def _between(points: Doubles, index: Int64s, squares: Floats | Doubles) -> Doubles:
-    """Return points between some points, the nearer to those whose documents are more alike, (n, 2)."""
+    """Return for each row of ``index`` the mean of its points, weighted by similarity, (n, 2)."""
     weight = 1.0 / (np.maximum(squares, 0.0) + 1e-3)
     weight /= weight.sum(axis=1, keepdims=True)
     return np.asarray((points[index] * weight[:, :, None]).sum(axis=1))
 
 
 def _shifts(n: int) -> Doubles:
-    """Return quasi-random shifts from -0.5 to 0.5, always the same ones, (n, 2)."""
+    """Return a fixed quasi-random sequence of shifts from -0.5 to 0.5, (n, 2)."""
     steps = np.arange(1, n + 1)[:, None] * (0.7548776662466927, 0.5698402909980532)
     return np.asarray(steps % 1.0 - 0.5)
 
 
 class _Cells:
-    """Documents in the cell of their nearest centre; centres are evenly spaced landmarks.
+    """Documents, each assigned to the cell of its nearest centre; centres are evenly spaced landmarks.
 
     Parameters
     ----------
     roots : (n, K) float32
         Square roots of the documents' proportions, of norm 1.
     marked : (m, K) float32
-        Those of landmarks.
+        Square roots of the landmarks' proportions, of norm 1.
     """
 
     def __init__(self, roots: Floats, marked: Floats) -> None:
@@ -179,7 +181,7 @@ class _Cells:
         self._members = self._groups(own[:, 0])
 
     def _groups(self, cells: Int64s) -> list[Int64s]:
-        """Return the places of the documents of each cell, ascending."""
+        """Return for each cell the indices of its documents, in ascending order."""
         order = np.argsort(cells, kind="stable")
         ends = np.searchsorted(cells[order], np.arange(len(self._centres) + 1))
         return [order[a:b] for a, b in pairwise(ends)]
@@ -187,18 +189,18 @@ class _Cells:
     def nearest(
         self, rows: Floats, count: int, *, own: Int64s | None = None, reach: int = _CELLS
     ) -> tuple[Int64s, Doubles]:
-        """Return the nearest documents to each row, and squared Hellinger distances.
+        """Return the indices of the nearest documents to each row, and their squared Hellinger distances.
 
-        They are looked for in the cells nearest to any row of a cell.
+        For all rows in one cell, the search covers every cell that is among the nearest of any of them.
 
         Parameters
         ----------
         rows : (m, K) float32
         count : int
         own : (m,) int64, optional
-            Place of each row among the documents: none is its own neighbour.
+            Index of each row among the documents, so that no document is its own neighbour.
         reach : int
-            Number of cells near each row.
+            Number of nearest cells of each row that are searched.
 
         Returns
         -------
@@ -221,14 +223,14 @@ class _Cells:
 
 
 class Placement:
-    """Places of further documents, each between the documents of a layout that are most like it.
+    """Positions of further documents, each between the most similar documents of a layout.
 
     Parameters
     ----------
     theta : (n, K)
         Proportions of the documents of the layout.
     points : (n, 2)
-        Their points.
+        Positions of the documents of the layout.
     """
 
     def __init__(self, theta: npt.NDArray[np.float16], points: Doubles) -> None:
@@ -236,14 +238,14 @@ class Placement:
         self._cells, self._points = _Cells(roots, roots[_spaced(len(roots), LANDMARKS)]), points
 
     def __call__(self, theta: npt.NDArray[np.float16]) -> Doubles:
-        """Return the points of further documents, given their proportions (m, K): (m, 2), from 0 to 1."""
+        """Return positions from 0 to 1, (m, 2), of further documents with proportions (m, K)."""
         near = self._cells.nearest(_roots(theta), _BETWEEN, reach=_CELLS_BETWEEN)
         between = _between(self._points, *near) + _SHIFT * _shifts(len(theta))
         return np.asarray(np.clip(between, 0.0, 1.0))
 
 
 def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
-    """Return the nearest points of some of all points, (m, count)."""
+    """Return the indices of the nearest points to each of the points ``judged``, (m, count)."""
     index = np.empty((len(judged), count), np.int64)
     norms = (points**2).sum(axis=1)
     for begin in range(0, len(judged), _BLOCK):
@@ -255,20 +257,20 @@ def _nearest_points(points: Doubles, judged: Int64s, count: int) -> Int64s:
 
 
 def _least(values: Floats, count: int) -> tuple[Int64s, Floats]:
-    """Return the places and values of the least entries of each row, the least first."""
+    """Return the indices and values of the smallest entries of each row, in ascending order."""
     count = min(count, values.shape[1])
     if count < values.shape[1]:
         some = np.argpartition(values, count - 1, axis=1)[:, :count]
     else:
         some = np.tile(np.arange(count), (len(values), 1))
-    some.sort(axis=1)  # equal values keep the order of the documents
+    some.sort(axis=1)  # ties are sorted by the index of the document
     chosen = np.take_along_axis(values, some, axis=1)
     order = np.argsort(chosen, axis=1, kind="stable")
     return np.take_along_axis(some, order, 1), np.take_along_axis(chosen, order, 1)
 
 
 def _start(roots: Floats) -> Doubles:
-    """Return the two principal axes with a standard deviation of 1, (n, 2)."""
+    """Return the first two principal components, scaled to a standard deviation of 1, (n, 2)."""
     centred = (roots - roots.mean(axis=0)).astype(np.float64)
     _, vectors = np.linalg.eigh(centred.T @ centred)
     axes = vectors[:, ::-1][:, :2]
@@ -280,7 +282,7 @@ def _start(roots: Floats) -> Doubles:
 
 
 def _attraction(squares: Doubles) -> Doubles:
-    """Return the probabilities by which documents attract their neighbours, (n, count), half a pair's."""
+    """Return half the t-SNE probability of each pair of a document and its neighbour, (n, count)."""
     n, count = squares.shape
     gap = squares - squares[:, :1]
     low, high, beta = np.zeros((n, 1)), np.full((n, 1), np.inf), np.full((n, 1), 10.0)
@@ -291,7 +293,7 @@ def _attraction(squares: Doubles) -> Doubles:
         total = p.sum(axis=1, keepdims=True)
         many = np.log(total) + beta * (p * gap).sum(axis=1, keepdims=True) / total > target
         low, high = np.where(many, beta, low), np.where(many, high, beta)
-        # equal distances stay equal for any beta
+        # limited, since no beta reaches the target if all distances are equal
         beta = np.minimum(np.where(np.isinf(high), beta * 2, (low + high) / 2), 1e7)
     p /= 2 * n * p.sum(axis=1, keepdims=True)
     return p
@@ -303,11 +305,11 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
     Parameters
     ----------
     y : (n, 2)
-        The points to begin from.
+        Initial positions.
     index, squares : (n, count)
-        Neighbours of each document, and their squared distances.
+        Neighbours of each document, and squared distances to them.
     steps, early : int
-        Number of steps, and of those at the beginning that exaggerate attraction.
+        Number of steps, and number of first steps that exaggerate attraction.
 
     References
     ----------
@@ -343,7 +345,7 @@ def _descend(y: Doubles, index: Int64s, squares: Doubles, steps: int, early: int
 
 
 def _exact(y: Doubles) -> Doubles:
-    """Return the repulsion of each point by all others, (n, 2)."""
+    """Return the exact repulsion of each point by all others, (n, 2)."""
     norms = (y**2).sum(axis=1)
     q = 1.0 / (1.0 + np.maximum(norms[:, None] + norms - 2.0 * (y @ y.T), 0.0))
     np.fill_diagonal(q, 0.0)
@@ -352,7 +354,7 @@ def _exact(y: Doubles) -> Doubles:
 
 
 class _Repulsion:
-    """Repulsion of points by all others: points are spread over a grid, whose nodes repel by FFT."""
+    """Repulsion of each point by all others, interpolated from a grid with convolutions by FFT."""
 
     def __init__(self) -> None:
         self._transformed: dict[tuple[int, float], list[npt.NDArray[np.complex128]]] = {}
@@ -368,7 +370,7 @@ class _Repulsion:
         place = (y - low) / spacing
         node = place.astype(np.int64)
         part = place - node
-        # the four nodes around each point, and its weight at each
+        # the four nodes around each point, and the weight of the point at each node
         corners = [
             (
                 (node[:, 0] + a) * side + node[:, 1] + b,
@@ -395,7 +397,7 @@ class _Repulsion:
         return np.asarray(force / total)
 
     def _kernels(self, side: int, spacing: float) -> list[npt.NDArray[np.complex128]]:
-        """Return the transforms of 1 / (1 + d^2) and of its square, for distances d of nodes."""
+        """Return the Fourier transforms of 1 / (1 + d^2) and of its square, for distances d of nodes."""
         key = side, spacing
         if key not in self._transformed:
             offset = np.minimum(np.arange(2 * side), 2 * side - np.arange(2 * side)) * spacing
@@ -405,14 +407,15 @@ class _Repulsion:
 
 
 def densest_points(points: Doubles, group: Int64s, weight: Doubles, groups: int) -> Doubles:
-    """Return the point of each group around which most of it lies, (groups, 2); NaN of empty ones.
+    """Return the point around which each group is densest, (groups, 2); NaN for empty groups.
 
-    By mean shift from the group's weighted median: a group in two pieces gets the heavier one.
+    Uses mean shift from the group's weighted median: a group in two parts gets a point in the heavier
+    part.
 
     Parameters
     ----------
     points : (n, 2)
-        From 0 to 1.
+        Coordinates from 0 to 1.
     group : (n,) int64
     weight : (n,)
     groups : int

@@ -1,4 +1,4 @@
-"""One pass over documents given the topics, in bounded memory, and the sums that it collects."""
+"""One pass over documents given the topics, in bounded memory, and the sums computed in it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s, Others, Positions
 
-#: Documents that are looked at, at most, and draws of each one's topics.
+#: Maximum number of documents that are analysed, and number of draws of each one's topics.
 DOCUMENTS, DRAWS = 20_000, ENOUGH
-#: Documents on the map, at most, and numbers of their proportions.
+#: Maximum number of documents on the map, and maximum number of entries in their proportions.
 MAPPED, _MAPPED_CELLS = 100_000, 20_000_000
-#: Documents on the map of a page that is a folder, at most, and of one file of it.
+#: For a page that is a folder: maximum number of documents on the map, and in one of its files.
 BESIDE, PLACED = 1_000_000, 102_400
-#: Topics of a document that are kept with their intervals.
+#: Maximum number of topics of a document that are stored with their intervals.
 TOPICS = 12
-#: Share of a document from which on it is counted as having a topic.
+#: A document counts as having a topic if the topic has at least this share of it.
 HAS = 0.1
-#: Documents listed of each topic, and the least low end that is sure to be more than chance.
+#: Maximum number of documents listed for a topic, and minimum lower bound of the topic's share in
+#: them, below which the share may be chance.
 BEST, SURE = 5, 0.01
-#: Numbers of a block of documents at least, and of the sums of products behind correlations at most.
+#: Number of values in a block of documents (more if the topics are larger), and maximum number of
+#: values in the sums of products for correlations.
 _CELLS, _PRODUCTS = 8_000_000, 10_000_000
-#: Share of the draws that must agree on the sign of a correlation.
+#: Fraction of the draws that must agree on the sign of a correlation.
 AGREE = 0.9
 
 
@@ -40,7 +42,7 @@ AGREE = 0.9
 
 
 class DrawnBlock(NamedTuple):
-    """Draws of some documents: theta and tokens (S, n, K), and their places among the requested ones."""
+    """Draws for a block of documents: theta, tokens (S, n, K), and the slice of the requested rows."""
 
     at: slice
     theta: Floats
@@ -49,38 +51,38 @@ class DrawnBlock(NamedTuple):
 
 
 class DocumentVisitor(ABC):
-    """Sums something up over documents, which it is shown a block at a time."""
+    """Accumulator over documents, which it receives in blocks."""
 
     @abstractmethod
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start, or start again.
+        """Reset all sums before the first block; it may be called again to restart.
 
         Parameters
         ----------
         draws : int
-            S, the draws of each document that follow; 1 without samples.
+            S, the number of draws of each document; 1 without samples.
         documents, topics : int
             n and K.
         """
 
     @abstractmethod
     def add(self, block: DrawnBlock) -> None:
-        """Take the next documents."""
+        """Add the next block of documents."""
 
 
 def looked_at(corpus: Corpus) -> Int64s:
-    """Return the documents that are drawn: all, or 20,000 evenly spaced."""
+    """Return the documents that are analysed: all, or 20,000 evenly spaced ones."""
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), DOCUMENTS)
 
 
 def on_map(corpus: Corpus, topics: int) -> Int64s:
-    """Return the documents on the map: the ones that are drawn, and evenly spaced others."""
+    """Return the documents on the map: the analysed ones, and further ones at even spacing."""
     most = DOCUMENTS * max(1, min(MAPPED, _MAPPED_CELLS // topics) // DOCUMENTS)
     return evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), most)
 
 
 def beside_map(corpus: Corpus, mapped: Int64s, topics: int) -> list[Int64s]:
-    """Return blocks of the documents that only the map of a page in a folder has."""
+    """Return, in blocks, the documents that are only on the map of a page that is a folder."""
     rows = evenly_spaced(Others(corpus.documents, np.zeros(0, np.int64)), BESIDE)
     rows = np.setdiff1d(rows, mapped, assume_unique=True)
     placed = max(1, min(PLACED, _MAPPED_CELLS // topics))
@@ -96,9 +98,9 @@ def read_documents(
     ----------
     results : Results
     corpus : Corpus
-        That the run was trained on.
+        Training corpus of the run.
     rows : (n,) int64
-        Documents of it.
+        Documents of the corpus.
     layer : int
         The layer, counted from 0.
     visitors : sequence of DocumentVisitor
@@ -106,7 +108,8 @@ def read_documents(
     Returns
     -------
     int
-        Draws of each document; 1: proportions under the mean topics, without intervals.
+        Number of draws of each document; 1 if they are proportions under the mean topics, which have no
+        intervals.
     """
     while True:
         steps = drawn_steps(results)
@@ -125,7 +128,7 @@ def read_documents(
 
 
 def drawn_steps(results: Results) -> list[int]:
-    """Return the kept samples that documents are drawn by; empty if they give no intervals.
+    """Return the kept samples under which documents are drawn; empty if too few for intervals.
 
     Parameters
     ----------
@@ -151,11 +154,11 @@ def drawn_blocks(
     layer: int,
     draw: Draw | None = None,
 ) -> Iterator[DrawnBlock]:
-    """Yield draws of some documents at a time, in memory that is bounded, or as much as topics take.
+    """Yield draws of documents in blocks; a block takes bounded memory, or as much as the topics take.
 
-    Every block reads all samples: the larger these are, the fewer blocks there are. Without samples
-    documents are read under one draw of the topics, by default their mean, in small blocks: the rows of
-    their words are copied.
+    Every block reads all samples: the larger the samples, the fewer blocks are used. Without samples,
+    documents are read under one draw of the topics, by default their mean. Blocks are small then,
+    because the topics' rows of the documents' words are copied.
     """
     k = results.fitted.layers[layer]
     if steps:
@@ -180,7 +183,7 @@ def drawn_blocks(
 
 
 class Shares(NamedTuple):
-    """Shares of each topic in some groups: mean over the draws, and their quantiles, (K, groups)."""
+    """Shares of each topic in groups of documents: mean and quantiles over the draws, (K, groups)."""
 
     mean: Doubles
     low: Doubles
@@ -188,9 +191,9 @@ class Shares(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Doubles, effective: Doubles | None = None) -> Shares:
-        """Divide tokens (S, groups, K) by the tokens of their group, draw by draw.
+        """Divide tokens (S, groups, K) by the tokens of their group in each draw.
 
-        ``effective`` are the effective sizes of draws of the topics' shares, (K,).
+        ``effective`` has the effective number of draws of each topic's share, (K,).
         """
         total = tokens.sum(axis=2, keepdims=True)
         share = np.divide(tokens, total, out=np.zeros_like(tokens), where=total > 0)
@@ -198,7 +201,7 @@ class Shares(NamedTuple):
         return cls(share.mean(axis=0).T, low.T, high.T)
 
     def about(self, weights: Doubles | None) -> Shares:
-        """Return shares of the whole corpus with these means, (K,), within their intervals."""
+        """Replace the means by weights in the whole corpus, (K,); widen intervals to contain them."""
         if weights is None:
             return self
         mean = weights[:, None]
@@ -206,7 +209,7 @@ class Shares(NamedTuple):
 
 
 class TopicShares(DocumentVisitor):
-    """Shares of all topics in the tokens of these documents.
+    """Shares of all topics in the tokens of the documents.
 
     Parameters
     ----------
@@ -232,7 +235,7 @@ class TopicShares(DocumentVisitor):
 
 
 class DocumentTopics(DocumentVisitor):
-    """Topics of each document: mean proportions of all, and intervals of the greatest.
+    """Topics of each document: mean proportions of all topics, and intervals of the greatest ones.
 
     Attributes
     ----------
@@ -242,13 +245,13 @@ class DocumentTopics(DocumentVisitor):
     top : (n, T) int64
         Topics of the greatest mean proportions, the greatest first.
     mean, low, high : (n, T) float32
-        Their proportions.
+        Mean proportions of these topics, and the bounds of their intervals.
     counts : (K,) int64
-        Documents with a tenth or more of the topic.
+        Number of documents in which the topic has a share of at least a tenth.
     """
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Make room for all documents."""
+        """Allocate the arrays for all documents."""
         wide = documents, min(TOPICS, topics)
         self.lengths = np.empty(documents, np.int64)
         self.theta: npt.NDArray[np.float16] = np.empty((documents, topics), np.float16)
@@ -257,7 +260,7 @@ class DocumentTopics(DocumentVisitor):
         self.counts = np.zeros(topics, np.int64)
 
     def add(self, block: DrawnBlock) -> None:
-        """Keep the topics of documents at their places."""
+        """Store the topics of a block of documents."""
         block_rows, centre = block.at, block.theta.mean(axis=0)
         self.theta[block_rows], self.lengths[block_rows] = centre, block.lengths
         self.counts += (centre >= HAS).sum(axis=0)
@@ -268,9 +271,10 @@ class DocumentTopics(DocumentVisitor):
         self.low[block_rows], self.high[block_rows] = bounds(largest)
 
     def representatives(self, most: int = BEST) -> list[list[int]]:
-        """Return the documents that most surely have each topic: their places, the surest first.
+        """Return the indices of the documents that most surely have each topic, the surest first.
 
-        By the low end of the share, not its mean: short documents do not win by chance.
+        They are ranked by the lower bound of the topic's share, not by its mean, so that short
+        documents do not come first by chance.
         """
         place = np.repeat(np.arange(len(self.top)), self.top.shape[1])
         topic, low = self.top.ravel(), self.low.ravel()
@@ -282,16 +286,16 @@ class DocumentTopics(DocumentVisitor):
 
 
 class Correlation(DocumentVisitor):
-    """Correlation of the roots of the topics' proportions over documents, in each of some draws."""
+    """Correlation over documents of the square roots of the topics' proportions, in each draw used."""
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start with no documents; of many topics a few draws are followed, of no samples none."""
+        """Start with no documents; with many topics only a few draws are used, without samples none."""
         draws = min(draws, max(2, _PRODUCTS // (topics * topics))) if draws > 1 else 0
         self._n, self._sums = 0, np.zeros((draws, topics))
         self._products = np.zeros((draws, topics, topics))
 
     def add(self, block: DrawnBlock) -> None:
-        """Add the roots of documents and their products."""
+        """Add the square roots of the documents' proportions, and their products."""
         root = np.sqrt(block.theta[: len(self._sums)])
         self._n += root.shape[1]
         self._sums += root.sum(axis=1, dtype=np.float64)
@@ -300,7 +304,7 @@ class Correlation(DocumentVisitor):
 
     @property
     def matrix(self) -> Doubles | None:
-        """The draws' mean, (K, K): 0 if fewer than 90 % agree on the sign; None without draws."""
+        """Mean over the draws, (K, K); 0 if fewer than 90 % agree on the sign; None without draws."""
         draws = len(self._sums)
         if not draws:
             return None

@@ -1,4 +1,4 @@
-"""Geometry of topics: distances, a map with its share of kept neighbours, a tree, and colours by it."""
+"""Geometry of topics: distances, a map and its fraction of kept neighbours, a tree, and its colours."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ import numpy as np
 
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Least number of topics for a map.
+#: Minimum number of topics for a map.
 FEWEST = 4
-#: Neighbours by which a map is judged.
+#: Number of nearest neighbours by which the quality of a map is measured.
 NEIGHBOURS = 5
-#: Least share of kept neighbours for a map.
+#: Minimum fraction of nearest neighbours that a map must keep.
 KEPT = 0.1
-#: Words that are multiplied together: bounds the memory.
+#: Number of words in a block of the matrix product, which bounds the memory.
 _BLOCK = 8192
-#: t-SNE: steps, steps with exaggerated likeness, and the number of topics that count as neighbours.
+#: t-SNE: number of steps, number of first steps with exaggerated similarity, factor of exaggeration,
+#: and perplexity (effective number of neighbours).
 _STEPS, _EXAGGERATED, _FACTOR, _PERPLEXITY = 300, 75, 4.0, 12.0
 
 
 def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
-    """Return the distances of topics from each other, at least 0 and at most 1, (n, n).
+    """Return the distances between topics, from 0 to 1, (n, n).
 
-    Hellinger distance of distributions, sqrt(1 - sum of sqrt(p q)); of directions sqrt((1 - cosine) / 2),
-    half the chord between them.
+    For distributions, the Hellinger distance sqrt(1 - sum of sqrt(p q)); for directions,
+    sqrt((1 - cosine) / 2), half the chord between them.
 
     Parameters
     ----------
     phi : (V, K or more)
     shown : (n,) int64
-        The topics that are meant.
+        The topics to compare.
     signed : bool
         Whether topics are directions.
     """
@@ -40,7 +41,7 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
         part = phi[begin : begin + _BLOCK][:, shown]
         part = part if signed else np.sqrt(part)
         product += part.T @ part
-    # exact symmetry and exact zeros, which later steps need
+    # later steps need exact symmetry and exact zeros
     scale = np.sqrt(np.maximum(np.diag(product), 1e-30))
     like = np.clip(product / np.outer(scale, scale), -1.0, 1.0)
     apart = np.sqrt(np.maximum((1.0 - like) / (2.0 if signed else 1.0), 0.0))
@@ -50,10 +51,10 @@ def distances(phi: Floats, shown: Int64s, *, signed: bool) -> Doubles:
 
 
 def principal_axes(distance: Doubles) -> Doubles:
-    """Lay points out on the two axes along which their distances vary most, (n, 2).
+    """Return the coordinates of points on the two axes along which their distances vary most, (n, 2).
 
     Classical scaling: eigenvectors of the doubly centred squares. The greatest entry of an axis is
-    positive, so that the picture does not depend on the library of matrices.
+    positive, so that the result does not depend on the linear algebra library.
     """
     squares = distance**2
     middle = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
@@ -65,9 +66,9 @@ def principal_axes(distance: Doubles) -> Doubles:
 
 
 def tsne(distance: Doubles, begin: Doubles) -> Doubles:
-    """Move points so that near ones stay near (t-SNE), from a layout that is there, (n, 2).
+    """Improve an initial layout by t-SNE, which keeps near points near each other, (n, 2).
 
-    Exact and without chance: 300 steps of gradient descent with gains and momentum.
+    Exact and deterministic: 300 steps of gradient descent with gains and momentum.
 
     References
     ----------
@@ -94,7 +95,7 @@ def tsne(distance: Doubles, begin: Doubles) -> Doubles:
 
 
 def _likeness(squares: Doubles, perplexity: float) -> Doubles:
-    """Return a probability of each point's neighbours, (n, n), for a given perplexity."""
+    """Return the probability distribution over each point's neighbours, (n, n), for a perplexity."""
     n = len(squares)
     other = ~np.eye(n, dtype=bool)
     nearest = np.where(other, squares, np.inf).min(axis=1)[:, None]
@@ -112,7 +113,7 @@ def _likeness(squares: Doubles, perplexity: float) -> Doubles:
 
 
 def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> float:
-    """Return the share of each point's n nearest that are among its n nearest on the map."""
+    """Return the mean fraction of a point's n nearest points that are its n nearest on the map."""
     flat = ((points[:, None] - points) ** 2).sum(axis=2)
     n = min(n, len(distance) - 1)
     itself = np.diag(np.full(len(distance), np.inf))
@@ -122,16 +123,16 @@ def kept_neighbours(distance: Doubles, points: Doubles, n: int = NEIGHBOURS) -> 
 
 
 class Map(NamedTuple):
-    """Points of topics on the plane.
+    """Positions of topics on the plane.
 
     Attributes
     ----------
     points : (n, 2) float64
-        From 0 to 1.
+        Coordinates from 0 to 1.
     kept : float
-        Share of each topic's nearest that are so on the map.
+        Mean fraction of a topic's nearest topics that are also nearest to it on the map.
     neighbours : int
-        How many nearest are meant.
+        Number of nearest topics used for `kept`.
     how : str
         The name of the method.
     """
@@ -143,7 +144,7 @@ class Map(NamedTuple):
 
 
 def laid_out(distance: Doubles) -> Map | None:
-    """Draw the map that keeps most neighbours; None with fewer than four topics, or if no map does.
+    """Return the map that keeps most neighbours; None for fewer than four topics, or if all are poor.
 
     Parameters
     ----------
@@ -164,15 +165,15 @@ def laid_out(distance: Doubles) -> Map | None:
 
 
 class Tree(NamedTuple):
-    """Topics joined by likeness.
+    """Tree of topics, joined by similarity.
 
     Attributes
     ----------
     merges : list of (int, int, float, int)
-        The two that are joined, at which distance, and how many leaves there are then; n + i is what
-        merge i made.
+        The two joined nodes, their distance, and the number of leaves of the new node; merge i makes
+        node n + i.
     order : (n,) int64
-        Leaves such that the tree can be drawn without crossings, neighbours as near as that allows.
+        Order of the leaves in which the tree has no crossings and similar leaves are close.
     """
 
     merges: list[tuple[int, int, float, int]]
@@ -180,9 +181,9 @@ class Tree(NamedTuple):
 
 
 def average_linkage(distance: Doubles) -> Tree:
-    """Join the two nearest groups again and again, by the mean distance of their members.
+    """Join the two groups with the smallest mean distance of their members until one group is left.
 
-    By chains of nearest neighbours: n squared in time and memory.
+    Uses chains of nearest neighbours, which take O(n^2) time and memory.
 
     Parameters
     ----------
@@ -218,11 +219,11 @@ def average_linkage(distance: Doubles) -> Tree:
         d[a, a] = np.inf
         size[a] += size[b]
         alive[b] = False
-    # number merges by their height, and put leaves such that the nearest ends of both are neighbours
+    # number merges by their height; order the leaves of each so that the two nearest ends are adjacent
     name, leaves = list(range(n)), {k: [k] for k in range(n)}
     merges = []
     for i, (a, b, height) in enumerate(sorted(joined, key=lambda m: m[2])):
-        while name[a] < 0:  # its partner in the last merge has its name
+        while name[a] < 0:  # this node was merged into its partner, which has the name now
             a = -1 - name[a]
         while name[b] < 0:
             b = -1 - name[b]
@@ -232,15 +233,15 @@ def average_linkage(distance: Doubles) -> Tree:
         first_leaves, right = min(ways, key=lambda way: distance[way[0][-1], way[1][0]])
         leaves[n + i] = first_leaves + right
         merges.append((one, other, height, len(first_leaves) + len(right)))
-        name[a], name[b] = n + i, -1 - a  # b is reached through a from now on
+        name[a], name[b] = n + i, -1 - a  # from now on, b refers to a
     return Tree(merges, np.array(leaves[2 * n - 2] if n else [], np.int64))
 
 
 def hues(order: Int64s) -> Int64s:
-    """Return a hue for each leaf by its place in the tree, so that like topics look alike, (n,) degrees.
+    """Return a hue in degrees for each leaf by its place in the tree, (n,): similar topics look similar.
 
-    Hues of neighbours are even and odd in turn: the page draws odd ones darker, so that two adjacent
-    blues or greens can be distinguished.
+    Hues of adjacent leaves are alternately even and odd: the page draws odd hues darker, so that two
+    adjacent blues or greens can be distinguished.
     """
     place = np.arange(len(order))
     hue_of_topic = np.empty(len(order), np.int64)

@@ -1,4 +1,4 @@
-"""The report of a run on one page: gathered, packed, and put into one HTML file."""
+"""Build the report page of a run: gather its data, pack them, and write one HTML file."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from pysgrld.run.machine import version
 
 __all__ = ["STEPS", "Page", "page_of", "report"]
 
-#: Steps of making a page: the steps of reading the run, and the steps of its sections.
+#: Number of steps of making a page: those of reading the run, and one for each section.
 STEPS = READ_STEPS + len(SECTIONS)
 
 
 class Page:
-    """One page that shows what a run found. Made by `report`.
+    """One page that shows the results of a run; `report` makes it.
 
     Parameters
     ----------
     run : ReportedRun
-        That has been read.
+        A run for which `ReportedRun.read` has been called.
     sections : sequence of Section
     tell : callable (done)
         Called with the number of finished sections.
@@ -39,7 +39,7 @@ class Page:
     Attributes
     ----------
     main : dict
-        The main JSON, without the list of blocks.
+        The main JSON of the page, without the list of blocks.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Page:
     ) -> None:
         self._run, self._sections = run, sections
         results, config = run.results, run.results.run.config
-        # browsers store names under this key, which depends on the layer
+        # browsers store the topic names that a user types under this key, which depends on the layer
         key = results.run.identity.digest
         if run.at:
             key = hashlib.sha256(f"{key}/{run.at}".encode()).hexdigest()
@@ -75,14 +75,14 @@ class Page:
 
     @cached_property
     def html(self) -> bytes:
-        """The page: one HTML file, which needs nothing else."""
+        """The page as one HTML file that needs no other files."""
         blocks = {name: b for section in self._sections for name, b in section.blocks().items()}
         main = self.main | {"blocks": {name: block.parts for name, block in blocks.items()}}
         return page_of(main, {name: block.packed() for name, block in blocks.items()})
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The content of the page as plain values for JSON: every number, words by name."""
+        """The content of the page as plain values for JSON, with all numbers, and words as strings."""
         record = dict(self.main)
         for section in self._sections:
             record |= section.plain(self.main)
@@ -93,7 +93,7 @@ class Page:
         """The content of the page in a few words."""
         parts = [plural(len(self.main["topics"]), *self.main["topic"])]
         if self.main["docs"] is not None:
-            folder = self.main["folder"]  # the place of its page with all documents
+            folder = self.main["folder"]  # not None if the page is a folder with all documents
             number = folder["documents"] if folder else len(self.main["docs"]["row"])
             contents = {"kept": "texts", "words": "words", "none": "shares"}[self.main["texts"]]
             parts.append(f"{contents} of {plural(number, *self.main['noun'])}")
@@ -101,7 +101,7 @@ class Page:
 
     @property
     def folder(self) -> Path:
-        """Folder of the run, or of its chains."""
+        """Folder of the run, or the folder that contains its chains."""
         return self._run.results.place
 
 
@@ -153,53 +153,54 @@ def report(
     log: Log = no_log,
     tell: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> Page:
-    """Put what a run found on one page: its topics, how sure they are, and the documents that have them.
+    """Make a page of a run's results: its topics, their uncertainty, and the documents that have them.
 
-    Works while the run trains; the page lists the results that are not available yet. The same run and
-    options give the same bytes.
+    It can be made while the run is training; the page lists the results that are not available yet. The
+    same run and options give the same bytes.
 
     Parameters
     ----------
     run : str or path, optional
         A run, or a folder of chains, which are compared; by default the latest under ``./sgmc-runs``.
     by : sequence of str
-        Columns by which documents are grouped; by default all that were kept and have few values.
+        Columns by which documents are grouped; by default all stored columns that have few values.
     along : str, optional
-        A column of dates or numbers along which topics are followed; by default the corpus in its order.
+        A column of dates or numbers along which topics are followed; by default the order of the corpus.
     cluster : str, optional
-        A column with clusters of documents as values, such as the books of chapters: intervals of
-        groups are then for other clusters.
+        A column that names the cluster of each document, for example the book that a chapter is from:
+        the intervals of groups then hold for other clusters.
     labels : str or path, optional
         A file of names of topics; by default ``labels.json`` in the run's folder, if it is there.
     title : str, optional
-        By default the name of the corpus.
+        Title of the page; by default the name of the corpus.
     noun : str
-        What documents are called, in the plural: "chapters", "child/children".
+        Name of the documents in the plural, or singular and plural: "chapters", "child/children".
     documents : int, optional
-        Documents that are shown; by default as many as two megabytes hold.
+        Number of documents that are shown; by default as many as fit in two megabytes.
     text : bool
         Whether texts and words of documents are shown.
     words : str, optional
         The order of a topic's words: "distinctive", "probable", "frex" or "relevance:LAMBDA"; by default
         that of ``sgmc topics``.
     lookup : int
-        Words that can be looked up, the most frequent ones.
+        Number of the most frequent words that can be looked up.
     layer : int, optional
         Layer of a deep model, counted from 1; by default the lowest.
     texts : str or path, optional
-        The same documents with their texts, of a corpus that kept none: joined by id, else in order.
+        The same documents with their texts, for a corpus that was built without: they are joined by id,
+        or by position if ids are not unique.
     metadata : str or path, optional
-        CSV, TSV, JSON lines or Parquet with titles and columns, a row a document: joined by id if the
-        corpus has its own ids, else in order.
+        CSV, TSV, JSON lines or Parquet file with titles and columns, one row for each document: joined
+        by id if the corpus has its own ids, else by position.
     threads : int, optional
-        By default as many as the process may use.
+        Number of threads; by default as many as the process may use.
     effects : mapping, optional
-        Effects of columns that the page is to show (`pysgrld.effects.answers.Effects.plain`).
+        Effects of columns to show on the page (`pysgrld.effects.answers.Effects.plain`).
     these : bool
-        True if intervals are for these documents alone, not for other texts like these.
+        True if intervals hold for these documents only, not for similar ones.
     beside : PageFolder, optional
-        Folder of the page, if it is a folder: all documents are written to it, in files that the
-        page loads as they are looked at. The page itself is not written yet.
+        Folder of the page, if the page is a folder: all documents are written to it, in files that the
+        page loads when they are viewed. The page itself is not written here.
     log : callable, optional
         Called with each line of a message to the user about texts and metadata.
     tell : callable (what, done, total), optional
@@ -208,14 +209,14 @@ def report(
     Returns
     -------
     Page
-        ``html`` is the file; ``facts`` the same for other programs.
+        The page; ``html`` is its file, and ``facts`` is the same content for other programs.
 
     Raises
     ------
     MissingInputError
         If the run or a file is missing.
     CheckpointError
-        If it has no checkpoint yet.
+        If the run has no checkpoint yet.
     UsageError
         If the layer or a column is missing.
     CorpusError

@@ -1,4 +1,4 @@
-"""Names of topics by a command of the user's own, as one that asks a language model."""
+"""Names of topics from a command of the user, for example one that asks a language model."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from pysgrld.reading.results import Results
 from pysgrld.reading.topics import topics_of
 from pysgrld.report.answers import documents_of_topics
 
-#: Words and documents of a topic in the input of the command.
+#: Number of words, and of documents, of a topic in the input of the command.
 WORDS, DOCUMENTS = 20, 5
-#: Most letters of a document's title in its input.
+#: Maximum number of characters of a document's title in the input of the command.
 TITLE = 200
-#: Seconds that it may take for one topic, and letters of its error output that are shown.
+#: Maximum time in seconds of the command for one topic, and maximum number of characters shown of its
+#: error output.
 PATIENCE, SAID = 300.0, 100
-#: Bytes of its output that are read, and seconds between two looks at whether it has ended.
+#: Maximum number of bytes read of the command's output, and seconds between checks for its end.
 MOST, _BEAT = 8192, 0.05
 
 
 class NamedTopics(NamedTuple):
-    """Names that a command gave to topics, by the topics' numbers.
+    """Result of naming topics by a command; the keys are the numbers of the topics.
 
     Attributes
     ----------
     new : dict of int to str
         Names that were written to ``labels.json``.
     kept : dict of int to str
-        Names that a person gave, which stay.
+        Names that were kept: seed names and names from a person.
     failed : dict of int to str
-        Cause of a missing name, by topic.
+        For a topic that got no name, the reason.
     """
 
     new: dict[int, str]
@@ -53,20 +54,20 @@ def name_topics(
     replace: bool = False,
     tell: Callable[[int, str], None] = lambda topic, line: None,
 ) -> NamedTopics:
-    """Name the topics of the lowest layer by a command, which runs once for each.
+    """Name the topics of the lowest layer by a command, which runs once for each topic.
 
-    The shell runs it. Its input is the description of a topic by `described`; the first line of its
-    output is the name, which is written at once: names that were written before a stop stay.
+    The shell runs the command. Its input is the topic's description by `described`; the first line of
+    its output is the name, which is saved at once: if naming is stopped, the saved names remain.
 
     Parameters
     ----------
     results : Results
     command : str
-        A line for the shell.
+        Command line for the shell.
     replace : bool
-        Replace the names that the user has given, too.
+        If True, also replace seed names and names from a person.
     tell : callable (topic, line)
-        Called for each topic: its name, or the cause of a missing name.
+        Called for each topic with its name, or with the reason why it got no name.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def name_topics(
             documents.topic: [document.title for document in documents.documents]
             for documents in documents_of_topics(results, DOCUMENTS, 0)
         }
-    except MissingInputError:  # words alone
+    except MissingInputError:  # without the corpus, the command gets only words
         titles = {}
     labels = dict(results.named)
     person = {} if replace else {k: x.name for k, x in labels.items() if x.by is None}
@@ -106,7 +107,7 @@ def name_topics(
 
 
 def described(topic: int, weight: float | None, words: list[str], titles: list[str]) -> str:
-    """Return the command's input for a topic: its weight, its words, and titles of documents."""
+    """Return the command's input for a topic: its weight, words, and titles of its documents."""
     lines = [f"Topic {topic}" + ("" if weight is None else f", {100 * weight:.1f} % of the corpus")]
     lines += ["", f"Words, the most probable first: {', '.join(words)}"]
     if titles:
@@ -116,10 +117,10 @@ def described(topic: int, weight: float | None, words: list[str], titles: list[s
 
 
 def asked(command: str, about: str) -> tuple[str | None, str]:
-    """Run the command; return the first line of its output, or None and the cause.
+    """Run the command; return the first line of its output, or None and the reason of the failure.
 
-    When it has ended, or has written `MOST` bytes, all processes that it started end too, except
-    processes with a separate session. A signal that stops this process stops the command first.
+    When the command has ended or has written `MOST` bytes, all processes that it started are ended too,
+    except those in a separate session. A signal that stops this process stops the command first.
     """
     with _noted_signals() as received:
         process = subprocess.Popen(
@@ -153,14 +154,15 @@ def asked(command: str, about: str) -> tuple[str | None, str]:
 def _converse(
     process: subprocess.Popen[bytes], about: bytes, received: list[int]
 ) -> tuple[bytes, bytes, Literal["exit", "full", "late", "signal"]]:
-    """Write to a process and read from it until it ends; it is not waited for after that.
+    """Write to a process and read from it until it ends; the caller must wait for it afterwards.
 
     Returns
     -------
     out, err : bytes
-        The first `MOST` bytes of its output, and the last of its errors.
+        The first `MOST` bytes of the process's output, and the last part of its error output.
     end : {"exit", "full", "late", "signal"}
-        Whether it has ended, has written `MOST` bytes, has taken too long, or this process is to stop.
+        Why reading stopped: the process has ended, has written `MOST` bytes or has taken too long, or
+        this process received a signal.
     """
     assert process.stdin is not None
     assert process.stdout is not None
@@ -172,7 +174,7 @@ def _converse(
             event = selectors.EVENT_WRITE if pipe is process.stdin else selectors.EVENT_READ
             waiting.register(pipe, event)
         while True:
-            # checked before its pipes are read, so that they contain all of its output
+            # checked before the pipes are read: if it has ended, they contain all of its output
             ended = _has_ended(process)
             for key, _ in waiting.select(0 if ended else _BEAT):
                 with contextlib.suppress(BlockingIOError):
@@ -202,12 +204,12 @@ def _converse(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return True if a process has ended; its number is not reused before it is waited for."""
+    """Return True if a process has ended; its id stays reserved until the process is waited for."""
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _write(descriptor: int, data: bytes) -> int:
-    """Write to a pipe, and return the number of bytes written; all bytes if the reader is gone."""
+    """Write to a pipe and return the number of bytes written; if the reader is gone, count all bytes."""
     try:
         return os.write(descriptor, data)
     except BrokenPipeError:
@@ -216,9 +218,9 @@ def _write(descriptor: int, data: bytes) -> int:
 
 @contextlib.contextmanager
 def _noted_signals() -> Iterator[list[int]]:
-    """Note the signals that stop this process instead of obeying them; obey the first one at the end.
+    """Record the signals that stop this process, and act on the first one only at the end.
 
-    On a thread other than the main one, which gets no signals, nothing is noted.
+    On a thread other than the main one, no signals are recorded, because such a thread gets none.
     """
     received: list[int] = []
     with contextlib.ExitStack() as handlers:

@@ -1,7 +1,7 @@
-"""The HTML file of a page: numbers packed as few bytes, and put into one file with scripts and styles.
+"""The HTML file of a page, which contains packed numbers, scripts and styles.
 
-The file loads nothing and runs nothing but its own script. Format 1 of a run's page has a main JSON and
-blocks of numbers next to it.
+The file loads nothing and runs only its own script. Format 1 of a run's page has a main JSON and
+separate blocks of numbers.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ _HERE = Path(__file__).parent / "page"
 #: Styles that all pages share.
 STYLES = ("report.css", "media.css")
 _PLACE = re.compile(r"<!--(TITLE|POLICY|DATA|LATER)-->|/\*(STYLE|SCRIPT)\*/")
-#: The policy in the head of a file.
+#: Pattern of the content security policy in the head of a file.
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([\x20-\x7e]*?)">')
-#: Lines and blanks of a script or style that are for its readers: they stay in the sources.
+#: Pattern of comments, empty lines and indentation of a script or style, which pages leave out.
 _REMARK = re.compile(r"^ *(?://.*|/\*.*\*/)?\n|^ +", re.MULTILINE)
-#: Blanks and line ends around the punctuation of a style; no string in sgmc's style has any there.
+#: Pattern of blanks and line ends around the punctuation of a style sheet, which pages leave out; no
+#: string in sgmc's style sheets contains one.
 _AIR = re.compile("(?<=[;:,{]) |(?<=[;{}])\n| (?=[{}])")
-#: Line ends of a script that no statement ends at; no text in ours goes over a line.
+#: Pattern of line ends of a script that are not needed to end a statement, which pages leave out; no
+#: string in sgmc's scripts spans lines.
 _JOINT = re.compile(r"(?<=[;,{(\[])\n")
-#: What could end a script or a line in it, and halves of surrogate pairs, which UTF-8 does not have.
+#: Characters that could end a script element or a line in it, and surrogates, which UTF-8 excludes.
 _UNSAFE = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
-#: What no title has: control signs and halves of surrogate pairs.
+#: Characters that are removed from titles: control characters and surrogates.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 #: Name and version of the format.
 FORMAT, VERSION = "sgmc-report", 1
-#: Natural logarithms that 65,535 steps span: down to 1e-9.
+#: Range of the natural logarithms that are coded in 65,535 steps: probabilities down to 1e-9.
 SPAN = 20.8
 LEAST = 1e-9
-#: A place that nothing is at.
+#: Code of a missing position.
 NONE = 65_535
-#: Level of compression of a block, of zlib.
+#: Level of zlib compression of a block.
 LEVEL = 9
 _TYPES = {"u8": "<u1", "i8": "<i1", "u16": "<u2", "u32": "<u4"}
 
@@ -66,16 +68,16 @@ def page(
     Parameters
     ----------
     report : mapping
-        Main JSON, with a ``title``; without NaN and infinities.
+        Main JSON with a ``title``; it must not contain NaN or infinity.
     blocks : mapping of str to bytes
         Blocks by name, each one zlib stream.
     scripts, styles : sequence of str
-        Sources in the folder ``page``, in the order in which they build on each other.
+        Names of source files in the folder ``page``; each may depend on earlier ones.
     first : collection of str
-        Blocks that the first view needs. They stand before the script, and the others after it, so that
-        a browser shows the first view before it has read the whole file.
+        Blocks that the first view needs. They are placed before the script, and the other blocks after
+        it, so that a browser shows the first view before it has read the whole file.
     loads : bool
-        True if it may load files next to it.
+        True if the page may load files next to it.
 
     Returns
     -------
@@ -89,7 +91,7 @@ def page(
     style, script = _AIR.sub("", style), _JOINT.sub("", script)
     digests = (hashlib.sha256(text.encode()).digest() for text in (script, style))
     of_script, of_style = (base64.b64encode(digest).decode("ascii") for digest in digests)
-    policy = (  # this style and this script, no other, and nothing from anywhere
+    policy = (  # only this style and this script may be used, and nothing from other addresses
         "default-src 'none'",
         *(("connect-src 'self'",) if loads else ()),
         f"script-src 'sha256-{of_script}'",
@@ -100,7 +102,7 @@ def page(
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
-    # the data, in elements that no browser runs
+    # the data are in script elements of types that browsers do not run
     text = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     text = _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     data, later = [f'<script type="application/json" id="report">{text}</script>'], [""]
@@ -121,7 +123,7 @@ def page(
 
 
 def policy_of(page: bytes) -> str:
-    """Return the content security policy in the head of a page; of other files, one that forbids all.
+    """Return the content security policy in the head of a page; for other files, one that forbids all.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def policy_of(page: bytes) -> str:
     Returns
     -------
     str
-        The policy, as a browser reads it in a header.
+        The policy in the syntax of an HTTP header.
     """
     match = _POLICY.search(page[:4096])
     return html.unescape(match[1].decode("ascii")) if match else "default-src 'none'"
@@ -140,7 +142,7 @@ def policy_of(page: bytes) -> str:
 
 
 def log16(p: npt.ArrayLike) -> Array:
-    """Return probabilities as uint16, 0.03 % apart; 65,535 is less than 1e-9.
+    """Return probabilities as uint16 in logarithmic steps of 0.03 %; 65,535 codes values below 1e-9.
 
     >>> log16([1.0, 0.5, 0.0]).tolist()
     [0, 2184, 65535]
@@ -161,7 +163,7 @@ def linear16(x: npt.ArrayLike) -> Array:
 
 
 def steps(x: npt.ArrayLike, type: Literal["u8", "u16", "i8"]) -> Array:
-    """Return shares from 0 to 1 in steps of an unsigned type, correlations from -1 to 1 of a signed one.
+    """Return values as integer steps: from 0 to 1 in an unsigned type, from -1 to 1 in a signed one.
 
     >>> steps([-0.5, 0.5, 1.0], "i8").tolist()
     [-64, 64, 127]
@@ -173,14 +175,14 @@ def steps(x: npt.ArrayLike, type: Literal["u8", "u16", "i8"]) -> Array:
 
 
 def finite(value: float | None, digits: int | None = None) -> float | None:
-    """Return a number, rounded or not, for JSON, which has no NaN and no infinity: they become None."""
+    """Return a number for JSON, rounded if `digits` is given; NaN and infinity become None."""
     if value is None or not math.isfinite(value):
         return None
     return float(value) if digits is None else round(float(value), digits)
 
 
 def compact(value: Any) -> bytes:
-    """Write plain values as JSON without blanks, in UTF-8; half a surrogate becomes a question mark.
+    """Return plain values as JSON without blanks, in UTF-8; a lone surrogate becomes a question mark.
 
     Parameters
     ----------
@@ -198,19 +200,19 @@ def compact(value: Any) -> bytes:
 
 @dataclass
 class Packed:
-    """Parts one after the other, little-endian, each padded to four bytes.
+    """A block of concatenated parts, little-endian, each padded to a multiple of four bytes.
 
     Attributes
     ----------
     parts : list of [str, str, int]
-        Name, type and length of each; of text its bytes.
+        Name, type and number of values of each part; for text, its number of bytes.
     """
 
     parts: list[list[Any]] = field(default_factory=list)
     _bytes: list[bytes] = field(default_factory=list)
 
     def add(self, name: str, type: str, values: npt.ArrayLike | bytes) -> Packed:
-        """Add numbers, of type u8, i8, u16 or u32; or bytes, of type utf8."""
+        """Append a part: numbers of type u8, i8, u16 or u32, or bytes of type utf8."""
         if isinstance(values, bytes):
             length, content = len(values), values
         else:

@@ -1,4 +1,4 @@
-"""A page that is a folder with files that it loads as they are looked at."""
+"""A page that is a folder: its HTML file loads the other files when they are viewed."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from pysgrld.run.lock import hold_folder, scratch_folder
 from pysgrld.run.output_files import whole_file
 from pysgrld.run.ownership import LIST, FileList, is_marked
 
-#: The page.
+#: File name of the page.
 INDEX = "index.html"
 
-#: Names of folders of files: with a digest of their contents.
+#: Pattern of the names of folders with a page's files: they contain a digest of the contents.
 FILES = re.compile(r"files-[0-9a-f]{16}(?:-[0-9]+)?")
 
 
 class PageFolder:
-    """A folder to which a page and its files are written; it always has the old page or the new one.
+    """A folder to which a page and its files are written; at any time it has the old page or the new one.
 
-    A context manager. Files are written into a scratch folder inside it. `finish_files` renames that to
-    ``files-`` and a digest of the contents. `finish` then replaces ``index.html``, which names that
-    folder, by one rename, and deletes the files of the page before. If the process is killed, the next
-    one deletes the files that no page names. Nothing is deleted that sgmc did not write
-    (`pysgrld.run.ownership`).
+    It is a context manager. Files are written into a scratch folder inside it. `finish_files` renames the
+    scratch folder to ``files-`` and a digest of the contents. `finish` then replaces ``index.html``,
+    which refers to the folder of files, by one rename, and deletes the files of the previous page. If the
+    process is killed, the next one deletes the files that no page refers to. Only files that sgmc wrote
+    are deleted (`pysgrld.run.ownership`).
 
     Parameters
     ----------
     path : Path
-        Missing, empty, or a folder that another page was written to.
+        A path that does not exist, an empty folder, or a folder to which another page was written.
     force : bool
-        Whether a page that is there may be replaced.
+        Whether an existing page may be replaced.
 
     Raises
     ------
     OutputError
-        If it has anything else, or a page and `force` is not set; if it cannot be made.
+        If the folder has other files, or has a page and `force` is not set, or cannot be made.
     LockedError
-        If another process is writing a page there.
+        If another process is writing a page to the folder.
     """
 
     def __init__(self, path: Path, *, force: bool) -> None:
@@ -78,7 +78,7 @@ class PageFolder:
             raise
 
     def _foreign(self, entry: Path) -> str | None:
-        """Return the path, in the folder, of a file that belongs to no page."""
+        """Return the relative path of a file in `entry` that belongs to no page; None if it has none."""
         if entry.name in (LIST, INDEX) or is_marked(entry.name):
             return None
         if not FILES.fullmatch(entry.name) or entry.is_symlink() or not entry.is_dir():
@@ -104,13 +104,13 @@ class PageFolder:
         Parameters
         ----------
         name : str
-            Its path in the folder of files.
+            Path of the file, relative to the folder of files.
         content : bytes
 
         Raises
         ------
         OutputError
-            If it cannot be written.
+            If the file cannot be written.
         """
         path = self._scratch / name
         try:
@@ -122,7 +122,7 @@ class PageFolder:
         self._digest.update(json.dumps(self._written[-1]).encode())
 
     def finish_files(self) -> str:
-        """Give the folder of files its name, when all are written, and return the name."""
+        """Rename the folder of files to its final name, after all are written, and return the name."""
         try:
             FileList(self._scratch).append(self._written)
             for folder in (*(p for p in self._scratch.iterdir() if p.is_dir()), self._scratch):
@@ -131,7 +131,7 @@ class PageFolder:
             while os.path.lexists(self.path / name):
                 files = FileList(self.path / name)
                 if all(files.owns(entry["name"]) for entry in self._written):
-                    break  # the page before has the same files
+                    break  # the previous page has the same files
                 number += 1
                 name = f"files-{self._digest.hexdigest()[:16]}-{number}"
             else:
@@ -144,10 +144,10 @@ class PageFolder:
         return name
 
     def finish(self, page: bytes) -> Path:
-        """Write the page, delete the files of the page before, and return the path of the page."""
+        """Write the page, delete the files of the previous page, and return the path of the page."""
         with whole_file(self.path / INDEX) as file:
             file.write(page)
-        with contextlib.suppress(OSError):  # the next page deletes them
+        with contextlib.suppress(OSError):  # the next page written deletes the remaining files
             for entry in list(self.path.iterdir()):
                 if FILES.fullmatch(entry.name) and entry.name != self._name:
                     FileList(entry).remove_all()

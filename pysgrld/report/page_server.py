@@ -1,4 +1,4 @@
-"""HTTP server of a page's folder, for the browsers of this machine."""
+"""HTTP server of a page's folder, for browsers on this machine."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from pysgrld.errors import Log, OutputError
 from pysgrld.report.page_file import policy_of
 from pysgrld.report.page_folder import FILES, INDEX
 
-#: Port of the server, unless another program has it.
+#: Default port of the server; if it is taken, any free port is used.
 PORT = 8000
-#: Seconds for a browser to send its request.
+#: Maximum time in seconds for a browser to send its request.
 PATIENCE = 10.0
-#: Seconds for a browser to take a piece of the answer.
+#: Maximum time in seconds for a browser to receive a part of the answer.
 PATIENCE_OF_ANSWERS = 30.0
-#: Requests that are answered at a time. A browser sends six.
+#: Maximum number of requests that are answered at the same time. A browser sends six.
 REQUESTS = 64
 _HOST = "127.0.0.1"
-#: A page's files: the page itself (an empty name), and the files that it loads.
+#: Pattern of the names that are served: the page (also as an empty name), and the files that it loads.
 _NAME = re.compile(rf"|{re.escape(INDEX)}|{FILES.pattern}/[a-z]+/[0-9]{{6,18}}\.bin")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -52,7 +52,7 @@ class PageServer(ThreadingHTTPServer):
     folder : Path
         Folder of the page.
     port : int or None
-        None: `PORT`, or any free port if that is taken.
+        Port of the server; None for `PORT`, or any free port if `PORT` is taken.
     log : callable (line)
         Called with a line for every request that is refused or fails, from any thread.
 
@@ -82,7 +82,7 @@ class PageServer(ThreadingHTTPServer):
                 raise OutputError(f"--port {port}: {reason}; name another") from None
             super().__init__((_HOST, 0), _Handler)
         port = self.server_address[1]
-        # browsers leave out port 80
+        # browsers omit port 80 from the host
         self.hosts = {f"{name}:{port}" for name in (_HOST, "localhost")}
         if port == 80:
             self.hosts |= {_HOST, "localhost"}
@@ -93,7 +93,7 @@ class PageServer(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer a request on a thread of its own, as soon as one is free."""
+        """Answer a request on a separate thread, as soon as fewer than `REQUESTS` are running."""
         self.places.acquire()
         try:
             super().process_request(request, client_address)
@@ -119,17 +119,17 @@ class PageServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one request."""
+    """Handler of one request."""
 
     server: PageServer
     server_version = "sgmc"
     sys_version = ""
-    default_request_version = "HTTP/1.0"  # answers without headers belong to 0.9
+    default_request_version = "HTTP/1.0"  # with version 0.9, answers would have no headers
     timeout = PATIENCE_OF_ANSWERS
 
     def handle(self) -> None:
         """Read a request within `PATIENCE` seconds, and answer it."""
-        # a limit for the whole request: the limit of a socket begins again with every byte
+        # limits the time of the whole request: the timeout of a socket starts again with every byte
         self._limit = threading.Timer(PATIENCE, self._give_up)
         self._limit.daemon = True
         self._late = False
@@ -194,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, "text/plain; charset=utf-8", "default-src 'none'", text)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse a request that is no HTTP, or asks for anything but a file."""
+        """Refuse a request that is not valid HTTP, or does not ask for a file."""
         del message, explain  # they repeat the request
         status = HTTPStatus(code)
         self._refuse(status, f"{status.phrase.lower()} ({code})")
@@ -205,7 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _read(folder: Path, name: str) -> bytes | None:
-    """Return the content of a regular file, None if it is missing or reached by a link."""
+    """Return the content of a regular file, or None if it is missing or its path contains a link."""
     *folders, last = name.split("/")
     try:
         with contextlib.ExitStack() as stack:
@@ -214,7 +214,7 @@ def _read(folder: Path, name: str) -> bytes | None:
             for inner in folders:
                 place = os.open(inner, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
                 stack.callback(os.close, place)
-            # a pipe in place of a file is not waited for
+            # O_NONBLOCK: if a pipe has replaced the file, opening it must not wait
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
             with open(os.open(last, flags, dir_fd=place), "rb") as file:
                 is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)

@@ -1,4 +1,4 @@
-"""Shares of topics in groups of documents, as estimates for all documents like these."""
+"""Estimates of the shares of topics in groups of documents, for the population of the documents."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pysgrld.reading.intervals import bounds
 from pysgrld.report.document_pass import DocumentVisitor, DrawnBlock
 from pysgrld.types import Array, Doubles, Floats, Int64s
 
-#: Weightings of the documents at most, and numbers of all their sums.
+#: Maximum number of bootstrap weightings of the documents, and of values in the sums over all of them.
 WEIGHTINGS, _CELLS = 400, 1_000_000
 #: False discovery rate of the signs "surely more" and "surely less".
 FALSE = 0.05
-#: Seed of the documents' weights: the same run has the same page.
+#: Seed of the documents' random weights, so that the same run gives the same page.
 _SEED = 1981
 
 
@@ -26,12 +26,12 @@ class GroupOfEach(NamedTuple):
     Attributes
     ----------
     of : (n,) int64
-        The group of each document, -1 for none.
+        Index of each document's group; -1 if it is in no group.
     size : int
-        How many groups.
+        Number of groups.
     cluster : (n,) int64, optional
-        The cluster of each document, from 0: documents of one source, as the chapters of a book.
-        By default each document is a cluster of its own.
+        Index of each document's cluster, from 0. A cluster has documents from one source, such as the
+        chapters of a book. By default each document is a separate cluster.
     """
 
     of: Int64s
@@ -40,17 +40,18 @@ class GroupOfEach(NamedTuple):
 
 
 class EstimatedShares(NamedTuple):
-    """Shares of topics in groups and, in the last place, in all documents: (K, groups + 1) each.
+    """Shares of topics in each group and, in the last column, in all documents: (K, groups + 1) each.
 
     Attributes
     ----------
     mean : float64
-        In these documents: mean over the posterior draws.
+        Share in these documents: mean over the posterior draws.
     low, high : float64
-        Bounds of the 90 % interval for documents like these. 0 and 1 for a group of fewer than two
-        documents (or clusters), which is no evidence about others; the mean if no samples are kept.
+        Bounds of the 90 % interval for documents like these. They are 0 and 1 for a group of fewer than
+        two documents (or clusters), which gives no evidence about others, and the mean if no samples
+        are kept.
     more, more_low, more_high : float64
-        How much more that is than in the other documents, and its 90 % interval; 0 in the last place.
+        Difference from the share in the other documents, and its 90 % interval; 0 in the last column.
     sign : int64
         1 if the topic's share is surely greater in the group than in the other documents, -1 if it is
         surely smaller, else 0. At most 5 % of the signs other than 0 are expected to be wrong.
@@ -66,25 +67,25 @@ class EstimatedShares(NamedTuple):
 
 
 class Population(NamedTuple):
-    """Shares by documents, each counted once however long it is, and by words."""
+    """Shares with equal weights of documents, however long they are, and with equal weights of words."""
 
     documents: EstimatedShares
     words: EstimatedShares
 
 
 class Sampled(NamedTuple):
-    """Shares of topics in some documents, or a difference of shares.
+    """Draws of the shares of topics in a set of documents, or of a difference of shares.
 
     Attributes
     ----------
     drawn : (S, K)
-        Of each posterior draw.
+        Shares in each posterior draw.
     over_documents : (R, K)
-        What the draws' mean differs by in R other samples of such documents.
+        Deviations of the draws' mean in R bootstrap samples of the documents.
     noise : (K,)
-        Variance of `drawn` that is the noise of single documents.
+        Part of the variance of `drawn` that is due to noise of single documents.
     freedom : (K,)
-        Degrees of freedom of the variance over documents; 0 if it is not known.
+        Degrees of freedom of the variance over documents; 0 if the variance is unknown.
     """
 
     drawn: Doubles
@@ -93,19 +94,19 @@ class Sampled(NamedTuple):
     freedom: Doubles
 
     def topics_variance(self) -> Doubles:
-        """Return the variance that the topics' draws cause, without the noise of single documents."""
+        """Return the variance between draws of the topics, without the noise of single documents."""
         variance: Doubles = np.maximum(0.0, self.drawn.var(axis=0, ddof=1) - self.noise)
         return variance
 
     def minus(self, other: Sampled) -> Sampled:
-        """Return the difference from other documents, with Welch's degrees of freedom."""
+        """Return the difference from the shares in other documents, with Welch's degrees of freedom."""
         mine, other_variance = ((part.over_documents**2).mean(axis=0) for part in (self, other))
         with np.errstate(divide="ignore", invalid="ignore"):
             freedom = (mine + other_variance) ** 2 / (
                 mine**2 / self.freedom + other_variance**2 / other.freedom
             )
         has_freedom = (self.freedom > 0) & (other.freedom > 0)
-        least = np.minimum(self.freedom, other.freedom)  # also if both variances are 0
+        least = np.minimum(self.freedom, other.freedom)  # if both variances are 0
         return Sampled(
             self.drawn - other.drawn,
             self.over_documents - other.over_documents,
@@ -116,9 +117,10 @@ class Sampled(NamedTuple):
         )
 
     def interval(self, least: float) -> tuple[Doubles, Doubles]:
-        """Return the bounds of 90 %, within `least` and 1; `least` and 1 without degrees of freedom.
+        """Return the bounds of the 90 % interval, or `least` and 1 without degrees of freedom.
 
-        A mean beyond a bound moves to it, and its interval with it: it keeps its width on the inner side.
+        A mean outside the range from `least` to 1 is moved to the nearer end, and its interval moves with
+        it, so that the interval keeps its width on the inner side.
         """
         mean, has_freedom = self.drawn.mean(axis=0), self.freedom > 0
         variance = np.maximum(self.drawn.var(axis=0, ddof=1), 1e-300)
@@ -133,8 +135,8 @@ class Sampled(NamedTuple):
     def in_errors(self) -> Doubles:
         """Return the mean in standard errors, as a normal deviate; 0 without degrees of freedom.
 
-        Variances over documents and of topics are put together by Rubin's rules (1987, 3.1). Student's t
-        becomes a normal deviate by Wallace's (1959) approximation.
+        Variances over documents and of topics are combined by Rubin's rules (1987, 3.1). Student's t is
+        converted to a normal deviate by Wallace's (1959) approximation.
         """
         draws, mean, has_freedom = len(self.drawn), self.drawn.mean(axis=0), self.freedom > 0
         over_documents = (self.over_documents**2).mean(axis=0)
@@ -152,18 +154,18 @@ class Sampled(NamedTuple):
 
 
 class _Sums:
-    """Sums over documents that are counted in one way, group by group.
+    """Sums over the documents of each group, for one way of weighting documents.
 
     Attributes
     ----------
     drawn : (S, G + 1, K)
-        Of each posterior draw; the last place has documents that are in no group.
+        Sums for each posterior draw; index G of the second axis has the documents in no group.
     weighted : (R, G + 1, K)
-        Of the draws' mean, in each of R weightings of the documents.
+        Sums of the draws' mean in each of R weightings of the documents.
     size, weighted_size : (G + 1,), (R, G + 1)
-        Documents or words that these are shares of.
+        Numbers of documents or words by which the sums are divided to give shares.
     noise : (G + 1, K)
-        Variance of `drawn` from the draws of single documents alone.
+        Part of the variance of `drawn` that is due to the draws of single documents.
     """
 
     def __init__(
@@ -173,8 +175,8 @@ class _Sums:
         self.weighted = np.zeros((weightings, groups + 1, topics))
         self.size, self.weighted_size = np.zeros(groups + 1), np.zeros((weightings, groups + 1))
         self.noise = np.zeros((groups + 1, topics))
-        # group, mean, size and number of each unit if some units have several documents; else sums over
-        # documents of mean^i size^j, by power i + j, which need less memory
+        # if units may have several documents: group, mean, size and unit of each document; otherwise sums
+        # over documents of mean^i size^j for i + j = 2 and 4, which need less memory
         self._terms: list[tuple[int, Floats, Doubles, Int64s]] = []
         self._powers: dict[tuple[int, int], Doubles] = {}
         if weightings and not clustered:
@@ -186,7 +188,7 @@ class _Sums:
         self._clustered, self._units = clustered and weightings > 0, np.zeros(groups + 1)
 
     def add(self, group: int, values: Array, sizes: Doubles, weights: Array, units: Int64s) -> None:
-        """Add documents of a group: of each values (S, n, K), size, weights (R, n) and unit."""
+        """Add n documents of a group: values (S, n, K), sizes (n,), weights (R, n) and units (n,)."""
         mean = values.mean(axis=0)
         self.drawn[:, group] += values.sum(axis=1, dtype=np.float64)
         self.weighted[:, group] += weights @ mean
@@ -202,14 +204,14 @@ class _Sums:
             self.noise[group] += values.var(axis=0, ddof=1).sum(axis=0, dtype=np.float64)
 
     def sampled(self, inside: Array, n: float) -> Sampled:
-        """Return shares in one union of groups, `inside` (G + 1,), of n effective documents."""
-        size = max(float(self.size @ inside), 1e-9)  # without documents everything is 0
+        """Return the shares in a union of groups, 1 in `inside` (G + 1,), with n effective documents."""
+        size = max(float(self.size @ inside), 1e-9)  # without documents, shares are 0
         weighted_size = np.maximum(self.weighted_size @ inside, 1e-9)[:, None]
         drawn, weighted = (
             np.einsum("sgk,g->sk", part, inside) for part in (self.drawn, self.weighted)
         )
         drawn /= size
-        # the variance of a mean with weights of Exp(1) is (n - 1) / (n + 1) of the unbiased estimate
+        # with weights from Exp(1), the variance of a mean is (n - 1) / (n + 1) of the unbiased estimate
         unbiased = math.sqrt((n + 1) / (n - 1)) if n >= 2 else 0.0
         freedom = np.zeros(drawn.shape[1])
         if n >= 2 and len(weighted):
@@ -222,10 +224,11 @@ class _Sums:
         )
 
     def _freedom(self, inside: Array, share: Doubles) -> Doubles:
-        """Return the degrees of freedom of the variance over the units of some groups, (K,), at least 1.
+        """Return the degrees of freedom of the variance over units of the given groups, (K,), at least 1.
 
-        A variance to which a few units e contribute most is as unsure as that of so few: its own variance
-        makes 2 / (sum e^4 / (sum e^2)^2 - 1 / n) degrees, which is n of normal deviates.
+        If a few units contribute most of the variance, it is as uncertain as the variance of only these.
+        With deviations e of n units, its degrees of freedom are 2 / (sum e^4 / (sum e^2)^2 - 1 / n); this
+        is n for normal deviates.
         """
         if self._clustered:
             selected = [terms for terms in self._terms if inside[terms[0]]]
@@ -233,7 +236,7 @@ class _Sums:
             apart = np.concatenate([mean - size[:, None] * share for _, mean, size, _ in selected])
             order = np.argsort(units, kind="stable")
             begins = np.flatnonzero(np.diff(units[order], prepend=-1))
-            if len(begins) < len(units):  # documents of one cluster
+            if len(begins) < len(units):  # some clusters have several documents
                 apart = np.add.reduceat(apart[order], begins, axis=0)
             number, second, fourth = float(len(apart)), *((apart**i).sum(axis=0) for i in (2, 4))
         else:
@@ -244,7 +247,7 @@ class _Sums:
         return np.maximum(1.0, freedom)
 
     def _central(self, inside: Array, share: Doubles, power: int) -> Doubles:
-        """Return the sums of (mean - size share)^power over the documents of some groups, (K,)."""
+        """Return the sums of (mean - size * share)^power over the documents of given groups, (K,)."""
         total = np.zeros(len(share))
         for (i, j), sums in self._powers.items():
             if i + j == power:
@@ -254,7 +257,7 @@ class _Sums:
 
 @lru_cache(maxsize=1)
 def _weights_of(units: int, number: int) -> Array:
-    """Draw weights of documents or clusters, (units, number): once for all groups of one page."""
+    """Draw weights of documents or clusters, (units, number); cached for all groups of one page."""
     rng = np.random.default_rng(_SEED)
     return rng.standard_exponential((units, number), dtype=np.float32)
 
@@ -262,13 +265,14 @@ def _weights_of(units: int, number: int) -> Array:
 class PopulationShares(DocumentVisitor):
     """Estimator of the shares of topics in groups of the population that the documents are drawn from.
 
-    What other documents would have had is drawn by the Bayesian bootstrap (Rubin 1981): documents (or
-    clusters) get weights of Exp(1), and means of their shares, over the posterior draws, are taken with
-    these. So that means of few documents have Student's t, their deviations are multiplied by
-    sqrt((n + 1) / (n - 1) f / chi^2(f)) for f degrees of freedom; documents of uneven size count as
-    (sum of sizes)^2 / (sum of squares), and a variance that a few of them make has few degrees. Added is
-    what posterior draws of the topics differ in, without the noise of single documents: that is in the
-    differences between these already.
+    The uncertainty about other documents is drawn by the Bayesian bootstrap (Rubin 1981): documents (or
+    clusters) get weights from Exp(1), and their shares, averaged over the posterior draws, are averaged
+    with these weights. The deviations of the weighted means are multiplied by
+    sqrt((n + 1) / (n - 1) f / chi^2(f)) with f degrees of freedom, so that means of few documents follow
+    Student's t. Here n is the effective number of documents, (sum of sizes)^2 / (sum of squared sizes),
+    and f is small if a few documents cause most of the variance. The variation between posterior draws of
+    the topics is added, without the noise of single documents, because the differences between documents
+    already contain that noise.
 
     Parameters
     ----------
@@ -280,7 +284,7 @@ class PopulationShares(DocumentVisitor):
         self._units = np.arange(len(groups.of)) if groups.cluster is None else groups.cluster
 
     def begin(self, draws: int, documents: int, topics: int) -> None:
-        """Start without documents; without samples it makes no weightings and no intervals."""
+        """Start without documents; without samples, use no weightings and compute no intervals."""
         cells = (self._groups.size + 1) * topics
         number = draws * max(1, min(WEIGHTINGS, _CELLS // cells) // draws) if draws > 1 else 0
         units = int(self._units.max(initial=-1)) + 1
@@ -292,7 +296,7 @@ class PopulationShares(DocumentVisitor):
         self._lengths = np.zeros(documents)
 
     def add(self, block: DrawnBlock) -> None:
-        """Add documents to their groups."""
+        """Add a block of documents to the sums of their groups."""
         group_ids, units = self._groups.of[block.at], self._units[block.at]
         lengths = block.lengths.astype(np.float64)
         self._lengths[block.at] = lengths
@@ -345,7 +349,7 @@ class PopulationShares(DocumentVisitor):
 
 
 def sure_signs(z: Doubles) -> Int64s:
-    """Return the signs of normal deviates, 0 for uncertain signs.
+    """Return the sign of each normal deviate, or 0 if the sign is uncertain.
 
     At most 5 % of the signs other than 0 are expected to be wrong, by the rule of Benjamini & Hochberg
     (1995), which holds for signs too (Benjamini & Yekutieli 2005).
@@ -367,7 +371,7 @@ def sure_signs(z: Doubles) -> Int64s:
 
 
 def discoveries(p: Doubles) -> Array:
-    """Return a mask of the p-values, (n,), that a false discovery rate of 5 % admits; NaN is not one.
+    """Return a mask, (n,), of the p-values accepted at a false discovery rate of 5 %; NaN is rejected.
 
     Parameters
     ----------
@@ -377,7 +381,7 @@ def discoveries(p: Doubles) -> Array:
     Returns
     -------
     array of bool, (n,)
-        True for admitted tests.
+        True for accepted discoveries.
     """
     p = np.where(np.isfinite(p), p, 1.0)
     order = np.argsort(p)

@@ -1,4 +1,4 @@
-"""The run that a page shows: what its sections share, read in bounded memory; and what a section is."""
+"""The run that a page shows, read in bounded memory for all sections; and the class of sections."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from pysgrld.run.machine import threads as allowed_threads
 from pysgrld.types import Doubles, Int64s
 
 _D = TypeVar("_D", bound=DocumentVisitor)
-#: Steps of opening and reading a run.
+#: Number of steps of opening and reading a run.
 READ_STEPS = 4
 
 
@@ -45,33 +45,33 @@ class PageRequest(NamedTuple):
     Attributes
     ----------
     by : sequence of str
-        Columns that documents are grouped by; empty: all that have few values.
+        Columns by which documents are grouped; if empty, all columns that have few values.
     along : str or None
-        Column along which topics are followed; None: the order of the corpus.
+        Column along which topics are followed; None for the order of the corpus.
     cluster : str or None
-        Column whose values are clusters of documents; None: each is one of its own.
+        Column that names the cluster of each document; None if each document is a separate cluster.
     labels : Path or None
-        Names of topics; None: those in the run's folder.
+        File with names of topics; None for the one in the run's folder.
     title : str or None
-        None: the name of the corpus.
+        Title of the page; None for the name of the corpus.
     noun : str
-        What documents are called.
+        Name of the documents, in the plural or as "singular/plural".
     documents : int or None
-        How many are shown; None: as many as fit.
+        Number of documents that are shown; None for as many as fit.
     text : bool
         Whether texts and words of documents may be shown.
     order : WordOrder or None
-        Order of a topic's words; None: that of `Results.word_order`.
+        Order of a topic's words; None for that of `Results.word_order`.
     lookup : int
-        Words that can be looked up.
+        Number of words that can be looked up.
     layer : int or None
-        Of a deep model, counted from 1.
+        Layer of a deep model, counted from 1.
     folder : bool
-        Whether the page is a folder, in which all documents lie beside it.
+        Whether the page is a folder, which also has files with all documents.
     effects : mapping or None
         Effects of columns, as plain values (`pysgrld.effects.answers.Effects.plain`).
     these : bool
-        Whether intervals are for these documents alone, not for other texts like these.
+        Whether intervals hold for these documents only, not for similar ones.
     """
 
     by: Sequence[str] = ()
@@ -91,26 +91,27 @@ class PageRequest(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """The name of a document: of one, and of several."""
+    """The word for documents, in the singular and in the plural."""
 
     one: str
     many: str
 
 
 class ReportedRun:
-    """A run, or the chains of one, and what the sections of its page share.
+    """A run, or its chains, and the data that several sections of its page use.
 
-    First it is opened. Then sections ask for passes over documents and samples, by `visit_documents` and
-    `sample_visitors`. Then `read` goes over each once, for all who asked.
+    First the run is opened. Then sections register visitors of documents and samples, by
+    `visit_documents` and `sample_visitors`. Then `read` makes one pass over the documents and one over
+    the samples, for all visitors.
 
     Parameters
     ----------
     run : str, path or None
-        A run, or a folder of chains; None: the latest.
+        A run, or a folder of chains; None for the latest run.
     asked : PageRequest
     threads : int or None
     added : AddedFiles, optional
-        Files with texts and columns; what is read of them must be there as long as the page is made.
+        Files with texts and columns; its folder must exist until the page is made.
 
     Attributes
     ----------
@@ -119,68 +120,69 @@ class ReportedRun:
     results : Results
         The run, or its chains as one.
     at : int
-        Their layer, counted from 0.
+        Layer that the page shows, counted from 0.
     size : int
-        K, the number of topics of the layer, of which not all need be shown.
+        K, the number of topics of the layer; the page may show fewer.
     signed : bool
         Whether topics are directions.
     noun : Noun
     counts : (V,) or None
         Occurrences of each word in training.
     corpus : Corpus or None
-        That it was trained on.
+        Training corpus of the run.
     rows : (n,) int64
-        Documents that are looked at, as positions in it.
+        Documents that are analysed, as positions in the corpus.
     map_rows : (n,) int64
-        Documents on the map, which include these.
+        Documents on the map; they include the analysed ones.
     beside_rows : list of (n,) int64
-        Further documents on the map of a page that is a folder, by the file that has them.
+        Further documents on the map of a page that is a folder, one array for each of its files.
     about : Known or None
-        What is known of the documents on the map beside their words.
+        Titles, texts and columns of the documents on the map.
     named : dict of int to Label
-        Names that topics were given, and by whom.
+        Names that a person or a command gave to topics, with their origin.
     labels : dict of int to str
         Names of topics that a person gave.
     document_topics : DocumentTopics or None
-        Topics of each document that is looked at.
+        Topics of each analysed document.
     missing : list of str
-        What is left out of the page, and why.
+        Messages about parts that the page lacks, with reasons.
     sample_visitors : list of callable (KeptSample)
-        Each is called with every kept sample, in the pass that `read` makes.
+        `read` calls each of them with every kept sample.
 
     diagnosis : Diagnosis or None
-        The chains compared, or the halves of one. From here on: after `read`.
+        Comparison of the chains, or of the halves of one chain. `read` sets this and all following
+        attributes.
     matched : dict of int to MatchedTopic
-        Of it, by topic.
+        Topics of the diagnosis, by number.
     evaluation : Evaluation or None
         Scores of held-out documents.
     phi : (V, K or more)
         The topics.
     draws : int
-        Draws of each document; 1: proportions under the mean topics; 0: there are no documents.
+        Number of draws of each document; 1 for proportions under the mean topics, 0 without documents.
     weights, low, high : (K,) or None
         Weight of each topic, and its interval.
     shown : list of int
-        The topics that are shown, the one of greatest weight first.
+        The topics that are shown, sorted by weight, descending.
     first_words : (K, n) int64
         Ids of the first words of each topic in the order of `Results.word_order`.
     terms : Terms
-        Their words: these, and those that lists by relevance need.
+        Words of the topics that are shown: the first words, and the words for lists by relevance.
     words : Words
         The words that can be looked up.
     names : dict of int to str
-        Names of topics made of their words.
+        Automatic names of topics, from their seed words or first words.
 
     Raises
     ------
     MissingInputError
-        If there is no such run.
+        If the run is missing.
     CheckpointError
-        If it has no checkpoint.
+        If the run has no checkpoint.
     UsageError
-        If there is no such layer.
+        If the layer does not exist.
     CorpusError
-        If labels, texts or metadata are not what they must be.
+        If labels, texts or metadata are invalid.
     """
 
     def __init__(
@@ -193,7 +195,7 @@ class ReportedRun:
         self.asked, many = (
             asked,
             asked.noun,
-        )  # as a person typed it: "chapters", or "child/children"
+        )  # as the user typed it: "chapters", or "child/children"
         one, slash, rest = many.partition("/")
         if slash:
             self.noun = Noun(one.strip(), rest.strip())
@@ -243,7 +245,7 @@ class ReportedRun:
 
     @property
     def pooled(self) -> bool:
-        """Whether several chains are read as one: figures are of all chains that have a topic."""
+        """Whether several chains are read as one; a topic's figures then use all chains that have it."""
         return self.results.found_by(self.at) is not None
 
     def visit_documents(self, visitor: _D) -> _D | None:
@@ -254,12 +256,12 @@ class ReportedRun:
         return visitor
 
     def read(self, tell: Callable[[int], None] = lambda done: None) -> None:
-        """Compare the chains, score held-out documents, and go over documents and samples once.
+        """Compare the chains, score held-out documents, and pass over documents and samples once.
 
         Parameters
         ----------
         tell : callable (done)
-            Told how many of `READ_STEPS` are done.
+            Called with the number of the `READ_STEPS` steps that are done.
         """
         results, fitted, at = self.results, self.results.fitted, self.at
         tell(1)
@@ -338,7 +340,7 @@ class ReportedRun:
 
 
 def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diagnosis | None:
-    """Compare chains, or the halves of one; return None, and note it, if too few samples are kept."""
+    """Compare chains, or the halves of one; if too few samples are kept, note it and return None."""
     try:
         return compared(chains, layer=layer + 1)
     except (UsageError, MissingInputError):
@@ -350,7 +352,7 @@ def diagnosed(chains: Sequence[Results], layer: int, missing: list[str]) -> Diag
 
 
 class Definition(NamedTuple):
-    """The definition of a figure that is on the page, and where it is from."""
+    """The definition of a figure on the page, and its source."""
 
     name: str
     text: str
@@ -358,10 +360,11 @@ class Definition(NamedTuple):
 
 
 class Section:
-    """A part of the page: the data that it gathers, packs and defines.
+    """Base class of a part of the page, which gathers and packs its data and defines its figures.
 
-    A section overrides what it has. It is made before the run is read: then it refuses what cannot be,
-    and asks for passes. After that `main` is called, once, and then the others.
+    A subclass overrides the methods that it needs. A section is created before the run is read: its
+    constructor refuses invalid requests and registers visitors. After the run is read, `main` is called
+    once, and then the other methods.
 
     Parameters
     ----------
@@ -370,7 +373,7 @@ class Section:
     Attributes
     ----------
     always : bool
-        Whether its view is on every page; else it is where its key of the main JSON is not None.
+        Whether its view is on every page; otherwise only if its key of the main JSON is not None.
     """
 
     always: ClassVar[bool] = True
@@ -379,25 +382,25 @@ class Section:
         self.run = run
 
     def main(self) -> dict[str, Any]:
-        """Return its keys of the main JSON, which the page reads when it is opened."""
+        """Return the section's keys of the main JSON, which the page reads when it is opened."""
         return {}
 
     def of_topic(self, k: int) -> dict[str, Any]:
-        """Return its keys of the record of a topic."""
+        """Return the section's keys of the record of topic k."""
         return {}
 
     def blocks(self) -> dict[str, Packed]:
-        """Return its blocks of numbers, which the page unpacks when they are needed."""
+        """Return the section's blocks of numbers, which the page unpacks when they are needed."""
         return {}
 
     def files(self) -> Iterator[tuple[str, bytes, int]]:
-        """Yield files next to a page that is a folder: path, content, and documents done so far."""
+        """Yield the files of a page that is a folder: path, content, and number of documents done."""
         yield from ()
 
     def plain(self, main: Mapping[str, Any]) -> dict[str, Any]:
-        """Return keys of the main JSON for other programs, with what the page has in blocks."""
+        """Return the section's keys for other programs: also the data that the page has in blocks."""
         return {}
 
     def definitions(self) -> list[Definition]:
-        """Return the definitions of its figures, as the page's Method lists them."""
+        """Return the definitions of the section's figures, which the page lists under Method."""
         return []

@@ -1,4 +1,4 @@
-"""One pass over the kept samples of a run's chains, and words that are followed through it."""
+"""One pass over the kept samples of a run's chains, and statistics of words in it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pysgrld.types import Array, Doubles, Floats, Int64s
 
 Bools = npt.NDArray[np.bool_]
 
-#: Words that are a topic's face: how many of them stay is counted.
+#: Number of most probable words of a topic; the draws in which a word is among them are counted.
 TEN = 10
 
 
 @dataclass(frozen=True)
 class KeptSample:
-    """A kept sample of a chain, full or with the most probable words of each topic alone.
+    """A kept sample of a chain, either full or with only the most probable words of each topic.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class KeptSample:
         Position of the chain among the chains that are read.
     results : Results
     at : int
-        The layer that is meant, counted from 0.
+        The layer to read, counted from 0.
     step : int
-        Its iteration.
+        Iteration of the sample.
     matrices : dict of str to array
-        As they are stored, a row for each topic.
+        Matrices of the sample as they are stored, with a row for each topic.
     top_words : bool
-        Whether it is a top-word sample: ids in ``words``, probabilities in ``phi``.
+        Whether it is a top-word sample, which has ids in ``words`` and probabilities in ``phi``.
     """
 
     chain: int
@@ -50,29 +50,29 @@ class KeptSample:
 
     @cached_property
     def phi(self) -> Floats:
-        """The topics of the layer over the words, (K, V), of a full sample."""
+        """The word probabilities of the layer's topics, (K, V); only for a full sample."""
         return self.results.fitted.rows_of(self.matrices, self.at)
 
     def look_up(
         self, rows: Int64s, words: Int64s, is_present: Bools
     ) -> tuple[Floats, Bools, Bools]:
-        """Look up some words of some topics.
+        """Look up the probabilities of the given words in the given topics.
 
         Parameters
         ----------
         rows : (n,) int64
             The topics.
         words : (n, m) int64
-            Ids of words that are likely to be probable, at least min(10, V) of each topic.
+            Ids of words of each topic likely to be probable: at least min(10, V) different ones.
         is_present : (n, m) bool
-            Which of them are not repetitions.
+            False for entries of ``words`` that only fill up a row by repetition.
 
         Returns
         -------
         values : (n, m) float32
             Probabilities.
         censored : (n, m) bool
-            Whether the sample lacks the word, which has at most that probability.
+            Whether the sample lacks the word; its probability is then at most the value.
         among : (n, m) bool
             Whether the word is among the ten most probable of the topic.
         """
@@ -86,17 +86,17 @@ class KeptSample:
         return values, np.zeros(words.shape, bool), among
 
 
-#: Called with each kept sample: the samples of the first chain in their order, then of the others.
+#: Function called with each kept sample: the samples of the first chain in order, then the next chains'.
 SampleVisitor = Callable[[KeptSample], None]
 
 
 def read_samples(
     sources: Sequence[ChainOfTopics], layer: int, visitors: Sequence[SampleVisitor]
 ) -> None:
-    """Show the kept samples of some chains to all visitors, in one pass.
+    """Call all visitors with each kept sample of the given chains, in one pass.
 
-    Full samples are read, or top-word samples if the run keeps more of these. A sample that is dropped
-    during the pass is left out.
+    Full samples are read, or top-word samples if the run keeps more of them. A sample that is deleted
+    during the pass is skipped.
     """
     if not visitors:
         return
@@ -113,19 +113,19 @@ def read_samples(
 
 
 def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Floats:
-    """Return the tenth greatest value of some rows of ``phi``, (n,).
+    """Return the tenth greatest value in each of the given rows of ``phi``, (n,).
 
-    If no other word is above the tenth of the given words, that one is the result after a single
-    comparison; only other rows are partitioned.
+    If no other word is above the tenth of the given words, that value is the result after a single
+    comparison; only the remaining rows are partitioned.
 
     Parameters
     ----------
     phi : (K, V)
     rows : (n,) int64
     values : (n, m)
-        Entries of these rows that are likely to be great, at least min(10, V) of each row.
+        Entries of these rows that are likely to be great: at least min(10, V) different ones a row.
     is_present : (n, m) bool
-        Which of them are not repetitions.
+        False for entries of ``values`` that are repetitions.
     """
     place = min(TEN, phi.shape[1]) - 1
     present_values = np.where(is_present, values, -np.inf)
@@ -137,22 +137,22 @@ def tenth(phi: Floats, rows: Int64s, values: Floats, is_present: Bools) -> Float
     return tenth_values.astype(phi.dtype)
 
 
-# ---- words that are followed
+# ---- statistics of words over the samples
 
 
 class Followed(NamedTuple):
-    """Some words of each topic over the draws.
+    """Statistics over the draws of the given words of each topic.
 
     Attributes
     ----------
     interval : Interval or None
-        None with too few draws.
+        Intervals of the words' probabilities; None if there are too few draws.
     ten : (K, n) float64
-        Share of the draws in which a word is among the ten most probable.
+        Fraction of the draws in which a word is among the ten most probable.
     draws : int
-        Draws of the first chain; 0 without intervals.
+        Number of draws of the first chain; 0 without intervals.
     pooled : int
-        Draws of all chains together.
+        Number of draws of all chains together.
     """
 
     interval: Interval | None
@@ -168,9 +168,9 @@ def followed(
     layer: int,
     visitors: Sequence[SampleVisitor] = (),
 ) -> Followed:
-    """Follow words of each topic, (K, n), over the samples of some chains; ``is_present``: not repeated.
+    """Compute statistics of words of each topic, (K, n), over the samples of the given chains.
 
-    Other visitors are shown the samples in the same pass.
+    ``is_present`` is False for repeated words. The given visitors get the samples in the same pass.
     """
     none = Followed(None, np.zeros(words.shape), 0, 0)
     if sources[0].results.fitted.no_mean:
@@ -189,14 +189,15 @@ def followed(
 
 
 class _FollowedWords:
-    """Some words of each topic in every sample of some chains.
+    """Visitor that collects the given words of each topic in every sample of the chains.
 
     Attributes
     ----------
     values : list of list of (values, censored)
-        For each chain a pair for each sample, (K, n) both; rows of topics that it lacks are undefined.
+        For each chain, one pair for each sample, both (K, n); rows of topics that the chain lacks are
+        undefined.
     among : list of (K, n) float64
-        Of each chain, how many samples have the word among the ten most probable.
+        For each chain, the number of samples that have the word among the ten most probable.
     """
 
     def __init__(self, sources: Sequence[ChainOfTopics], words: Int64s, is_present: Bools) -> None:

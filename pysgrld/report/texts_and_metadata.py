@@ -17,25 +17,25 @@ from pysgrld.errors import CorpusError, Log, MissingInputError
 from pysgrld.reading.results import Results
 from pysgrld.types import Int64s
 
-#: Documents whose ids are compared at a time.
+#: Number of documents in a block when ids are compared.
 _BLOCK = 65_536
 
 
 class AddedFiles(NamedTuple):
-    """Files with additional details of documents, and the listener to their reading.
+    """Files with additional details of documents, and the functions to call while they are read.
 
     Attributes
     ----------
     texts : str or None
-        Of the same documents: texts and titles.
+        File with texts and titles of the same documents.
     metadata : str or None
-        A row a document: ids, titles and columns.
+        File with ids, titles and columns, one row for each document.
     folder : Path
-        Where what is read of them is stored.
+        Folder in which the read data are stored.
     note : Log
         Called with messages for the user.
     reading : callable
-        Told how far reading is. By default nobody is: other steps are shown.
+        Called with the progress of reading. By default, progress is not reported.
     """
 
     texts: str | None
@@ -52,11 +52,11 @@ class AboutWithTexts:
     ----------
     own : About
     other : Corpus
-        The one that has texts.
+        The corpus that has texts.
     rows : (n,) int64
-        The documents that will be asked for, ascending.
+        The documents that will be requested, in ascending order.
     of : (n,) int64
-        The document of ``other`` for each of them; -1: none.
+        The document of ``other`` for each of these; -1 if it has none.
     """
 
     has_texts = True
@@ -67,19 +67,19 @@ class AboutWithTexts:
         self.origins = own.origins
 
     def titles(self, rows: npt.ArrayLike) -> list[str]:
-        """Return the title of each document, else its id."""
+        """Return the title of each document, or its id if it has no title."""
         if self.own.has_titles or not self.other.has_titles:
             return self.own.titles(rows)
         return self._either(rows, self.other.titles, self.own.titles)
 
     def own_titles(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Return the title of each document, None of one without."""
+        """Return the title of each document, or None if it has no title."""
         if self.own.has_titles or not self.other.has_titles:
             return self.own.own_titles(rows)
         return self._either(rows, self.other.own_titles, self.own.own_titles)
 
     def texts(self, rows: npt.ArrayLike) -> list[str | None]:
-        """Return the text of each document, None where there is none."""
+        """Return the text of each document, or None if it has no text."""
         return self._either(rows, self.other.texts, self.own.texts)
 
     def _either(
@@ -88,26 +88,26 @@ class AboutWithTexts:
         other: Callable[[Int64s], Sequence[Any]],
         own: Callable[[npt.ArrayLike], Sequence[Any]],
     ) -> list[Any]:
-        """Return the values of the other corpus, else the documents' own."""
+        """Return values from the other corpus; for documents that it lacks, the values of ``own``."""
         at = self._of[np.searchsorted(self._rows, np.asarray(rows, np.int64))]
         found = iter(other(at[at >= 0]))
         return [next(found) if a >= 0 else b for a, b in zip(at.tolist(), own(rows), strict=True)]
 
 
-#: Columns and texts of documents.
+#: Source of titles, columns and texts of documents.
 Known = About | AboutWithTexts
 
 
-#: Letters of a text that name a document, at most.
+#: Maximum number of characters of a text that are used as the name of its document.
 _FIRST_WORDS = 60
 
 
 def document_names(
     about: Known, rows: npt.ArrayLike, noun: tuple[str, str], *, with_texts: bool
 ) -> list[str]:
-    """Return a name of each document: its title, else its file, else the first words of its text.
+    """Return a name for each document: its title, else its file, else the first words of its text.
 
-    A document that has none of these is named by its id; if that is a number, the noun stands before it.
+    A document with none of these is named by its id, with the noun before it if the id is a number.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def document_names(
     rows : (n,) int64
         Documents of the corpus.
     noun : (str, str)
-        What one document, and several, are called.
+        The word for one document, and for several.
     with_texts : bool
         Whether texts may be shown.
     """
@@ -137,7 +137,7 @@ def document_names(
 
 
 def _first_words(text: str) -> str:
-    """Return the first words of a text, at most `_FIRST_WORDS` letters and an ellipsis."""
+    """Return the first words of a text, at most `_FIRST_WORDS` characters and an ellipsis."""
     line = " ".join(text[: 8 * _FIRST_WORDS].split())
     if len(line) <= _FIRST_WORDS:
         return line
@@ -146,15 +146,15 @@ def _first_words(text: str) -> str:
 
 
 def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
-    """Join a file of metadata to the documents of a run, for all later reads of the run.
+    """Join a file of metadata to the documents of a run, for all later uses of `results`.
 
     Parameters
     ----------
     results : Results
     path : str
-        Of the file.
+        Path of the file.
     folder : Path
-        Folder for temporary files, as long as the run is used.
+        Folder for temporary files; it must exist as long as the run is used.
     note : callable
         Called with each line of a message to the user.
 
@@ -163,7 +163,7 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
     MissingInputError
         If the file or the training corpus is missing.
     CorpusError
-        If the file is damaged, or is not of these documents.
+        If the file is damaged, or does not belong to these documents.
     """
     corpus = results.training_corpus()
     if corpus is None:
@@ -172,26 +172,26 @@ def lend_metadata(results: Results, path: str, folder: Path, note: Log) -> None:
 
 
 def _with_metadata(results: Results, corpus: Corpus, path: str, added: AddedFiles) -> About:
-    """Return the details of the documents of a corpus with those of a file of metadata."""
+    """Return the titles and columns of a corpus's documents, joined with a file of metadata."""
     of_documents = dict.fromkeys(("id-field", "header-line", "no-header", "sheet"))
     asked: dict[str, Any] = {"metadata": path, "quote": "auto", **of_documents}
     for name in ("missing", "date-format"):
         asked[name] = results.options.plain().get(name)
-    reader = copy(results)  # of the run as it is open already
+    reader = copy(results)  # a copy, so that the open run keeps its options
     reader.asked = asked
     return reader.read(str(corpus.path), added.folder / "metadata", added).about
 
 
 def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles) -> Known:
-    """Return the details of some documents of a corpus, completed from files.
+    """Return titles, columns and texts of the given documents of a corpus, completed from files.
 
     Parameters
     ----------
     results : Results
     corpus : Corpus
-        That the run was trained on.
+        Training corpus of the run.
     rows : (n,) int64
-        The documents that will be asked for, ascending.
+        The documents that will be requested, in ascending order.
     added : AddedFiles
 
     Raises
@@ -199,7 +199,7 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
     MissingInputError
         If a file is missing.
     CorpusError
-        If it is damaged, or is not of these documents.
+        If a file is damaged, or does not belong to these documents.
     """
     found = corpus.about
     if added.metadata is not None:
@@ -211,7 +211,7 @@ def with_added(results: Results, corpus: Corpus, rows: Int64s, added: AddedFiles
     reader = copy(results)
     reader.asked = {"keep-text": "all"}
     texts = reader.read(added.texts, added.folder / "texts", added)
-    of = rows  # in order, if ids do not distinguish documents, as in several files
+    of = rows  # by position, if ids are not unique, as in a corpus of several files
     wanted = {name: i for i, name in enumerate(found.ids(rows))}
     if len(wanted) == len(rows):
         of = np.full(len(rows), -1)

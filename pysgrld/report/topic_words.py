@@ -1,4 +1,4 @@
-"""Words of topics: the words that are shown, the ranks of seeds among them, and automatic names."""
+"""Words of topics: the words that are shown, the ranks of seed words, and automatic names."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from pysgrld.reading.results import ChainOfTopics, Results
 from pysgrld.report.sample_pass import TEN, Bools, KeptSample, SampleVisitor, followed, read_samples
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Words that are taken of each order by relevance, and the orders' lambdas.
+#: Number of first words taken by each relevance, and the values of lambda that define relevance.
 MOST, LAMBDAS = 30, tuple(i / 10 for i in range(11))
-#: Expected uses in a topic below which its own words are chosen by chance.
+#: Minimum expected number of uses of a word in a topic for a choice by relevance: with fewer uses,
+#: words with high relevance would be chosen by chance.
 USES = 5.0
-#: Seeds of a topic that are followed, at most: the most probable.
+#: Maximum number of seed words of a topic that are followed: the most probable ones.
 SEEDS = 100
-#: Words of an automatic name, and what stands between them.
+#: Number of words in an automatic name, and the separator between them.
 NAME_WORDS, BETWEEN = 3, " · "
-#: Topics of a word, and the least share of its uses that one has.
+#: Maximum number of topics listed for a word, and minimum fraction of its uses in such a topic.
 TOPICS_OF_WORD, LEAST_SHARE = 6, 0.04
-#: Words that are processed together.
+#: Number of words processed in one block.
 _ROWS = 8192
 
 
 class Terms(NamedTuple):
-    """The words that are shown of each topic, the most probable first.
+    """The words that are shown for each topic, the most probable first.
 
-    Matrices have a row for each topic; ``there`` marks the columns that are words of the topic.
+    Matrices have a row for each topic; ``there`` is False in columns that only fill up a row.
 
     Attributes
     ----------
     words : (K, n) int64
-        Ids.
+        Ids of the words.
     there : (K, n) bool
     mean, low, high : (K, n) float64
-        Probabilities, or entries of directions; low and high are the mean without intervals.
+        Probabilities, or entries of directions; without intervals, low and high equal the mean.
     open : (K, n) bool
-        True if the low end is only known to be below the value in `low`.
+        True if the lower bound is only known to be below the value in `low`.
     ten : (K, n) float64
-        Share of the draws in which the word is among the ten most probable.
+        Fraction of the draws in which the word is among the ten most probable.
     share : (K, n) float64
-        Share of the word's uses that the topic has.
+        Fraction of the word's uses that are in the topic.
     draws, pooled : int
-        Draws behind intervals: of the first chain, 0 without intervals; and of all chains together, if
-        common topics are read from all.
+        Number of draws used for intervals: of the first chain (0 without intervals), and of all
+        chains together, if common topics are read from all.
     """
 
     words: Int64s
@@ -62,7 +63,7 @@ class Terms(NamedTuple):
     pooled: int
 
 
-# ---- which words
+# ---- choice of words
 
 
 def terms(
@@ -84,11 +85,11 @@ def terms(
     phi : (V, K or more)
         The topics that are shown.
     weights : (K,) or None
-        Share of the corpus that each has.
+        Share of each topic in the corpus.
     tokens : int
-        Of the corpus.
+        Number of tokens of the corpus.
     counts : (V,) or None
-        Occurrences of each word.
+        Number of occurrences of each word.
     sources : sequence of ChainOfTopics
         Chains with the draws to read; the first has all topics.
     layer : int
@@ -96,9 +97,9 @@ def terms(
     signed : bool
         Whether topics are directions.
     visitors : sequence of SampleVisitor
-        Others that are shown the samples in the same pass.
+        Further visitors that get the samples in the same pass.
     needed : (K, n) int64, optional
-        Ids of further words of each topic that must be among them.
+        Ids of words of each topic that must be included.
     """
     k = len(sources[0].rows)
     even = np.full(k, 1.0 / k) if weights is None else weights
@@ -142,7 +143,7 @@ def terms(
 
 
 def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int64s]:
-    """Choose the words of each topic that are shown: the first by relevance of every lambda.
+    """Choose the words that are shown for each topic: the first words by relevance for every lambda.
 
     Words with fewer than five expected uses in the topic are chosen by probability alone.
 
@@ -150,9 +151,9 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
     ----------
     phi : (V, K or more)
     tokens : (K,)
-        Tokens of the corpus that each topic has.
+        Number of tokens of the corpus in each topic.
     counts : (V,) or None
-        Occurrences of each word; without them words are chosen by probability.
+        Number of occurrences of each word; if None, words are chosen by probability.
 
     Returns
     -------
@@ -173,7 +174,7 @@ def candidates(phi: Floats, tokens: Doubles, counts: Int64s | None) -> list[Int6
 
 
 def with_needed(p: Floats, ids: Int64s, needed: Int64s) -> Int64s:
-    """Return the ids of a topic's words and of further ones, the most probable first."""
+    """Return the union of a topic's word ids and the needed ids, the most probable first."""
     union = np.union1d(ids, needed)
     ranked: Int64s = union[np.lexsort((union, -p[union]))]
     return ranked
@@ -185,11 +186,11 @@ def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
     Parameters
     ----------
     p : (n,)
-        Probabilities in the topic.
+        Probabilities of the words in the topic.
     counts : (n,)
-        Shares of the corpus that the words have.
+        Relative frequencies of the words in the corpus.
     lam : float
-        1 orders by probability, 0 by how much more probable a word is here than elsewhere.
+        1 ranks by probability in the topic; 0 ranks by its ratio to the frequency in the corpus.
 
     References
     ----------
@@ -200,13 +201,13 @@ def relevance(p: Doubles, counts: Doubles, lam: float) -> Doubles:
 
 
 def columns(phi: Floats, k: int) -> Iterator[Doubles]:
-    """Yield the topics of a matrix (V, K or more), one after the other, each (V,) float64."""
+    """Yield the first k topics of a matrix (V, K or more), each as (V,) float64."""
     for part in in_parts(phi, k):
         yield from part
 
 
 def best(values: Doubles, n: int) -> Int64s:
-    """Return the places of the n greatest values, the greatest first."""
+    """Return the indices of the n greatest values, the greatest first."""
     n = min(n, len(values))
     if n == 0:
         return np.empty(0, np.int64)
@@ -228,12 +229,13 @@ class Words(NamedTuple):
     ----------
     ids : (W,) int64
     counts : (W,) int64
-        Occurrences; 0 if they are not known.
+        Number of occurrences; 0 if it is unknown.
     n : (W,) int64
-        Topics that have a fair share of each word's uses.
+        Number of topics listed for each word: those with enough of its uses.
     topics : (P,) int64
-        These, word by word, the greatest share first.
+        The listed topics of all words, one word after the other, the greatest share first.
     shares : (P,) float64
+        Fraction of the word's uses that are in each of these topics.
     """
 
     ids: Int64s
@@ -253,7 +255,7 @@ def words_shown(
     *,
     signed: bool,
 ) -> Words:
-    """Choose the words that can be looked up, and the topics that each is used in.
+    """Choose the words that can be looked up, and the topics in which each word is used.
 
     Parameters
     ----------
@@ -261,13 +263,13 @@ def words_shown(
     weights : (K,) or None
     counts : (V,) or None
     needed : int64 array
-        Ids that must be among them.
+        Ids of words that must be included.
     most : int
-        How many of the most frequent.
+        Number of the most frequent words to include.
     k : int
-        Topics.
+        Number of topics.
     signed : bool
-        Whether topics are directions, which have no shares of a word.
+        Whether topics are directions, which have no share of a word's uses.
     """
     even = np.full(k, 1.0 / k) if weights is None else weights
     if counts is not None:
@@ -302,19 +304,19 @@ def words_shown(
     )
 
 
-# ---- seeds
+# ---- seed words
 
 
 class SeedWord(NamedTuple):
-    """A seed word of a topic, as the data have it.
+    """A seed word of a topic, and its rank in the fitted topic.
 
     Attributes
     ----------
     word : str
     rank : int
-        Its place among the words of the mean topic, from 1.
+        Rank among the words of the mean topic, from 1.
     ten : float or None
-        Share of the draws in which it is among the ten most probable; None with too few draws.
+        Fraction of the draws in which it is among the ten most probable; None if draws are too few.
     """
 
     word: str
@@ -323,12 +325,12 @@ class SeedWord(NamedTuple):
 
 
 class SeedsFollowed:
-    """The seed words that a person gave, over the samples: how far the data followed them.
+    """Ranks of the user's seed words over the samples, which show how far the data support them.
 
     Parameters
     ----------
     results : Results
-        A run that was trained with seed words; its lowest layer has them.
+        A run that was trained with seed words, which apply to its lowest layer.
     """
 
     def __init__(self, results: Results) -> None:
@@ -339,7 +341,7 @@ class SeedsFollowed:
         for place, (_, words) in enumerate(seed_words):
             ids = np.array([i for _, i in words])
             self._chosen.append(ids[np.lexsort((ids, -self._phi[ids, place]))][:SEEDS])
-        # in addition to the seeds, the first words of each topic, to find its tenth word
+        # the first words of each topic are included too, to find its tenth most probable word
         top = results.top(min(2 * TEN, len(results.vocabulary)), order=PROBABLE)[:k]
         longest = max(len(ids) for ids in self._chosen)
         self._words = np.concatenate([np.zeros((k, longest), np.int64), top], axis=1)
@@ -351,14 +353,14 @@ class SeedsFollowed:
         self._ten, self._draws = np.zeros(self._words.shape), 0
 
     def add(self, sample: KeptSample) -> None:
-        """Count the seeds among the ten most probable words, of the first chain."""
+        """Count the seed words among the ten most probable words, in samples of the first chain."""
         if sample.chain == 0:
             rows = np.arange(len(self._words))
             self._ten += sample.look_up(rows, self._words, self._there)[2]
             self._draws += 1
 
     def found(self) -> dict[int, tuple[SeedWord, ...]]:
-        """Return the places of the seed words in their topics, by topic, the most probable first."""
+        """Return the ranks of the seed words in their topics, by topic, the most probable first."""
         found = {}
         for place, ids in enumerate(self._chosen):
             p, ten = self._phi[:, place], self._ten[place]
@@ -380,7 +382,7 @@ def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord
     ----------
     results : Results
     layer : int
-        The layer, counted from 0: only the lowest has seeds.
+        The layer, counted from 0; only the lowest layer has seed words.
     """
     if layer or not getattr(results.options, "seed_words", None):
         return {}
@@ -393,7 +395,7 @@ def seeds_followed(results: Results, layer: int = 0) -> dict[int, tuple[SeedWord
 
 
 def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) -> dict[int, str]:
-    """Name topics by three of their first words each, with a first word that no other name begins with.
+    """Name each topic by three of its first words; each name starts with a different word if possible.
 
     Parameters
     ----------
@@ -401,7 +403,7 @@ def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) ->
         Ids of the first words of each topic, in the order in which they are shown.
     vocabulary : sequence of str
     order : sequence of int
-        Topics in the order in which they may choose.
+        Topics in the order in which their names are chosen.
     """
     names: dict[int, str] = {}
     taken: set[int] = set()
@@ -415,7 +417,7 @@ def automatic(first: Int64s, vocabulary: Sequence[str], order: Sequence[int]) ->
 
 
 def names_of(results: Results, layer: int) -> dict[int, str]:
-    """Name the topics of a run, of a layer counted from 0, by its seeds or its first words.
+    """Return names of the topics of a layer: seed names, or else names from their first words.
 
     Parameters
     ----------
@@ -437,7 +439,7 @@ def names_of(results: Results, layer: int) -> dict[int, str]:
 def labelled(
     results: Results, at: int, records: Sequence[Mapping[str, Any]], key: str = "id"
 ) -> list[dict[str, Any]]:
-    """Return records of topics in the one order of JSON and files, by number, each with its label.
+    """Return records of topics with their labels, sorted by topic number, as in JSON and other files.
 
     Parameters
     ----------
@@ -446,12 +448,12 @@ def labelled(
         The layer, counted from 0.
     records : sequence of mapping
     key : str
-        Name of the topic's number in a record.
+        Key of the topic's number in a record.
 
     Returns
     -------
     list of dict
-        With ``label``, the name of the topic everywhere, and ``named``, whether a person gave it.
+        The records, with the topic's name as ``label``, and ``named``: whether a person gave the name.
     """
     names, labels = names_of(results, at), results.given_names(at)
     return [
@@ -465,7 +467,7 @@ def labelled(
 
 
 def heaviest(shown: Int64s, weights: Doubles | None) -> list[int]:
-    """Return some topics, the greatest weight first; in their order if weights are unknown.
+    """Return the given topics sorted by weight, descending; in the given order without weights.
 
     Parameters
     ----------
@@ -477,7 +479,7 @@ def heaviest(shown: Int64s, weights: Doubles | None) -> list[int]:
     Returns
     -------
     list of int
-        The ids, ordered.
+        The sorted ids.
     """
     if weights is not None:
         shown = shown[np.lexsort((shown, -weights[shown]))]

@@ -1,4 +1,4 @@
-"""Topics that change with time: how probable words are in every slice, and when a topic is there."""
+"""Topics that change over time: word probabilities in every slice, and the slices of each topic."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pysgrld.reading.intervals import ENOUGH, bounds
 from pysgrld.reading.results import Results
 from pysgrld.types import Doubles, Floats, Int64s
 
-#: Numbers of draws that are held together: topics are followed in blocks of that size.
+#: Maximum number of drawn values in memory; it determines how many topics are processed in one block.
 _VALUES = 8_000_000
 
 
 class WordsOverTime(NamedTuple):
-    """Some words of some topics in every slice of time.
+    """Probabilities of words of the given topics in every time slice.
 
     Attributes
     ----------
     words : (K, n) int64
         Ids of the words of each topic that are most probable in some slice, the most probable first.
     mean, low, high : (K, n, T) float64
-        Probability in the topic, and the ends of the 90 % interval; NaN with too few samples.
+        Probability in the topic, and the bounds of the 90 % interval; NaN if samples are too few.
     change, change_low, change_high : (K, n) float64
-        How many times as probable a word is in the last slice as in the first, and its 90 % interval.
+        Ratio of a word's probability in the last slice to that in the first, and its 90 % interval.
     """
 
     words: Int64s
@@ -39,7 +39,7 @@ class WordsOverTime(NamedTuple):
 
 
 def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTime:
-    """Follow the words of topics through the slices of time, over the kept samples.
+    """Compute the probabilities of topics' words in each time slice, over the kept samples.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
         Results of a model with topics that change over time.
     topics : (K,) int64
     most : int
-        Words of each topic, n at most.
+        Maximum of n, the number of words of each topic.
     """
     fitted, slices = results.fitted, len(results.fitted.slices)
     phi = fitted.in_slices(fitted.mean or fitted.current)[:, topics]  # (T, K, V)
@@ -74,7 +74,7 @@ def words_over_time(results: Results, topics: Int64s, most: int) -> WordsOverTim
 
 
 def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Floats:
-    """Return the probabilities of words of topics, (K, n) each, in all slices of a kept sample."""
+    """Return the probabilities of topics' words in all time slices of a kept sample, (K, n, T)."""
     sample = results.read_sample(step)
     phi = results.fitted.in_slices(results.fitted.draw_of(sample))  # (T, K, V)
     rows: Floats = np.moveaxis(phi[:, topics[:, None], words], 0, 2)
@@ -82,7 +82,7 @@ def _looked_up(results: Results, step: int, topics: Int64s, words: Int64s) -> Fl
 
 
 def top_by_slice(results: Results, topics: Int64s, n: int) -> Int64s:
-    """Return the ids of the n most probable words of topics in each slice of time, (K, T, n).
+    """Return the ids of the n most probable words of each topic in each time slice, (K, T, n).
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def top_by_slice(results: Results, topics: Int64s, n: int) -> Int64s:
 
 
 class Span(NamedTuple):
-    """The slices between which a topic is there.
+    """The range of time slices in which a topic is present.
 
     Attributes
     ----------
     first, last : int
-        The first and the last slice in which it is.
+        The first and the last slice in which the topic is present.
     begins, ends : bool
-        Whether there is a slice before, or after, in which it surely is not.
+        Whether the topic is surely absent in at least one slice before, or after, this range.
     """
 
     first: int
@@ -114,21 +114,21 @@ class Span(NamedTuple):
     ends: bool
 
 
-#: Share of its greatest share below which a topic is not there.
+#: A topic is present in a slice if its share is at least this fraction of its greatest share.
 THERE = 0.1
 
 
 def spans(mean: Doubles, high: Doubles, documents: Sequence[int]) -> list[Span]:
-    """Return between which slices each topic is there, by its shares of the documents in each.
+    """Return the range of slices in which each topic is present, from its share in each slice.
 
-    It is present if its share is a tenth of its greatest share, and surely absent if the upper end of
-    the interval is below that, in slices that have documents.
+    In slices that have documents, a topic is present if its share is at least a tenth of its greatest
+    share, and surely absent if the upper bound of the interval is below that.
 
     Parameters
     ----------
     mean, high : (K, T) float64
     documents : sequence of int
-        In each slice.
+        Number of documents in each slice.
     """
     has, intervals = np.array(documents) > 0, []
     for share, upper in zip(mean, high, strict=True):
