@@ -62,7 +62,8 @@ def lay_out_documents(theta: Floats | npt.NDArray[np.float16]) -> DocumentLayout
     """Lay documents out by t-SNE of the square roots of their proportions.
 
     The start is the first two principal components, the number of steps is fixed, and no random number
-    is drawn: equal proportions give equal points. Returns None for fewer than `FEWEST` documents or two topics.
+    is drawn: equal proportions give equal points. Returns None for fewer than `FEWEST` documents or two
+    topics.
 
     Parameters
     ----------

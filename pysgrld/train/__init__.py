@@ -1,1 +1,1 @@
-"""Training: plan, prepare, and the loop."""
+"""Training of models: planning, preparation, and the training loop."""

@@ -1,8 +1,8 @@
-"""Audit of topics that another program found: which of them do fresh chains on this corpus have?
+"""Audit of topics from another program: which of them do new chains on this corpus find?
 
-Each replicate takes as many documents as the corpus has, with replacement, and trains a chain. Half of
-the chains begin with the foreign topics, which keeps topics that the corpus supports, and half from
-starts of their own, which do not depend on the foreign topics. A topic is real if most chains have it.
+Each replicate draws as many documents as the corpus has, with replacement, and trains a chain. Half of
+the chains start from the audited topics, so that topics which the corpus supports remain; the other
+half start independently of them. A topic is real if most chains have it.
 """
 
 from __future__ import annotations
@@ -21,43 +21,47 @@ from pysgrld.train.replication import ITERATIONS, train_replicate
 from pysgrld.train.short_chains import FirstTopics
 from pysgrld.types import Array, Floats, Int64s
 
-#: Least overlap with a topic of a chain for the chain to have the foreign topic.
+#: A chain has an audited topic if one of its topics overlaps with it by at least this much.
 FOUND = 0.5
-#: Least gain in overlap by the mean of two topics of a chain over one of them, for a mixture.
+#: A topic is a mixture in a chain if the mean of two topics of the chain has an overlap with it that
+#: is greater than that of its best topic by at least this much.
 _SECOND = 0.1
-#: A verdict holds if more than this share of the chains supports it.
+#: A verdict holds if more than this fraction of the chains supports it.
 _MOST = 0.5
-#: Topics of a chain that may be parts of a foreign topic.
+#: Number of most similar topics of a chain that are tried as parts of an audited topic.
 _PARTS = 4
-#: First words of a topic, and the words of its counterpart among which a stable word is.
+#: Number of top words of a topic, and number of top words of its counterpart that are searched for them.
 TOP, _AMONG = 10, 20
-#: Separates the random numbers of an audit from others.
+#: Part of the seed that makes the random numbers of an audit independent of others.
 _SEED = 2027
 
 Verdict = Literal["real", "mixture", "duplicate", "background", "not found"]
 
 
 class AuditedTopic(NamedTuple):
-    """Verdict on one foreign topic.
+    """Verdict on one audited topic.
 
     Attributes
     ----------
     topic : int
-        Its number, from 0.
+        Number of the topic, from 0.
     verdict : {"real", "mixture", "duplicate", "background", "not found"}
-        "mixture": chains have two topics whose mean it is. "duplicate": of a topic with more weight.
-        "background": it is as near to the word frequencies of the whole corpus as to any topic.
+        "mixture": the topic is near the mean of two topics of most chains. "duplicate": it is similar
+        to another audited topic that the chains match better. "background": it is as near to the word
+        frequencies of the whole corpus as to any topic.
     found : int
-        Chains that have the topic.
+        Number of chains that have the topic.
     found_elsewhere : int
-        These among the chains that did not begin with the foreign topics.
+        Number of chains that have it among the chains that did not start from the audited topics.
     overlap : float
         Mean overlap with its counterpart in the chains.
     words, stable : tuple of str
-        Its first ten words, and those of them that most chains have among twenty.
+        Its ten top words, and the ones among them that are in the counterpart's twenty top words in
+        most chains.
     parts : tuple of tuple of str
-        First words of the two topics that it mixes.
+        Top words of the two topics that it mixes.
     duplicate_of : int or None
+        Number of the topic that it duplicates.
     """
 
     topic: int
@@ -72,15 +76,15 @@ class AuditedTopic(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """Verdicts on topics.
+    """Verdicts on all audited topics.
 
     Attributes
     ----------
     topics : list of AuditedTopic
     chains : int
-        Number of chains; every second one began with the foreign topics.
+        Number of chains; every second one started from the audited topics.
     covered : float
-        Mean probability of the foreign topics on words of the corpus.
+        Mean over the audited topics of the probability on words of the corpus.
     """
 
     topics: list[AuditedTopic]
@@ -105,7 +109,7 @@ def audit(
     iterations: int = ITERATIONS,
     tell: Callable[[int, int], None] = lambda done, total: None,
 ) -> Audit:
-    """Judge topics by chains on resampled documents.
+    """Give a verdict on each topic, from chains trained on resampled documents.
 
     Parameters
     ----------
@@ -114,21 +118,21 @@ def audit(
     words : sequence of str
     corpus : Corpus
     ids : (n,) int64
-        Its documents.
+        Documents of the corpus to use.
     options : Resolved
-        Of LDA with K topics.
+        Options of LDA with K topics.
     chains : int
-        At least 2.
+        Number of chains, at least 2.
     threads : int
     iterations : int
-        Of each chain.
+        Number of iterations of each chain.
     tell : callable (done, total), optional
         Called after each chain.
 
     Returns
     -------
     Audit
-        A verdict on each foreign topic.
+        A verdict on each audited topic.
     """
     foreign, covered = _over(corpus.vocabulary, phi, words)
     common = np.flatnonzero(np.isin(np.array(corpus.vocabulary, object), list({*words})))
@@ -150,7 +154,7 @@ def audit(
 
 
 def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple[Floats, float]:
-    """Return topics over the words of the corpus, and their mean probability on these."""
+    """Return the topics over the words of the corpus, and their mean probability of these words."""
     place = {word: i for i, word in enumerate(vocabulary)}
     columns = np.array([place.get(word, -1) for word in words])
     foreign = np.zeros((len(phi), len(vocabulary)), np.float32)
@@ -162,7 +166,7 @@ def _over(vocabulary: Sequence[str], phi: Floats, words: Sequence[str]) -> tuple
 def _judged(
     foreign: Floats, drawn: Sequence[Floats], usual: Floats, vocabulary: Sequence[str]
 ) -> list[AuditedTopic]:
-    """Return the verdict on each topic, from the topics of the chains and the usual word frequencies."""
+    """Return the verdict on each topic, from the chains' topics and the corpus's word frequencies."""
     likeness_to_usual = overlap(foreign, np.broadcast_to(usual, foreign.shape))
     between = np.array([overlap(foreign, np.broadcast_to(row, foreign.shape)) for row in foreign])
     np.fill_diagonal(between, 0.0)
@@ -216,7 +220,7 @@ def _judged(
 
 
 class _InChain(NamedTuple):
-    """Overlap of a foreign topic with the best topic of a chain, and with the best mean of two."""
+    """Overlap of an audited topic with the best topic of a chain, and the best mean of two topics."""
 
     best: int
     one: float

@@ -1,4 +1,4 @@
-"""The start of a chain, from resolved options and documents, and of the averages over it."""
+"""Creation of a chain from resolved options and documents, and of the averages over its samples."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def begin(
     Parameters
     ----------
     options : Resolved
-        Resolved options, of the model's own class.
+        Resolved options, of the options class of the model.
     stream : Minibatches
     corpus : CorpusFacts
     run_on : RunOn
     held_out : HeldOut, optional
-        Documents that posterior samples are scored on.
+        Documents on which posterior samples are scored.
     keep_mean : bool
         True to keep the mean of the topics.
     watched : HeldOut, optional
-        Training documents whose score shows convergence, if none are held out.
+        Training documents used to detect convergence by their score, if no documents are held out.
 
     Returns
     -------
     Posterior
-        Averages, with the chain at its first state.
+        Averages without samples, and the chain in its initial state.
     """
     chain = model_of(options.model).chain(options, stream, corpus, run_on)
     posterior = averages(
@@ -64,7 +64,7 @@ def averages(
     *,
     keep_mean: bool = True,
 ) -> Posterior:
-    """Return averages over the posterior samples of a chain over V words; of none yet."""
+    """Return averages over the posterior samples of a chain with V words, before the first sample."""
     scorer = None
     if held_out is not None:
         scorer = model_of(options.model).scorer(options, held_out, words, threads)
@@ -81,7 +81,7 @@ def begin_exactly(
     sweeps: int,
     start: bool = True,
 ) -> ExactStage:
-    """Start the Gibbs refinement of a trained chain, or create one to be restored.
+    """Start the Gibbs refinement of a trained chain, or create a refinement to be restored.
 
     Parameters
     ----------
@@ -90,17 +90,17 @@ def begin_exactly(
     options : Resolved
     words : int
     run_on : RunOn
-        Its `waiting` may raise between chains, to stop.
+        Its `waiting` may raise an exception between chains, to stop.
     held_out : HeldOut, optional
     sweeps : int
-        Sweeps of each chain.
+        Number of sweeps of each chain.
     start : bool
-        False for a stage that is to be restored.
+        False if the refinement will be restored from a checkpoint.
 
     Returns
     -------
     ExactStage
-        The stage, before its first sweep.
+        The refinement before its first sweep.
     """
     trained = posterior.chain
     chains = model_of(options.model).exact_chains(options, trained, run_on, start=start)

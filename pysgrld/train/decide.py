@@ -1,4 +1,4 @@
-"""The decision before an iteration, as a function of the iteration, the clock and some flags."""
+"""The decision before each iteration, as a function of the iteration, the clock and flags."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from pysgrld.run.layout import StopReason
 
 
 class Clock(NamedTuple):
-    """The budget and the times of a start of training.
+    """The budget, and the times, of the current start of training.
 
     Attributes
     ----------
     iterations : int
-        Budget of the whole run; 0: until the score has converged.
+        Number of iterations of the whole run; 0 to train until the score has converged.
     step_seconds : float
-        Seconds of the last iteration, with a checkpoint if one was written; 0 before the first.
+        Seconds of the last iteration, including a checkpoint if one was written; 0 before the first.
     seconds : float
         Seconds since the last iteration began.
     seconds_of_training : float
-        Most seconds until the Gibbs refinement begins, which shares a time limit; infinity without one.
+        Maximum number of seconds until the Gibbs refinement begins, if both share a time limit; otherwise
+        infinity.
     seconds_left : float
-        Seconds until the last moment at which a checkpoint can be begun; infinity without a time
+        Seconds until the latest time at which a checkpoint can be started; infinity without a time
         limit.
     """
 
@@ -35,18 +36,18 @@ class Clock(NamedTuple):
 
 
 class Flags(NamedTuple):
-    """State of a start of training on which decisions depend.
+    """State of the current start of training on which decisions depend.
 
     Attributes
     ----------
     save : bool
         A checkpoint is due.
     converged : bool
-        The score has converged, and training has no budget.
+        The score has converged, and no budget is set.
     refines : bool
-        The Gibbs refinement has begun, in an earlier start.
+        The Gibbs refinement began in an earlier start.
     stop : bool
-        A signal asks for a stop.
+        A signal has requested a stop.
     evaluate : bool
         The next iteration ends with an evaluation.
     sample : bool
@@ -62,13 +63,13 @@ class Flags(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Next action of all ranks.
+    """The next action of all ranks.
 
     Attributes
     ----------
     orders : Orders
     stop : StopReason or None
-        The reason of an end or a stop.
+        Reason if training ends or stops.
     evaluate : bool
         An evaluation follows the iteration.
     """
@@ -79,19 +80,19 @@ class Order(NamedTuple):
 
 
 def decide(step: int, clock: Clock, flags: Flags) -> Order:
-    """Decide before an iteration whether to save, to end, to stop, or to train.
+    """Decide before an iteration whether to save, end, stop or train.
 
     Parameters
     ----------
     step : int
-        Iterations done.
+        Number of iterations done.
     clock : Clock
     flags : Flags
 
     Returns
     -------
     Order
-        A checkpoint that is due comes first, then an end, then a stop.
+        The action: a checkpoint that is due has priority, then an end, then a stop.
     """
     if flags.save:
         return Order(Orders.SAVE)

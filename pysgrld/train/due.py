@@ -1,4 +1,4 @@
-"""Schedules of actions by iterations, or by seconds."""
+"""Schedules of actions, in iterations or seconds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pysgrld.options.parse import duration
 from pysgrld.types import Array
 
-#: Seconds after which a start stores its state first, and bytes of the state for a second more: storing
-#: them then takes a few percent of the time. The distance doubles from one time to the next.
+#: Minimum seconds until a start stores its state for the first time, and bytes of the state for each
+#: second of that time: storing then takes a few percent of the time. The interval doubles each time.
 _FIRST, _BYTES_PER_SECOND = 0.25, 50e6
 
 
@@ -19,24 +19,24 @@ def soon(arrays: Iterable[Array]) -> float:
 
 
 class Every:
-    """Schedule of an action: due after `interval` iterations, or seconds of training.
+    """Schedule of an action that is due after an interval of iterations, or of seconds of training.
 
     Parameters
     ----------
     interval : int or str
-        Iterations, or a duration such as ``15m``.
+        Number of iterations, or a duration such as ``15m``.
     step, seconds : int, float
-        Iterations and seconds of training done so far.
+        Number of iterations, and seconds of training, done so far.
     least : int
-        Fewest iterations between two times if the interval is a duration.
+        Minimum number of iterations between two times, if the interval is a duration.
     first : float
-        Seconds to the first time, if the interval is a duration; the distance then doubles up to
-        it.
+        Seconds to the first time, if the interval is a duration; the wait then doubles each time, up to
+        that duration.
 
     Attributes
     ----------
     last : tuple of int and float
-        Iteration and seconds of training of the last time.
+        Iteration, and seconds of training, at which the action was last done.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Every:
         self.last, self.least, self._next = (step, seconds), least, first
 
     def due(self, step: int, seconds: float) -> bool:
-        """Return True if it is due now."""
+        """Return True if the action is due now."""
         if self.steps is not None:
             return step % self.steps == 0 and step != self.last[0]
         distance = min(self.seconds, self._next)
         return seconds - self.last[1] >= distance and step - self.last[0] >= self.least
 
     def done(self, step: int, seconds: float) -> None:
-        """Note that it was done just now."""
+        """Record that the action was done just now."""
         self.last = step, seconds
         self._next *= 2

@@ -1,8 +1,8 @@
-"""Estimates of a training before it begins: memory, disk, hours, and the threads that are useful.
+"""Estimates before training: memory, disk space, hours, and the number of useful threads.
 
-Only a stored corpus is planned: its facts are known, and no more than held-out documents and one
-minibatch are read. Seconds follow from the unit times by which defaults are chosen
-(`pysgrld.models.resolve`), so that they are of one core like the one that these were measured on.
+Only trainings on a stored corpus are estimated: its facts are known, and only held-out documents and
+one minibatch are read. Seconds follow from the unit times from which defaults are chosen
+(`pysgrld.models.resolve`), so that they hold for a core like the one on which these were measured.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pysgrld.models.resolve import TRAINING
 from pysgrld.train.plan import planned
 from pysgrld.train.request import Request
 
-#: Seconds of an iteration in which one thread works alone: 4.5 % of an iteration on Simple English
+#: Seconds of an iteration in which only one thread works: 4.5 % of an iteration on Simple English
 #: Wikipedia with K = 100, in the unit times of training.
 ALONE = 0.43e-3
-#: Fewest documents of a minibatch for each thread: a thread samples this many together.
+#: Minimum number of documents of a minibatch for each thread, which samples this many together.
 DOCUMENTS = 4
-#: Epochs of a run, for its hours: runs until convergence have 30 to 75.
+#: Number of epochs assumed to estimate the hours of a run: runs until convergence have 30 to 75.
 EPOCHS = 60
 
 
@@ -35,19 +35,19 @@ class TrainingNeeds(NamedTuple):
     Attributes
     ----------
     documents, words, tokens, topics : int
-        D, V, N of training, and K.
+        Numbers D, V and N of the training documents, and K.
     minibatch : int
-        Documents of an iteration.
+        Number of documents in an iteration.
     iterations : float
-        Iterations of an epoch.
+        Number of iterations in an epoch.
     memory : dict of str to int
-        Bytes, by what they are for.
+        Bytes of memory for each purpose.
     disk : int
-        Bytes of the run, its corpus apart, at most.
+        Maximum number of bytes of the run's folder, without its corpus.
     seconds : float
-        Of an iteration, with one thread.
+        Seconds of an iteration with one thread.
     threads : int
-        Requested threads.
+        Number of requested threads.
     """
 
     documents: int
@@ -63,44 +63,44 @@ class TrainingNeeds(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Bytes of memory in all."""
+        """Total number of bytes of memory."""
         return sum(self.memory.values())
 
     @property
     def useful_threads(self) -> int:
-        """Largest number of threads that are all busy for at least half of their time."""
+        """Maximum number of threads such that all are busy at least half of the time."""
         return max(1, min(1 + int(self.seconds / ALONE), self.minibatch // DOCUMENTS))
 
     @property
     def enough_documents(self) -> int:
-        """The least minibatch for which the requested threads are useful, at most the corpus."""
+        """Minimum minibatch for which the requested threads are useful; at most the corpus size."""
         factor = max((self.threads - 1) * ALONE / self.seconds, 1.0)
         most = max(factor * self.minibatch, DOCUMENTS * self.threads)
         return min(self.documents, math.ceil(most))
 
     def hours(self, epochs: float = 1.0) -> float:
-        """Return the hours of some epochs with the requested threads."""
+        """Return the number of hours that the given epochs take with the requested threads."""
         each = self.seconds / self.threads + ALONE * (1.0 - 1.0 / self.threads)
         return epochs * self.iterations * each / 3600
 
 
 def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNeeds:
-    """Estimate the needs of a training on a stored corpus; nothing is written.
+    """Estimate the needs of a training on a stored corpus, without writing anything.
 
     Parameters
     ----------
     request : Request
-        Checked.
+        A valid request.
     listener : Listener
     ranks : int
-        Processes that train the chain together; the estimate is of the first.
+        Number of processes that train the chain together; the estimate is for the first one.
 
     Raises
     ------
     CorpusError
         If the corpus is not stored.
     SgmcError
-        As training itself raises it before it begins.
+        For the errors that training itself would raise before it begins.
     """
     if len(request.inputs) != 1 or not is_stored(Path(request.inputs[0])):
         raise CorpusError(
@@ -108,7 +108,7 @@ def estimate(request: Request, listener: Listener, ranks: int = 1) -> TrainingNe
             "build', or a part of it with 'sgmc corpus sample'",
             request.inputs[0],
         )
-    unlimited = Choices({"max-memory": 1 << 60})  # of the machine that will train
+    unlimited = Choices({"max-memory": 1 << 60})  # the memory of this machine does not matter
     choices = unlimited.updated(request.choices)
     with planned(request._replace(choices=choices), listener) as plan:
         options, facts = plan.options, plan.facts

@@ -1,4 +1,4 @@
-"""The protocol of callbacks that report training progress."""
+"""Protocol of the callbacks that report the progress of training."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pysgrld.run.layout import StopReason
 
 
 class Ending(NamedTuple):
-    """The end of a start of training: its reason, and a line for people."""
+    """The end of a start of training: its reason, and a line for the user."""
 
     stop: StopReason
     line: str
 
 
 class Position(NamedTuple):
-    """The state of a run, for progress reports.
+    """The current state of a run, for progress reports.
 
     Attributes
     ----------
     iteration, iterations : int
-        Iterations done, and in all (0 if unknown).
+        Number of iterations done, and in total (0 if unknown).
     epoch : float
     tokens_per_second, step_size, score : float
         The score is NaN before the first posterior sample.
@@ -31,7 +31,7 @@ class Position(NamedTuple):
     kind : str
         Name of the score (`pysgrld.models.table.scores`).
     unit : str
-        Unit of the count: ``iteration``, ``Gibbs sweep`` or ``replicate``.
+        Unit of `iteration` and `iterations`: ``iteration``, ``Gibbs sweep`` or ``replicate``.
     """
 
     iteration: int
@@ -46,16 +46,16 @@ class Position(NamedTuple):
 
 
 class Reporter(Listener, Protocol):
-    """Callbacks that report training progress; every method may do nothing."""
+    """Callbacks that report the progress of training; a method may do nothing."""
 
     def started(self, run: RunDirectory, line: str) -> None:
         """Report the iteration at which a run starts or resumes."""
 
     def moved(self, position: Position) -> None:
-        """Show an iteration; must be cheap."""
+        """Show the state after an iteration; must be fast."""
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Show the topics of training when the Gibbs refinement begins; `line` describes it."""
+        """Show the trained topics when the Gibbs refinement begins; `line` describes the refinement."""
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
         """Show a line of ``metrics.jsonl``."""

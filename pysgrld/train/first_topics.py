@@ -1,4 +1,4 @@
-"""The first topics of a run: its short chains, stored in its folder, and the time that they may take."""
+"""The initial topics of a run: its short chains, their storage in its folder, and their time limit."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ class RunStore(ChainStore):
     Parameters
     ----------
     run : RunDirectory
-        Locked.
+        A locked run.
     note : callable (str)
-        Called with a line, once, if a chain cannot be stored: a later start then trains it again.
+        Called once, with a line for the user, if a chain cannot be stored: a later start then trains
+        the chain again.
     """
 
     def __init__(self, run: RunDirectory, note: Callable[[str], None]) -> None:
         self.parts, self.note, self._failed = run.short_chains, note, False
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
-        """Return iteration and arrays of each chain that is stored and verified, by its number."""
+        """Return the iteration and arrays of each stored and verified chain, by the chain's number."""
         return self.parts.read()
 
     def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
-        """Store a chain as it is after an iteration."""
+        """Store the state of a chain after the given iteration."""
         try:
             self.parts.write(number, iteration, arrays)
         except GoneError:
@@ -51,7 +52,7 @@ class RunStore(ChainStore):
             self._failed = True
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None if that is not decided yet."""
+        """Return the numbers of the chains that the run uses, or None if they are not chosen yet."""
         return self.parts.chosen()
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -60,7 +61,7 @@ class RunStore(ChainStore):
         Raises
         ------
         WriteError
-            If they cannot be stored: a later start could use others.
+            If the numbers cannot be stored: a later start might then use other chains.
         """
         self.parts.choose(numbers)
 
@@ -74,24 +75,24 @@ def first_topics(
     stop: StopFlag | None,
     note: Callable[[str], None],
 ) -> FirstTopics | None:
-    """Train the missing short chains of a run, and return clusters of the topics of all.
+    """Train the missing short chains of a run, and cluster the topics of all short chains.
 
     Parameters
     ----------
     run : RunDirectory
-        Locked.
+        A locked run.
     stream, options, corpus, run_on
         As for `clusters_of_topics`.
     stop : StopFlag or None
-        Flag with the time limit; short chains get a tenth of it. None if all are trained in any
-        case.
+        Flag with the time limit; short chains get a tenth of it. None to train all chains however long
+        they take.
     note : callable (str)
-        Called with a line that reports the beginning of training.
+        Called with a line for the user when training of the chains begins.
 
     Raises
     ------
     Stopped
-        If there is a reason to stop; chains are then stored.
+        If training must stop; the chains are stored before.
     """
     starts, ranks, store = options.starts or 1, run_on.comm.size, RunStore(run, note)
     iterations = plural(short_chain_iterations(options.warm_up), "iteration")

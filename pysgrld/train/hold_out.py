@@ -1,4 +1,4 @@
-"""Documents held out before anything is trained: of the corpus itself, or of other files."""
+"""Documents held out before training, from the corpus itself or from other files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from pysgrld.types import Int64s, Key, Others, Slicing
 
 
 class Division(NamedTuple):
-    """Training documents and held-out documents.
+    """Division of documents into training and held-out documents.
 
     Attributes
     ----------
     train : Others
-        Positions of the training documents in the corpus, ascending.
+        Positions of the training documents in the corpus, in ascending order.
     held_out : HeldOut or None
     watched : HeldOut or None
-        Training documents whose score ends training, without held-out documents and a budget.
+        Training documents used to detect convergence, if no documents are held out and no budget is set.
     """
 
     train: Others
@@ -37,17 +37,17 @@ class Division(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A reader of other files over the words of a corpus.
+    """Reader of further files, restricted to the vocabulary of a corpus.
 
     Attributes
     ----------
     options : CorpusOptions
     scratch : Path
-        Folder that they are stored in meanwhile.
+        Folder in which the read files are stored temporarily.
     threads : int
     listener : Listener
     slicing : Slicing, optional
-        Slices of time that its documents are put in.
+        Time slices to which the documents are assigned.
     """
 
     options: CorpusOptions
@@ -57,7 +57,7 @@ class Reading(NamedTuple):
     slicing: Slicing | None = None
 
     def matched(self, path: str, corpus: Corpus, name: str) -> Corpus:
-        """Read another corpus over the words of this one; rows stay in order."""
+        """Read another corpus with the vocabulary of `corpus`; the order of documents is kept."""
         matched_corpus = open_corpus(
             [path],
             self.options.keeping(self.slicing and self.slicing.field),
@@ -68,7 +68,7 @@ class Reading(NamedTuple):
             log=self.listener.note,
         )
         seen = contents(corpus.provenance) & contents(matched_corpus.provenance)
-        if seen and name != "observed-corpus":  # its documents may be observed in part
+        if seen and name != "observed-corpus":  # parts of training documents may be observed
             self.listener.note(
                 f"--{name} {path}: is also training data, so its scores do not "
                 "measure new documents",
@@ -78,19 +78,19 @@ class Reading(NamedTuple):
 
 
 def watched_documents(documents: int, seed: int) -> Int64s:
-    """Choose the training documents whose score ends training: as many as would be held out.
+    """Choose the training documents used to detect convergence: as many as would be held out.
 
     Parameters
     ----------
     documents : int
-        Documents of the corpus.
+        Number of documents of the corpus.
     seed : int
         Seed of the run.
 
     Returns
     -------
     array of int64
-        Positions of the documents, ascending.
+        Positions of the documents, in ascending order.
     """
     size = max(1, hold_out_size(None, documents))
     return choose_documents(documents, size, Key(seed, 0, 0))
@@ -104,7 +104,7 @@ def divide(
     *,
     has_budget: bool,
 ) -> Division:
-    """Hold documents out by the options, in the form that the model scores.
+    """Hold out documents as the options require, in the form that the model scores.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def divide(
     model : Model
     options : HoldOutOptions
     reading : Reading
-        How other documents are read.
+        Reader of further files.
     has_budget : bool
         True if the user has limited the iterations or the epochs.
 
@@ -121,7 +121,7 @@ def divide(
     CorpusError
         If no held-out document can be scored.
     UsageError
-        If none would be left to train on, or none can be held out and nothing else ends the run.
+        If no training document would be left, or if none can be held out and nothing else ends the run.
     """
     everything = Others(corpus.documents, np.zeros(0, np.int64))
     seed, observed = options.seed, options.observed
@@ -162,5 +162,5 @@ def divide(
         raise CorpusError(
             f"no held-out document has {fewest} of the vocabulary: give other ones, or --holdout 0"
         )
-    # keyed by their place among the held-out documents, so that a resumed run reads the same ones
+    # ids are positions among the held-out documents, so that a resumed run reads the same documents
     return Division(train, held_out._replace(doc_ids=np.arange(len(held_out.observed))))

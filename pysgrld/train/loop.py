@@ -1,4 +1,4 @@
-"""The training loop: the only place where corpus, model and run directory meet."""
+"""The training loop, the only module that combines corpus, model and run directory."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ from pysgrld.train.short_chains import FirstTopics, Stopped
 
 logger = logging.getLogger(__name__)
 
-#: Bytes of the metrics that hold the last line.
+#: Number of bytes at the end of the metrics file that certainly contain its last line.
 _LAST_METRICS = 1 << 16
 
 
 class Training:
-    """One start of a run.
+    """One start of a run: training from the start or a checkpoint to an end or a stop.
 
     Parameters
     ----------
     p : Prepared
     reporter : Reporter
     stop : StopFlag
-        Reasons to stop; entered.
+        Flag that has a reason when training must stop; its context is already entered.
     comm : Communicator
-        Processes that train the chain together; this is the first of them.
+        Processes that train the chain together; this process is the first one.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Training:
         self.chain = self.posterior.chain
         for remark in self.chain.remarks():
             reporter.note(*remark)
-        # budget of the whole run in iterations; 0: until the score has converged
+        # budget of the whole run in iterations; 0 to train until the score has converged
         budgets = [] if p.options.iterations is None else [p.options.iterations]
         if p.options.epochs is not None:
             budgets.append(max(1, math.ceil(p.options.epochs * p.stream.per_epoch)))
@@ -110,7 +110,7 @@ class Training:
         limit = p.options.time_limit
         exact = follows(self.chain, self.options.exact_sweeps) and not p.once
         self.open_ended = not budgets and (limit in (None, "auto") or exact)
-        #: Seconds of this start in which topics are trained, if the refinement shares a time limit.
+        #: Maximum seconds of training in this start, if the Gibbs refinement shares the time limit.
         self._until = limit / 2 if exact and not budgets and isinstance(limit, float) else math.inf
         every = p.options.minibatch / p.stream.documents * p.tokens * p.options.sweeps
         least = 0 if "eval-every" in p.typed else look_spacing(p.held_out, every)
@@ -128,12 +128,12 @@ class Training:
             comm,
         )
         self.stage: ExactStage | None = None
-        # parts of training that read the options of the model
+        # functions that need the options of the model
         self._begin_exactly = partial(
             begin_exactly, self.posterior, p.options, p.words, self.run_on, p.held_out
         )
         self._short_chains = partial(first_topics, p.run, p.stream, p.options, facts, self.run_on)
-        self._order = Order()  # of the next iteration
+        self._order = Order()  # for the next iteration
         self._converged = self._save_is_due = False
         self._step_seconds = self._began = 0.0
 
@@ -143,9 +143,9 @@ class Training:
         Raises
         ------
         Interrupted
-            If it was stopped early, after a checkpoint.
+            If training was stopped early, after a checkpoint.
         NumericalError
-            If the state is not finite any more; it is kept next to the checkpoints.
+            If the state is no longer finite; the state is stored next to the checkpoints.
         SgmcError
             For every other error.
         """
@@ -174,7 +174,7 @@ class Training:
             self.chain.close()
 
     def _log_end(self, state: str, **fields: str) -> None:
-        """Record the end of a start that failed, if the disk can be written."""
+        """Record the end of a start that failed, if the disk is writable."""
         with contextlib.suppress(WriteError):
             self.run.log_event(state, step=self.keeper.step, **fields)
             self.run.set_status(state, step=self.keeper.step, **fields)
@@ -193,12 +193,12 @@ class Training:
             try:
                 self.stage = keeper.stage = self.stage or self._exact_stage()
                 stopped = self._draw_exactly()
-            except Stopped:  # while the stage began
+            except Stopped:  # while the refinement was being prepared
                 stopped = self.stop.reason
-        self.comm.share(False)  # no more draws
+        self.comm.share(False)  # tell the other ranks that no more draws follow
         done = budget_was_used and keeper.step == first_step
-        if not done or keeper.measured != keeper.step:  # killed just before its last line
-            if not (stopped and self.stage):  # many topics take long
+        if not done or keeper.measured != keeper.step:  # killed before the last line
+            if not (stopped and self.stage):  # measuring takes long with many topics
                 keeper.measure()
             self._save(last=True, finished=not stopped)
         ending = ending or Ending(
@@ -217,7 +217,7 @@ class Training:
         if replaced:
             backlog.log_event("replaced", step=keeper.step, topics=replaced)
         backlog.log_event(state, step=keeper.step, reason=line, stop=ending.stop.value)
-        backlog.finish()  # including all writes that the disk has refused so far
+        backlog.finish()  # includes writes that have failed so far
         self.comm.share(stopped)
         self.comm.leave()
         if not stopped and (remark := self.score.remark(keeper.record)):
@@ -237,15 +237,15 @@ class Training:
         return self.run
 
     def _replaced_topics(self) -> list[int]:
-        """Return the topics that took the place of a topic of the former run, and warn of lost names."""
+        """Return the topics that replaced a topic of the parent run, and warn about lost names."""
         if self.parent is None:
             return []
-        with contextlib.suppress(SgmcError):  # without a checkpoint, as the disk is full
+        with contextlib.suppress(SgmcError):  # for example no checkpoint, because the disk is full
             return open_run(self.run.path, 1).replaced_topics()
         return []
 
     def _convergence(self, settled: Settled) -> str:
-        """Return a line with the held-out score now, and with half the samples."""
+        """Return a line with the current score, and with the score at half the samples."""
         if self.posterior.watch is not None:
             now, before = (self.score.show(x) for x in (settled.score, settled.at_half))
             return (
@@ -261,7 +261,7 @@ class Training:
         )
 
     def _ending(self, *, exhausted: bool) -> Ending | None:
-        """Return the ending that follows from the last order or the stream, or None."""
+        """Return the ending if the last order or the end of the stream ends training, else None."""
         iterations = plural(self.chain.step, "iteration")
         if exhausted:
             documents = plural(self.tally.documents, "document")
@@ -274,7 +274,7 @@ class Training:
         return None
 
     def _next_orders(self) -> Orders:
-        """Decide what follows, and return the orders of this process."""
+        """Decide the next action, and return the orders of this process."""
         step = self.chain.step
         self._order = decide(
             step,
@@ -295,7 +295,7 @@ class Training:
             ),
         )
         if self._order.stop is StopReason.STOPPED:
-            self.stop.stop("time limit")  # unless a signal was the first reason
+            self.stop.stop("time limit")  # has no effect if a signal came first
         return self._order.orders
 
     def _loop(self, rounds: Rounds) -> None:
@@ -303,7 +303,7 @@ class Training:
         self._looks.last = chain.step, tally.train_seconds
         saves = self._saves(chain.step, tally.train_seconds)
         waiting = Waiting(self.comm, self.options.minibatch, self.stream.documents)
-        # a former start may have been stopped after convergence, as the refinement began
+        # an earlier start may have been stopped after convergence, when the refinement began
         self._converged = posterior.due and self._has_converged()
         self._began = began = self.pulse.awake()
         for visit in rounds:
@@ -351,10 +351,10 @@ class Training:
         return self.open_ended and self.posterior.settled() is not None
 
     def _save(self, *, last: bool, finished: bool = False) -> None:
-        """Write a checkpoint, and subtract its seconds from the time limit.
+        """Write a checkpoint, and note its duration for the time limit.
 
-        A finished run keeps this one, unless the user named a number. The one before its Gibbs
-        refinement is kept too: training continues there if the user asks for more iterations.
+        A finished run keeps only this checkpoint, unless the user set the number to keep, and the one
+        before its Gibbs refinement, from which training continues if the user asks for more iterations.
         """
         began = self.pulse.awake()
         named = "keep" in self.typed
@@ -364,14 +364,14 @@ class Training:
             self.run.short_chains.remove()
 
     def _saves(self, step: int, seconds: float) -> Every:
-        """Return the schedule of this start's checkpoints; by default the first one comes soon."""
+        """Return the schedule of this start's checkpoints; by default the first one is early."""
         first = math.inf if "checkpoint-every" in self.typed else soon(self.chain.arrays().values())
         return Every(self.options.checkpoint_every, step, seconds, first=first)
 
-    # ---- the exact stage ----
+    # ---- the Gibbs refinement ----
 
     def _exact_stage(self) -> ExactStage | None:
-        """Begin the exact stage if the options ask for it and training was long enough."""
+        """Start the Gibbs refinement if the options request it and training was long enough."""
         sweeps = sweeps_after(
             self.chain, self.options, open_ended=not self.iterations, over_time=self._over_time
         )
@@ -395,9 +395,9 @@ class Training:
         return stage
 
     def _draw_exactly(self) -> str | None:
-        """Do the sweeps of the exact stage, if any, and return the reason of an early stop.
+        """Do the sweeps of the Gibbs refinement, if any; return the reason if it was stopped early.
 
-        This process draws alone; others of its communicator wait, and may ask for an end.
+        Only this process draws; the other ranks wait, and may request a stop.
         """
         stage, tally = self.stage, self.tally
         if stage is None:
@@ -419,7 +419,7 @@ class Training:
                     else:
                         stage.replicate(self.run_on.waiting)
                 except Stopped:
-                    continue  # with the reason to stop
+                    continue  # the loop then reads the reason to stop
                 tally.train_seconds += self.pulse.awake() - began
                 due = saves.due(stage.step, tally.train_seconds) and not self.stop.reason
                 if due or self.stop.take_checkpoint_request():
@@ -446,17 +446,17 @@ class Training:
         return next((reason for reason in reasons if reason), None)
 
     def _tell_gap(self) -> None:
-        """Print how long the process stood still, if it did."""
+        """Report how long the process was suspended, if it was."""
         if gap := round(self.pulse.take_gap(), 1):
             self.keeper.backlog.log_event("gap", step=self.keeper.step, seconds=gap)
             self.reporter.note(f"paused for {gap} s: the process or the machine was suspended")
 
-    # ---- where a start begins ----
+    # ---- the beginning of a start ----
 
     def _start(self) -> bool:
         """Restore the last good checkpoint, if any; return True if there was one."""
         run, chain, comm = self.run, self.chain, self.comm
-        comm.meet()  # all ranks have a chain
+        comm.meet()  # waits until all ranks have a chain
         checkpoint = run.load_checkpoint(
             required=self.required, invariants=self.model.fitted.state_invariants
         )
@@ -490,7 +490,7 @@ class Training:
         self.keeper.measured = metrics[-1]["iteration"] if metrics else -1
         run.set_status(
             "running", step=self.keeper.step
-        )  # the old summary belongs to another budget
+        )  # the old status may belong to another budget
         before = run.config["options"]
         if changed := {n: value for n, value in self._free.items() if before.get(n) != value}:
             run.update_free(changed)
@@ -499,7 +499,7 @@ class Training:
         return checkpoint is not None
 
     def _first_topics(self, *, restored: bool) -> FirstTopics | None:
-        """Return topics of short chains, or of the parent run, or None to keep the model's own start."""
+        """Return topics of short chains or of the parent run, or None for the model's usual start."""
         by_short_chains = not restored and self.parent is None and (self.options.starts or 1) > 1
         is_limited = "starts" not in self.typed
         self.comm.share((by_short_chains, is_limited))
@@ -520,7 +520,7 @@ class Training:
         return FirstTopics(results.phi(), shares * results.fitted.record.tokens)
 
     def _more_training(self, checkpoint: Checkpoint) -> bool:
-        """Go back to the end of training, before the refinement, if more iterations are requested.
+        """Return to the end of training, before the refinement, if more iterations are requested.
 
         Raises
         ------
@@ -539,7 +539,7 @@ class Training:
         return True
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        """Restore a verified checkpoint, and read a stream again up to its position.
+        """Restore a verified checkpoint; reread a stream up to the checkpoint's position.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""The plan of a training, before there is a run: corpus, held-out documents, every option."""
+"""The plan of a training, made before the run exists: corpus, held-out documents, all options."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ logger = logging.getLogger(__name__)
 
 
 class Sharing(NamedTuple):
-    """Numbers of processes that train one chain together: in total, and on this machine."""
+    """Number of processes that train one chain together: in total, and on this machine."""
 
     all: int = 1
     on_machine: int = 1
 
 
-#: A process that trains by itself.
+#: One process that trains a chain alone.
 ALL_ALONE = Sharing()
 
 
@@ -68,29 +68,29 @@ class Plan(NamedTuple):
     ----------
     request : Request
     candidate : Candidate
-        Place of the run, found before the corpus was read.
+        Possible folders of the run, determined before the corpus was read.
     options : Resolved
-        Resolved options, of the model's own class.
+        Resolved options, of the options class of the model.
     config : dict
-        Content of the later ``config.json``.
+        Content for ``config.json`` of the run.
     corpus : Corpus
     train : Others
-        Positions of the training documents in it.
+        Positions of the training documents in the corpus.
     held_out : HeldOut or None
     word_counts : WordTotals
-        Occurrences of each word in the training documents.
+        Number of occurrences of each word in the training documents.
     once : SinglePassCorpus or None
-        The rest of a corpus that is read once; to be closed.
+        The unread rest of a corpus that is read only once; the user of the plan must close it.
     scratch : Path
-        Folder for work in hand, which is removed when `planned` ends.
+        Folder for temporary files, which is removed when `planned` ends.
     elsewhere : bool
-        True if the user stored the corpus elsewhere; it stays there.
+        True if the user stored the corpus outside the run; it stays there.
     watched : HeldOut or None
-        Training documents whose score ends training.
+        Training documents used to detect convergence.
     facts : Facts
         Facts of the training documents.
     memory : dict of str to int
-        Bytes that the run needs, by what they are for.
+        Bytes of memory that the run needs for each purpose.
     """
 
     request: Request
@@ -113,25 +113,25 @@ class Plan(NamedTuple):
 def planned(
     request: Request, listener: Listener, chains: int = 0, ranks: Sharing = ALL_ALONE
 ) -> Iterator[Plan]:
-    """Find the place of the run, read the corpus, hold documents out and resolve every option.
+    """Find the folder of the run, read the corpus, hold out documents and resolve all options.
 
     Parameters
     ----------
     request : Request
     listener : Listener
     chains : int
-        Chains to be trained at the same time, in a folder of their own; 0 for one run.
+        Number of chains to be trained at the same time, in a common folder; 0 for a single run.
     ranks : Sharing
 
     Yields
     ------
     Plan
-        The plan; its folder for work in hand is removed when the block ends.
+        The plan; its folder for temporary files is removed when the block ends.
 
     Raises
     ------
     SgmcError
-        With the exit code of the error; no half-made files remain.
+        For any error, with its exit code; no incomplete files remain.
     """
     candidate = request.find(chains=chains > 0)
     parent = candidate.path.parent
@@ -147,7 +147,7 @@ def planned(
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             if made:
-                with contextlib.suppress(OSError):  # a folder that holds a run stays
+                with contextlib.suppress(OSError):  # a folder that contains a run is not removed
                     parent.rmdir()
 
 
@@ -159,13 +159,13 @@ def _plan(
     chains: int,
     ranks: Sharing,
 ) -> Plan:
-    """Read the corpus, or open it if it was stored before; then resolve everything else."""
+    """Open the stored corpus, or read the inputs; then resolve all other parts of the plan."""
     choices, number = request.choices, request.threads
     field, period = choices.time or (None, 0)
     try:
         corpus, once = _corpus(request, candidate, scratch, listener)
     except NoFieldError as error:
-        if error.field == field:  # this column was not requested by the user
+        if error.field == field:  # the column of --time, not another column
             raise NoFieldError(field, "--time") from None
         raise
     slicing = None if field is None else slicing_of(field, period, corpus.column(field))
@@ -209,7 +209,7 @@ def _plan(
     counts = WordTotals(*(a - b for a, b in zip(totals.words, outside, strict=True)))
     elsewhere = corpus.path.parent not in (scratch, *candidate.runs)
     out = corpus.documents - len(train)
-    chosen = not {"holdout-corpus", "observed-corpus"} & choices.names  # by sgmc, not by others
+    chosen = not {"holdout-corpus", "observed-corpus"} & choices.names  # chosen by sgmc
     config = config_of(options, defaults) | {
         "command": {
             "inputs": list(request.inputs),
@@ -252,18 +252,18 @@ def _plan(
 def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
     """Return the part of ``config.json`` that does not depend on the source of the documents.
 
-    It lists options of other models with the value null: every run has every option.
+    It contains all options: those of other models have the value null.
 
     Parameters
     ----------
     options : Resolved
     defaults : sequence of str
-        Names of the options that have their default.
+        Names of the options that have their default values.
 
     Returns
     -------
     dict of str to object
-        Options by name, and the list of defaults.
+        Options by name, and the list of options with default values.
     """
     return {
         "options": dict.fromkeys(OPTIONS) | options.plain(),
@@ -275,7 +275,7 @@ def config_of(options: Resolved, defaults: Sequence[str]) -> dict[str, Any]:
 
 
 def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
-    """Return the tokens of the documents in each slice of time; empty without slices."""
+    """Return the number of tokens in each time slice; empty without slices."""
     total = np.zeros(0, np.int64)
     for block in corpus.blocks() if corpus.slices is not None else ():
         assert block.slices is not None
@@ -290,7 +290,7 @@ def _tokens_by_slice(corpus: Corpus) -> tuple[int, ...]:
 def _corpus(
     request: Request, candidate: Candidate, scratch: Path, listener: Listener
 ) -> tuple[Corpus, SinglePassCorpus | None]:
-    """Open the corpus: one stored before if the inputs are still the same, else by reading."""
+    """Open the stored corpus if the inputs are unchanged; otherwise read them."""
     reading, source = request.choices.reading, request.choices.source
     if source.corpus_size is not None:
         once = SinglePassCorpus(
@@ -346,10 +346,11 @@ def _corpus(
     return corpus, None
 
 
-#: Tokens for each topic below which topics found are unreliable, and from which they may be
-#: reliable: docs/evaluation.md, "How much is enough?", as the next numbers.
+#: Number of tokens per topic below which topics are unreliable, and from which they may be reliable.
+#: Source of these and the next numbers: docs/evaluation.md, "How much is enough?".
 TOKENS, BETTER = 300, 1000
-#: Fewest held-out documents, and held-out tokens of split ones, for a useful comparison of scores.
+#: For a useful comparison of scores: minimum number of held-out documents, and of held-out tokens if
+#: documents are split.
 HELD_OUT_DOCUMENTS, HELD_OUT_TOKENS = 20, 500
 
 
@@ -360,9 +361,9 @@ def _remarks(
     documents: int,
     held_out: HeldOut | None,
 ) -> Iterator[Message]:
-    """Return the remarks on the options, and warn of a corpus that is too small for them.
+    """Yield remarks on the options, and warnings if the corpus is too small for them.
 
-    The step rule of the rows of topics is logged.
+    The rule that sets the step sizes of the rows of topics is logged.
     """
     model: Model[Any] = model_of(options.model)
     if settings := options.settings.plain():
@@ -381,7 +382,7 @@ def _remarks(
             "it, too"
         )
     yield from model.remarks(options, facts._replace(documents=documents))
-    k = max(options.widths, default=0)  # a mixture determines its number itself
+    k = max(options.widths, default=0)  # a mixture chooses its number of topics itself
     if options.depth == 1 and {"topics", "layers"} <= {*defaults}:
         yield Message(
             f"{plural(k, 'topic')}, by default, for {plural(facts.tokens, 'token')}: -k N for another "
@@ -408,14 +409,14 @@ def _remarks(
         )
 
 
-#: Bytes of the program and its libraries, whatever the model.
+#: Bytes of memory of the program and its libraries, for any model.
 PROGRAM = 80 << 20
 
 
 def check_memory(
     options: Resolved, facts: Facts, extent: Extent, chains: int = 1, ranks: int = 1
 ) -> dict[str, int]:
-    """Return and log how much memory the run will need, and refuse it if that is more than allowed.
+    """Return and log the memory that the run will need; raise an error if it is more than allowed.
 
     Parameters
     ----------
@@ -423,19 +424,20 @@ def check_memory(
     facts : Facts
     extent : Extent
     chains : int
-        Runs of the kind that train at the same time.
+        Number of such runs that train at the same time.
     ranks : int
-        Processes of this machine that train one chain together, taken to need as much as the first.
+        Number of processes on this machine that train one chain together; each is assumed to need as
+        much as the first.
 
     Returns
     -------
     dict of str to int
-        Bytes, by what they are for.
+        Bytes of memory for each purpose.
 
     Raises
     ------
     MemoryLimitError
-        Naming the parts, and the options that make them smaller.
+        If too much memory is needed; the message names the parts, and the options that reduce them.
     """
     model = model_of(options.model)
     need = model.memory(options, facts, extent) | {"program and libraries": PROGRAM}

@@ -1,4 +1,4 @@
-"""Preparation of a run from its plan: its locked folder, with corpus and held-out documents."""
+"""Preparation of a run from its plan: lock its folder, store corpus and held-out documents."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from pysgrld.types import WordTotals
 
 
 class Prepared(NamedTuple):
-    """A run that is ready to train, with everything that the loop needs.
+    """A run that is ready to train, with all data that the training loop needs.
 
     Attributes
     ----------
     run : RunDirectory
     options : Resolved
     words, tokens : int
-        Vocabulary V, and number of training tokens, if known.
+        Size V of the vocabulary, and number of training tokens, if known.
     stream : Epochs or OnePass
         Minibatches of the training documents.
     once : SinglePassCorpus or None
-        The rest of a corpus that is read once; to be closed.
+        The unread rest of a corpus that is read only once; the caller must close it.
     held_out : HeldOut or None
     word_counts : WordTotals
-        Occurrences of each word in the training documents.
+        Number of occurrences of each word in the training documents.
     typed : frozenset of str
-        Options that the user typed for this start.
+        Names of the options that the user typed for this start.
     free : dict of str to object
-        Values of the options that may change at every start, as JSON has them.
+        Values, in their JSON form, of the options that may change at every start.
     action : str
         "new", "continue" or "finished".
     checkpoint_required : bool
         True if the run must resume from a checkpoint.
     parent : Parent or None
-        The run that provides the first topics.
+        The run that provides the initial topics.
     watched : HeldOut or None
-        Training documents whose score ends training.
+        Training documents used to detect convergence.
     """
 
     run: RunDirectory
@@ -75,22 +75,22 @@ class Prepared(NamedTuple):
 def prepare(
     request: Request, listener: Listener, locks: contextlib.ExitStack, ranks: Sharing = ALL_ALONE
 ) -> Prepared:
-    """Find or make the run that a request means, and store its training corpus in it.
+    """Find or create the run of a request, and store the training corpus in it.
 
     Parameters
     ----------
     request : Request
-        Checked.
+        A valid request.
     listener : Listener
     locks : ExitStack
-        Keeps the lock of the run, which is taken before anything is written to it.
+        Holds the lock of the run, which is acquired before anything is written to the run.
     ranks : Sharing
-        Processes that share each minibatch; this one is the first.
+        Number of processes that share each minibatch; this process is the first.
 
     Raises
     ------
     SgmcError
-        With the exit code of the error; no half-made files remain.
+        For any error, with its exit code; no incomplete files remain.
     """
     with planned(request, listener, ranks=ranks) as plan:
         decision, run = claim(
@@ -110,7 +110,7 @@ def prepare(
             parts = {"observed": plan.held_out.observed, "held-out": plan.held_out.held_out}
             for name, part in parts.items():
                 place = run.path / "holdout" / name
-                if part.tokens and not is_there(place):  # whole documents have nothing observed
+                if part.tokens and not is_there(place):  # no part is observed of whole documents
                     about: dict[str, Any] = {"part": name}
                     if part.slices is not None:
                         about["slices"] = part.slices.tolist()
@@ -135,11 +135,11 @@ def prepare(
 
 
 def move_corpus(plan: Plan, folder: Path) -> Corpus:
-    """Store the corpus in a folder in which every later start finds it, independent of other runs.
+    """Store the corpus in a folder where every later start finds it, independently of other runs.
 
-    A corpus that was just read is moved there. A corpus in another run is linked, or copied. A
-    corpus that the user stored elsewhere stays there. The same documents, read again with other
-    names or texts, replace the stored ones.
+    A corpus that was just read is moved into the folder. A corpus in another run is linked or copied.
+    A corpus that the user stored elsewhere is not moved. If the same documents were read again with
+    other options, for example with other names or texts, they replace the stored ones.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def move_corpus(plan: Plan, folder: Path) -> Corpus:
 
 
 def _check_replaceable(folder: Path, place: Path) -> None:
-    """Raise an error for a stored corpus of no run here, or with files of the user.
+    """Raise an error if the stored corpus belongs to no run, or its folder has files of the user.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def _check_replaceable(folder: Path, place: Path) -> None:
 
 
 def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
-    """Return the minibatches: of the stored corpus, or of one that is read once."""
+    """Return the minibatches of the stored corpus, or of a corpus that is read only once."""
     options = plan.options
     if plan.once is None:
         return Epochs.of(options, stored.slice_by(options.slicing), plan.train, 0, ranks)
@@ -203,7 +203,7 @@ def _stream(plan: Plan, stored: Corpus, ranks: int) -> Epochs | OnePass:
 
 
 def _take_former_topics(parent: Parent, folder: Path) -> None:
-    """Store the topics of the former run, and their names, in the run that continues with them."""
+    """Store the topics of the parent run, and their names, in the new run."""
     results = parent.results()
     with writing(folder / FORMER):
         write_former_topics(folder, results.phi())

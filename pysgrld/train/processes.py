@@ -1,7 +1,7 @@
-"""Runs that train at the same time, each in a process: start, report, stop and end from one place.
+"""Runs that train at the same time in separate processes, which a parent starts, watches and stops.
 
-A run that fails does not end the others. A request to stop the parent stops all of them, by a pipe.
-The other end of the pipe also shows them when the parent has died; then they stop in order too.
+A run that fails does not end the other runs. A request to stop the parent stops all runs, by a pipe
+to each. If the parent dies, the runs notice that the pipe is closed, and stop in the same way.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pysgrld.train.events import Position
 from pysgrld.train.request import Request
 from pysgrld.train.start import train
 
-#: Seconds between two looks at whether to stop.
+#: Seconds between checks for a reason to stop.
 LOOK = 0.1
-#: Seconds that runs get to end after a second Ctrl-C, before they are killed.
+#: Seconds after a second Ctrl-C until runs that have not ended are killed.
 PATIENCE = 1.0
-#: Seconds without a sign of life after which a run that was asked to stop is killed.
+#: A run that was asked to stop is killed if it shows no activity for this number of seconds.
 GRACE = 10.0
 
 
@@ -41,19 +41,19 @@ class Watcher(Listener, Protocol):
     """Callbacks that report the progress of several runs."""
 
     def of_run(self, number: int, event: str, *values: Any) -> None:
-        """Report an event of a run: one of `pysgrld.train.events.Reporter`, or "failed"."""
+        """Report an event of a run: a method name of `pysgrld.train.events.Reporter`, or "failed"."""
 
 
 class RunsError(SgmcError):
-    """Some runs failed; the exit code is that of the first of them."""
+    """Some runs failed; the exit code is that of the first failed run."""
 
 
 @dataclass
 class Ended:
-    """The process of a run and its end: exit code, and the reason if it was stopped.
+    """The process of a run, and after its end the exit code, and the reason if it was stopped.
 
-    ``silent`` is the number of seconds in which a process that was asked to stop has done nothing,
-    and ``life`` is its last state, as the system reported it.
+    ``silent`` is the number of seconds for which a process that was asked to stop has been inactive;
+    ``life`` is the last state of the process that the system reported.
     """
 
     number: int
@@ -74,19 +74,20 @@ def run_all(
     Parameters
     ----------
     tasks : sequence of Task
-        The first has number 1.
+        Tasks, numbered from 1.
     watcher : Watcher
     stop : StopFlag
-        Entered.
+        Flag whose context is already entered.
     at_a_time : int, optional
-        Processes that run at the same time; all by default. None is started after a reason to stop.
+        Maximum number of processes that run at the same time; by default all. No process is started
+        once there is a reason to stop.
 
     Returns
     -------
     list of Ended
-        The processes that were started, by number.
+        The processes that were started, sorted by number.
     """
-    # the request comes from the time limit, which the runs keep themselves
+    # discards a request due to the time limit, which the runs check themselves
     stop.take_checkpoint_request()
     waiting = list(enumerate(tasks, 1))
     runs: list[Ended] = []
@@ -104,16 +105,16 @@ def run_all(
             for ready in wait(list(running), timeout=LOOK):
                 run = next(r for events, r in running.items() if events is ready)
                 _hear(run, watcher, stop)
-            # Runs keep the time limit themselves, unless they are suspended.
+            # The runs check the time limit themselves, unless they are suspended.
             if stop.should_stop(0.0) and not is_stopping:
                 is_stopping = True
                 _tell(runs, lambda run: run.orders.send(stop.reason))
             seconds, looked = time.monotonic() - looked, time.monotonic()
             if is_stopping:
-                _urge(runs, min(seconds, 1.0))  # this process may have been suspended, too
+                _urge(runs, min(seconds, 1.0))  # this process, too, may have been suspended
             if stop.take_checkpoint_request():
                 _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGUSR2))
-    except BaseException:  # a second Ctrl-C, or a bug: leave no process behind
+    except BaseException:  # a second Ctrl-C or a bug: no process must remain
         _end(runs)
         raise
 
@@ -121,12 +122,12 @@ def run_all(
 def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag) -> None:
     """Spawn a process for each numbered task, and add it to `runs`.
 
-    The start method is spawn, as a fork may hang in the presence of OpenMP's threads. Signals are
-    blocked meanwhile, and the processes begin with blocked signals, until their handlers are set.
+    The start method is spawn, because a fork may hang if OpenMP threads exist. Signals are blocked
+    during the start, and a new process keeps them blocked until its handlers are set.
     """
     context = mp.get_context("spawn")
     held = {*stop.stop_signals, signal.SIGUSR2, signal.SIGHUP}
-    resource_tracker.ensure_running()  # its start, while signals are blocked, would unblock them
+    resource_tracker.ensure_running()  # started before, because its start unblocks blocked signals
     before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         for number, task in tasks:
@@ -136,7 +137,7 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
                 target=in_process, args=(task, sender, obeys), name=f"run-{number}"
             )
             process.start()
-            sender.close()  # the other ends are the child's alone: each side sees when the other is gone
+            sender.close()  # only the child keeps these ends: each side notices if the other ends
             obeys.close()
             runs.append(Ended(number, process, events, orders))
     finally:
@@ -144,7 +145,7 @@ def _start(tasks: Iterable[tuple[int, Task]], runs: list[Ended], stop: StopFlag)
 
 
 def _hear(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
-    """Pass on the events of a run, and record its end."""
+    """Pass on one event of a run, or record its end."""
     try:
         event, values = run.events.recv()
     except (EOFError, OSError):
@@ -167,11 +168,11 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
     code: int = run.process.exitcode
     run.code = SgmcError.exit_code
     if code >= 0:
-        run.code = code or run.code  # a success would have been reported
+        run.code = code or run.code  # exit code 0 without a report is an error
         reason = f"its process ended with exit code {code}"
     elif run.silent >= GRACE:
         reason = f"did nothing for {GRACE:g} seconds when asked to stop, and was killed"
-    # the process sent its last message and was about to end
+    # a signal to stop came after the process had sent its last message
     elif stop.reason and -code in STOP_SIGNALS:
         run.code, run.stopped = Interrupted.exit_code, stop.reason
         return
@@ -185,10 +186,9 @@ def _ended_without_a_word(run: Ended, watcher: Watcher, stop: StopFlag) -> None:
 
 
 def _urge(runs: Iterable[Ended], seconds: float) -> None:
-    """Wake runs that were asked to stop, and kill the ones that do not react.
+    """Wake up runs that were asked to stop, and kill runs that do not react.
 
-    A process that works, or waits for a disk, gets all the time that it needs to write a
-    checkpoint.
+    A process that works or waits for a disk is not killed, so that it can write a checkpoint.
     """
     for run in runs:
         if run.code is not None:
@@ -211,7 +211,7 @@ def _tell(runs: Iterable[Ended], report: Callable[[Ended], None]) -> None:
 
 
 def _end(runs: Sequence[Ended]) -> None:
-    """End all processes at once, as a second Ctrl-C would each of them."""
+    """End all processes at once, as a second Ctrl-C ends a single run."""
     for _ in range(2):
         _tell(runs, lambda run: os.kill(run.process.pid, signal.SIGINT))
     deadline = time.monotonic() + PATIENCE
@@ -223,23 +223,23 @@ def _end(runs: Sequence[Ended]) -> None:
 
 
 def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folder: Path) -> None:
-    """Raise the error that sums up the ends of all runs, if any.
+    """Raise one error that summarises the runs that stopped or failed, if any.
 
     Parameters
     ----------
     runs : sequence of Ended
-        Of `run_all`.
+        Result of `run_all`.
     named : callable
-        Returns the name of some runs in a sentence, by their numbers.
+        Returns the words for runs in a sentence, given their numbers.
     folder : Path
         Folder of the runs.
 
     Raises
     ------
     Interrupted
-        If some were stopped early, each after a checkpoint.
+        If some runs were stopped early, each after a checkpoint.
     RunsError
-        If some failed.
+        If some runs failed.
     """
     stopped = [run for run in runs if run.stopped]
     failed = [run for run in runs if run.code and not run.stopped]
@@ -259,11 +259,11 @@ def conclude(runs: Sequence[Ended], named: Callable[[Sequence[int]], str], folde
         )
 
 
-#: Seconds between two progress reports of a chain.
+#: Minimum number of seconds between two progress reports of a chain.
 TELL = 0.2
 
 
-#: Function that returns the exit code of an error, its message, and the label before the message.
+#: Function that returns the exit code of an error, its message, and the label for the message.
 Explain = Callable[[BaseException], tuple[int, str, str]]
 
 
@@ -274,11 +274,11 @@ class Task(NamedTuple):
     ----------
     request : Request
     started : float
-        Start of the command, by the clock of processes: the time limit counts from there.
+        Start of the command, from which the time limit counts, on a clock that processes share.
     explain : callable
         Explains an error that ends the process.
     limit : float, "auto" or None
-        Time limit of the command; the run's own budget is in the request.
+        Time limit of the command; the budget of the run is in the request.
     """
 
     request: Request
@@ -308,7 +308,7 @@ def in_process(task: Task, sender: Connection, orders: Connection) -> None:
 
 
 def _obey(orders: Connection, stop: StopFlag) -> None:
-    """Stop on the parent's order, or at its end."""
+    """Stop when the parent orders it, or when the parent ends."""
     try:
         stop.stop(orders.recv())
     except (EOFError, OSError):
@@ -316,14 +316,14 @@ def _obey(orders: Connection, stop: StopFlag) -> None:
 
 
 class _Relay(logging.Handler):
-    """Sender of events and of the library's log to the parent: a `pysgrld.train.events.Reporter`."""
+    """A `pysgrld.train.events.Reporter` that sends events and log records to the parent process."""
 
     def __init__(self, sender: Connection) -> None:
         super().__init__()
         self.told, self.last = sender, 0.0
 
     def send(self, event: str, *values: Any) -> None:
-        """Send an event to the parent; nothing is sent if it is gone."""
+        """Send an event to the parent; do nothing if the parent has ended."""
         with contextlib.suppress(OSError):
             self.told.send((event, values))
 
@@ -331,7 +331,7 @@ class _Relay(logging.Handler):
         self.send("note", line, severity)
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Do nothing: the parent read the corpus, and has shown it."""
+        """Do nothing: the parent has read the corpus and shown the progress."""
 
     def started(self, run: RunDirectory, line: str) -> None:
         self.send("started", run.path, line)

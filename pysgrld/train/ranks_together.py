@@ -1,4 +1,4 @@
-"""Iterations of a chain, each begun by all ranks of its communicator or by none."""
+"""Iterations of a chain by several ranks; each iteration is begun by all ranks or by none."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ from pysgrld.train.short_chains import (
 )
 from pysgrld.types import Positions
 
-#: Largest array of the state, in bytes, that is compared before each iteration (sums of topics): a
-#: difference between ranks is detected soon.
+#: Arrays of the state up to this number of bytes (sums of topics) are compared before each iteration,
+#: so that a difference between ranks is detected soon.
 _SMALL = 1 << 16
 
 
 @dataclass
 class Rounds:
-    """The iterations of a chain until a rank gives the order to leave.
+    """The iterations of a chain, until a rank orders all ranks to end.
 
-    The iterator yields a `Visit` after each, and None if a checkpoint must be written.
+    The iterator yields a `Visit` after each iteration, and None if a checkpoint must be written.
 
     Parameters
     ----------
     chain : Chain
     comm : Communicator
-        Processes that train it together.
+        Processes that train the chain together.
     stop : StopFlag
     wants : callable
-        Returns the orders of this process, before an iteration.
+        Called before each iteration; returns the orders of this process.
     clock : callable
-        Returns seconds.
+        Returns the time in seconds.
 
     Attributes
     ----------
     waited : float
-        Seconds for which the last iteration has waited for its documents.
+        Seconds that the last iteration has waited for its documents.
     exhausted : bool
         True if the stream had no more documents.
     reason : str or None
@@ -115,14 +115,14 @@ class Rounds:
 
 
 def why_all_stop(comm: Communicator, stop: StopFlag) -> str:
-    """Return the reason of the first rank that has one, with its number if there are several ranks."""
+    """Return the reason to stop of the first rank that has one, with its number if ranks are several."""
     reasons = comm.gather(stop.reason)
     rank = next(r for r, reason in enumerate(reasons) if reason)
     return str(reasons[rank]) + (f" (rank {rank})" if comm.size > 1 else "")
 
 
 def stopped_before_all(reason: str) -> Interrupted:
-    """Return the error of a start that is stopped while short chains are trained."""
+    """Return the error for a start that was stopped while short chains were trained."""
     return Interrupted(
         f"{reason}: stopped before the first iteration; run the same command again to continue"
     )
@@ -131,7 +131,7 @@ def stopped_before_all(reason: str) -> Interrupted:
 def begin_together(
     chain: Chain, comm: Communicator, first: FirstTopics | None = None, *, restored: bool = False
 ) -> None:
-    """Start the chains of all ranks like the chain of the first rank, which decides the method.
+    """Start the chains of all ranks in the same way as the first rank, which decides how.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def begin_together(
         Chain of this rank.
     comm : Communicator
     first : FirstTopics, optional
-        Topics with which all begin.
+        Initial topics of all chains.
     restored : bool
         True if the chain of the first rank resumes from a checkpoint.
     """
@@ -155,27 +155,27 @@ def begin_together(
 
 
 def raise_if_stopped(stop: StopFlag) -> None:
-    """Raise `Stopped` when training is to stop: called while a chain waits for documents."""
+    """Raise `Stopped` if training must stop; called while a chain waits for documents."""
     if stop.should_stop(0.0):
         raise Stopped
 
 
-#: Iterations of a start that are looked at, after the first one, which is slower than the others.
+#: Number of iterations of a start that are timed, after the first one, which is slower.
 LOOKED_AT = 5
-#: Share of working time spent in shared work below which a line is logged: below a half, to be
-#: rare.
+#: A remark is logged if less than this fraction of the time is spent on work that ranks share; the
+#: value is below a half, so that the remark is rare.
 WASTED = 1 / 3
 
 
 @dataclass
 class Waiting:
-    """Monitor of the first iterations of a start, which reports once if fewer ranks would do.
+    """Monitor of the first iterations of a start, which reports once if fewer ranks would suffice.
 
     Parameters
     ----------
     comm : Communicator
     minibatch, documents : int
-        Documents of an iteration, and of the corpus.
+        Number of documents in an iteration, and in the corpus.
     """
 
     comm: Communicator
@@ -186,12 +186,12 @@ class Waiting:
     _before: dict[str, float] = field(default_factory=dict)
 
     def saw(self, seconds: float) -> str | None:
-        """Count an iteration; after the last counted one, return a line if ranks wait.
+        """Record the time of an iteration; after the last timed one, return a line if ranks are idle.
 
         Parameters
         ----------
         seconds : float
-            Its time, without what the reading of its documents was waited for.
+            Time of the iteration without the wait for its documents.
         """
         if self.comm.size == 1 or self._seen > LOOKED_AT:
             return None
@@ -221,24 +221,24 @@ class Waiting:
 
 
 def make_alike(comm: Communicator, requested_threads: int | None, listener: Listener) -> Sharing:
-    """Compare versions of the ranks, choose their common instruction set, and count the ranks.
+    """Compare the ranks' versions of sgmc, choose a common instruction set, and count the ranks.
 
     Parameters
     ----------
     comm : Communicator
     requested_threads : int or None
-        Threads that this rank was given, or None for the default.
+        Number of threads requested for this rank, or None for the default.
     listener : Listener
 
     Returns
     -------
     Sharing
-        Number of ranks.
+        Number of ranks, in total and on this machine.
 
     Raises
     ------
     LaunchError
-        If their versions differ.
+        If the ranks have different versions.
     """
     count = threads(requested_threads)
     members = comm.gather(
@@ -252,7 +252,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
                 "install the same version everywhere"
             )
     if len(set(isas)) > 1:
-        order = core.available_isas()  # each instruction set includes the ones before it
+        order = core.available_isas()  # each instruction set includes all earlier ones
         least = min(isas, key=lambda isa: order.index(isa) if isa in order else len(order))
         core.use_isa(least)
         if comm.rank == 0:
@@ -267,7 +267,7 @@ def make_alike(comm: Communicator, requested_threads: int | None, listener: List
         f"{plural(comm.size, 'rank')} on {plural(len(set(hosts)), 'node')}, {threads_per_rank} each "
         f"({count.source}); {comm.library}"
     )
-    for host in dict.fromkeys(hosts):  # the name by which the system's log lists a killed process
+    for host in dict.fromkeys(hosts):  # the log of the system names a killed process by its id
         pids = [f"{rank}: {processes[rank]}" for rank in range(comm.size) if hosts[rank] == host]
         listener.note(f"processes of the ranks on {host}: {', '.join(pids)}")
     for host in dict.fromkeys(hosts):
@@ -290,11 +290,11 @@ class Brief(NamedTuple):
     ----------
     model : str
     options : dict
-        Resolved options, as JSON has them.
+        Resolved options in their JSON form.
     corpus, fingerprint : str
         Path of the stored corpus, and the fingerprint that it must have.
     train : (D,) int64, or Others
-        Positions of the training documents in it.
+        Positions of the training documents in the corpus.
     words, tokens : int
     """
 
@@ -325,25 +325,25 @@ def brief_of(prepared: Prepared) -> Brief:
 
 
 def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
-    """Train as a rank other than the first, which has prepared the run and writes it.
+    """Train as a rank other than the first; the first rank has prepared the run and writes it.
 
     Parameters
     ----------
     number : int
-        Threads of this rank.
+        Number of threads of this rank.
     stop : StopFlag
-        The flag to stop; entered.
+        Flag whose context is already entered.
     comm : Communicator
 
     Raises
     ------
     Interrupted
-        If it was stopped early, after a checkpoint.
+        If training was stopped early, after a checkpoint.
     SgmcError
-        For every other error, on this rank or another.
+        For every other error, on any rank.
     """
     brief: Brief | None = comm.share()
-    if brief is None:  # finished already
+    if brief is None:  # the run is already finished
         comm.leave()
         return
     model = model_of(brief.model)
@@ -352,13 +352,13 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
     if corpus.fingerprint != brief.fingerprint:
         raise MismatchError(f"{brief.corpus}: is another corpus than the one that rank 0 reads")
     corpus.slice_by(options.slicing)
-    comm.meet()  # all have the corpus: they draw the start of the chain together
+    comm.meet()  # waits until all ranks have the corpus: they draw the first state together
     facts = CorpusFacts(brief.words, brief.tokens)
     run_on = RunOn(number, partial(raise_if_stopped, stop), comm)
     stream = Epochs.of(options, corpus, brief.train, comm.rank, comm.size)
     chain = model.chain(options, stream, facts, run_on)
     try:
-        comm.meet()  # all ranks have a chain
+        comm.meet()  # waits until all ranks have a chain
         by_short_chains, is_limited = comm.share()
         if by_short_chains:
             seconds_left = time_until(stop.share(PART_OF_LIMIT) if is_limited else math.inf)
@@ -375,9 +375,9 @@ def follow(number: int, stop: StopFlag, comm: Communicator) -> None:
             return Orders.STOP if stop.should_stop(0.0) else Orders.NONE
 
         rounds = Rounds(chain, comm, stop, wants, time.monotonic)
-        for visit in rounds:  # the first member writes
+        for visit in rounds:  # only the first rank writes files
             save = visit is not None and stop.take_checkpoint_request()
-        while comm.share():  # the first rank refines, and asks if any rank must stop
+        while comm.share():  # the first rank does the refinement, and asks whether any must stop
             comm.gather(stop.reason if stop.should_stop(0.0) else None)
         stopped = comm.share()
         comm.leave()

@@ -1,10 +1,10 @@
-"""Replication of topics: how many fresh runs on resampled documents find each topic again.
+"""Replication of topics: how many new runs on resampled documents find each topic again.
 
-A statement about other texts like these. Chains of one corpus share their documents, and chains that
-begin with the same clusters share their start: both agree more than runs on new texts do. So each
-replicate takes as many documents as the run had, with replacement, and is trained from a start of its
-own. It finds a topic if the proportions of one of its topics, in the same documents, correlate with the
-proportions of that topic.
+The result is a statement about other texts like the corpus. Chains on one corpus share their
+documents, and chains that begin with the same clusters share their start: both agree more than runs
+on new texts do. Therefore each replicate draws as many documents as the run had, with replacement, and
+has an independent start. It finds a topic if the proportions of one of its topics, in the same
+documents, correlate with the proportions of that topic.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from pysgrld.train.begin import begin
 from pysgrld.train.short_chains import FirstTopics, clusters_of_topics
 from pysgrld.types import Doubles, Int64s
 
-#: Documents that proportions are compared in, at most.
+#: Maximum number of documents in which proportions are compared.
 DOCUMENTS = 500
-#: Iterations of a replicate, at most.
+#: Maximum number of iterations of a replicate.
 ITERATIONS = 300
-#: Number of top words in the overlap of a topic with its replicate.
+#: Number of top words used for the overlap of a topic with its counterpart in a replicate.
 TOP = 10
-#: Separates the random numbers of replicates from others of the run.
+#: Part of the seed that makes the random numbers of replicates independent of others of the run.
 _SEED = 1910
 
 
 class Replication(NamedTuple):
-    """How well each replicate has found the topics of a run.
+    """Similarity of the topics of each replicate to the topics of a run.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Replication(NamedTuple):
         Correlation of the proportions of a topic with the proportions of the most similar topic of a
         replicate.
     overlap : (R, K) float64
-        Share of the ten top words that both topics have.
+        Fraction of the ten top words that both topics have.
     """
 
     correlation: Doubles
@@ -69,12 +69,12 @@ class Replication(NamedTuple):
 def replicate_topics(
     results: Results, runs: int, tell: Callable[[int, int], None] = lambda done, total: None
 ) -> Replication:
-    """Train fresh runs on resampled documents, and compare their topics with the topics of a run.
+    """Train new runs on resampled documents, and compare their topics with the topics of a run.
 
     Parameters
     ----------
     results : Results
-        Of a run with one layer of topics, and its training corpus.
+        Results of a run with one layer of topics, which has its training corpus.
     runs : int
         Number of replicates, at least 1.
     tell : callable (done, total), optional
@@ -83,7 +83,7 @@ def replicate_topics(
     Raises
     ------
     UsageError
-        If the model has other topics.
+        If the model has several layers of topics, or topics that change over time.
     MissingInputError
         If the training corpus is missing.
     """
@@ -132,20 +132,20 @@ def train_replicate(
     iterations: int,
     first: FirstTopics | None = None,
 ) -> Draw:
-    """Train a chain on resampled documents, and return the mean of its draws.
+    """Train a chain on resampled documents, and return the mean of its topic draws.
 
     Parameters
     ----------
     corpus : Corpus
     ids : (n,) int64
-        Documents of which n are taken, with replacement.
+        Documents from which n are drawn with replacement.
     options : Resolved
     seed : sequence of int
-        Seed of the documents and of the chain.
+        Seed for the drawn documents and the chain.
     facts : CorpusFacts
     threads, iterations : int
     first : FirstTopics, optional
-        Topics with which the chain begins; by default it begins from short chains of its own.
+        Initial topics of the chain; by default they come from new short chains.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A request of training: a corpus, options, and the folder of runs."""
+"""A request to train: a corpus, options, and the folder of runs."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from pysgrld.run.machine import threads
 
 
 class Parent(NamedTuple):
-    """A former run that another one continues with, as ``config.json`` records it.
+    """An earlier run from which a new run continues, as ``config.json`` records it.
 
     Attributes
     ----------
     run : str
-        Its folder.
+        Folder of the earlier run.
     digest : str
         Digest of its mean topics.
     corpus : str
         Fingerprint of its corpus.
     only_new : bool
-        True if its documents are left out.
+        True if its documents are left out of the new run.
     forget : int or None
-        Number of new documents after which half of its documents are left out.
+        Number of new documents after which half of the old documents are left out.
     """
 
     run: str
@@ -46,12 +46,12 @@ class Parent(NamedTuple):
     forget: int | None = None
 
     def results(self) -> Results:
-        """Open the run for reading.
+        """Open the earlier run for reading.
 
         Raises
         ------
         MismatchError
-            If its topics are others by now.
+            If its topics have changed since.
         SgmcError
             If it cannot be read.
         """
@@ -65,14 +65,14 @@ class Parent(NamedTuple):
 
 
 def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
-    """Raise an error for standard input, pipes and devices if several processes must read them.
+    """Raise an error if an input that must be read several times is standard input, a pipe or a device.
 
     Parameters
     ----------
     inputs : sequence of str
     choices : Choices
     who : str
-        The command that reads them more than once, for the message.
+        The command that reads the inputs more than once, for the message.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def refuse_streams(inputs: Sequence[str], choices: Choices, who: str) -> None:
 
 
 class Request(NamedTuple):
-    """One call of training, as a command or a program makes it.
+    """One request to train, from a command or a program.
 
     Attributes
     ----------
@@ -102,15 +102,15 @@ class Request(NamedTuple):
     choices : Choices
         Options that the user chose.
     root : Path
-        Folder of runs that have no ``out``.
+        Folder of runs for which ``out`` is not set.
     break_lock : bool
-        Take over a run that a process of another host has left locked.
+        Take over a run that a process on another host has left locked.
     corpus : Path, optional
-        The folder in which the inputs are stored already.
+        Folder in which the inputs are already stored.
     as_stored : bool
-        True to take the corpus as it was stored, even if the inputs have changed since.
+        True to use the stored corpus even if the inputs have changed since.
     parent : Parent, optional
-        The run that provides the topics and, with the inputs, the documents.
+        The run that provides the initial topics, and its documents in addition to the inputs.
     """
 
     inputs: Sequence[str]
@@ -123,16 +123,16 @@ class Request(NamedTuple):
 
     @property
     def threads(self) -> int:
-        """Threads that this process may use for the training."""
+        """Number of threads that this process may use for the training."""
         return threads(self.choices.start.threads).number
 
     def find(self, *, chains: bool = False) -> Candidate:
-        """Return the place of the run, or of the folder of chains; nothing is read or made.
+        """Return the folders in which the run, or the chains, may be; nothing is read or created.
 
         Raises
         ------
         SgmcError
-            As `find_run` does.
+            For the errors of `find_run`.
         """
         start = self.choices.start
         return find_run(
@@ -144,19 +144,20 @@ class Request(NamedTuple):
         )
 
 
-#: Options that limit the length of a start: one that the user types replaces all earlier ones.
+#: Options that limit the length of training: if the user types one, it replaces all earlier ones.
 _BUDGET = frozenset({"epochs", "iterations", "time-limit"})
-#: Options of a single start.
+#: Options that apply to a single start.
 _OF_A_START = frozenset({"out", "resume", "threads", "max-memory"})
 
 
 def going_on(
     choices: Choices, root: Path = ROOT, *, break_lock: bool = False
 ) -> tuple[Request, int]:
-    """Make the request that resumes the run, or the chains, that ``--resume`` names.
+    """Return the request that resumes the run, or the chains, that ``--resume`` names.
 
-    Its options are the run's and the options typed now. Its corpus is the stored one of the run.
-    With an option of reading, the inputs are compared, or read again, as if they were typed.
+    Its options are the options of the run, updated by the options typed now. Its corpus is the stored
+    corpus of the run. If an option about reading is typed, the inputs are compared, or read again, as
+    if they were typed.
 
     Parameters
     ----------
@@ -165,22 +166,22 @@ def going_on(
     root : Path, optional
         Folder of runs.
     break_lock : bool, optional
-        Take over a run that a process of another host has left locked.
+        Take over a run that a process on another host has left locked.
 
     Returns
     -------
     request : Request
     chains : int
-        The greatest number of a chain in the folder; 0 for one run.
+        The greatest number of a chain in the folder; 0 for a single run.
 
     Raises
     ------
     UsageError
-        If no run is named, or the named one was trained on input that cannot be read again.
+        If no run is named, or if the named run was trained on input that cannot be read again.
     MissingInputError
-        If the run is missing, or its corpus is gone.
+        If the run or its corpus is missing.
     CheckpointError
-        If its record is damaged.
+        If the record of the run is damaged.
     """
     name = choices.start.resume
     if name in ("auto", "never"):
@@ -244,36 +245,36 @@ def growing(
     forget: int | None = None,
     root: Path = ROOT,
 ) -> Request:
-    """Return the request of a new run that continues with the topics of a former one.
+    """Return the request for a new run that continues from the topics of an earlier run.
 
-    Its options are those of the other run and the options typed now; its corpus is the other run's,
-    or its words alone, with the inputs.
+    Its options are the options of the earlier run, updated by the options typed now. Its corpus is the
+    inputs with the documents of the earlier run, or with only its vocabulary.
 
     Parameters
     ----------
     name : str
-        Name of the other run.
+        Name of the earlier run.
     request : Request
         The inputs and options that the user typed.
     only_new : bool
-        Leave the documents of the other run out.
+        Leave out the documents of the earlier run.
     forget : int, optional
-        Leave half of them out after this number of new ones.
+        Leave out half of its documents after this number of new ones.
     root : Path
 
     Returns
     -------
     Request
-        The request, with the other run as its `Request.parent`.
+        The request, with the earlier run as its `Request.parent`.
 
     Raises
     ------
     UsageError
-        If topics of that run cannot continue, or another number of them is asked for.
+        If topics of its kind cannot be continued, or another number of topics is requested.
     MissingInputError
-        If the run is missing, or its corpus is gone.
+        If the earlier run or its corpus is missing.
     CheckpointError
-        If it cannot be read.
+        If the earlier run cannot be read.
     """
     choices = request.choices
     folder = find_folder(name, root, chains=True)

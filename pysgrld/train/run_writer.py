@@ -1,4 +1,4 @@
-"""The record of a training: metrics, posterior samples and checkpoints, written while it runs."""
+"""Writing the record of a training while it runs: metrics, posterior samples and checkpoints."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from pysgrld.run.machine import rss_bytes
 from pysgrld.train.events import Reporter
 from pysgrld.types import Array, WordTotals
 
-#: Checkpoints that may fail one after the other before the run gives up.
+#: Number of consecutive checkpoints that must fail before the run gives up.
 FAILED_CHECKPOINTS = 3
 
 
 @dataclass
 class RunTotals:
-    """Totals of a run over all its starts: time, documents, tokens.
+    """Totals of a run over all its starts.
 
     Attributes
     ----------
     train_seconds, wait_seconds : float
-        Seconds of training, and of waiting for documents in it.
+        Seconds of training, and seconds of these spent waiting for documents.
     documents, tokens : int
-        Documents and tokens that minibatches had.
+        Number of documents and tokens in all minibatches.
     """
 
     train_seconds: float = 0.0
@@ -47,7 +47,7 @@ class RunTotals:
 
     @property
     def tokens_per_second(self) -> float:
-        """Tokens per second of training; 0 before the first."""
+        """Number of tokens per second of training; 0 before training."""
         return self.tokens / self.train_seconds if self.train_seconds else 0.0
 
 
@@ -57,15 +57,15 @@ class RunWriter:
     Parameters
     ----------
     run : RunDirectory
-        Locked by this process.
+        Run that this process has locked.
     options : LoopOptions
     stream : Minibatches
         Minibatches of training.
     word_counts : WordTotals
-        Occurrences of each word in the training documents.
+        Number of occurrences of each word in the training documents.
     posterior : Posterior
     model : Model
-        Model of the chain: scores documents, and has the invariants of arrays.
+        Model of the chain, which provides the score and the invariants of arrays.
     tally : RunTotals
     reporter : Reporter
     comm : Communicator
@@ -73,7 +73,7 @@ class RunWriter:
     Attributes
     ----------
     measured : int
-        Iteration of the last line of metrics; -1 before the first.
+        Iteration of the last line of metrics; -1 before the first line.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RunWriter:
         self.score = model.score
         self.backlog = Backlog(run, reporter.note)
         limits = {False: options.samples, True: options.top_word_samples}
-        #: How many samples are kept at most, full ones and of top words alone.
+        #: Maximum number of kept samples: False for full samples, True for samples of top words.
         self.limits = {top_words: limit for top_words, limit in limits.items() if limit}
         self.word_counts = word_counts
         self.measured = -1
@@ -104,17 +104,17 @@ class RunWriter:
 
     @property
     def step(self) -> int:
-        """Iterations done, and Gibbs sweeps after them."""
+        """Number of iterations and Gibbs sweeps done."""
         return self.stage.step if self.stage else self.chain.step
 
     @cached_property
     def unigram(self) -> float:
-        """Score of the word frequencies; to be read after a draw, which may set the weights of words."""
+        """Score of the word frequencies; read it after a draw, which may set the weights of words."""
         scorer = self.posterior.scorer
         return float(scorer.unigram(self.word_counts.occurrences)) if scorer else math.nan
 
     def sample(self) -> None:
-        """Take a posterior sample, and store it on disk, full or of top words, if one is due."""
+        """Take a posterior sample, and store it on disk if due: in full, or its top words only."""
         self.posterior.take_sample()
         if not self.posterior.draws:
             return
@@ -133,15 +133,15 @@ class RunWriter:
         self._keep(step, self.chain, due)
 
     def draw(self, chain: ExactChain) -> Mapping[str, Array] | None:
-        """Keep the last draw of the Gibbs refinement on disk, if due.
+        """Store the last draw of the Gibbs refinement on disk, if due.
 
-        The first kept draw replaces the samples of training. Returns the draw in the form of a sample if
-        it is kept, else None.
+        The first draw deletes the samples of training. Returns the draw in the form of a sample if it is
+        stored, else None.
 
         Parameters
         ----------
         chain : ExactChain
-            The chain of the draw.
+            The chain that made the draw.
         """
         stage, samples = self.stage, self.backlog.run.samples
         assert stage is not None
@@ -153,7 +153,7 @@ class RunWriter:
         return self._keep(stage.step, chain, due)
 
     def refinement_result(self) -> str:
-        """Return a line with the score of the Gibbs refinement, its draws and effective sample sizes."""
+        """Return a line with the score, number of draws and effective sizes of the Gibbs refinement."""
         assert self.stage is not None
         stage = self.stage
         draws = plural(stage.draws, "posterior sample")
@@ -165,7 +165,7 @@ class RunWriter:
         return f"{self.score.title} {self.score.show(average, average.error)} ({draws})"
 
     def _keep(self, step: int, chain: Chain, due: Collection[bool]) -> Mapping[str, Array] | None:
-        """Keep a sample of a chain on disk: full if False is due, of top words if True is; return it."""
+        """Store a chain's sample if due, in full (False) or its top words (True); return it or None."""
         if not due:
             return None
         sample = chain.sample()
@@ -177,7 +177,7 @@ class RunWriter:
         return sample
 
     def measure(self) -> None:
-        """Write a line of metrics; never changes the chain."""
+        """Write a line of metrics, without changing the chain."""
         if self.measured == self.step:
             return
         self.measured = self.step
@@ -217,7 +217,7 @@ class RunWriter:
         Raises
         ------
         WriteError
-            If it is the last one that fails, or the third in a row.
+            If the last checkpoint of the start fails, or the third one in a row.
         """
         meta = asdict(self.at)
         if isinstance(self.stream, OnePass):
@@ -249,7 +249,7 @@ class RunWriter:
 
 
 def kept_form(chain: Chain, sample: Mapping[str, Array]) -> Mapping[str, Array]:
-    """Return the sample of a chain in the form that is stored: topics as counts, if possible."""
+    """Return a sample of a chain in the form that is stored: with topics as counts, if possible."""
     law = chain.law()
     counts = law and as_counts(law, *sample[PHI].shape)
     if counts is None:

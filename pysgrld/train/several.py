@@ -1,7 +1,7 @@
-"""Several chains at a time, each in a process (`pysgrld.train.processes`), reported from one place.
+"""Several chains at a time in separate processes (`pysgrld.train.processes`), watched by a parent.
 
-The parent reads the corpus, stores it once and chooses the folder. Every chain is a run of its own
-in that folder, and starts like any other, by `train`.
+The parent reads the corpus, stores it once and chooses the folder. Every chain is a separate run in
+that folder, and is started by `train` like any other run.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from pysgrld.train.start import Stoppable, ending_with
 
 
 def train_chains(request: Request, number: int, watcher: Watcher, explain: Explain) -> Path:
-    """Train independent chains of one model at the same time; continue the unfinished ones.
+    """Train independent chains of one model at the same time; resume unfinished chains.
 
     Parameters
     ----------
     request : Request
-        Threads and memory in it are shared by all chains together.
+        A request; all chains together share its threads and memory.
     number : int
         Number of chains.
     watcher : Watcher
     explain : callable
-        Explains errors; a function of a module, for other processes.
+        Explains errors; it must be a function of a module, because other processes import it.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
     Raises
     ------
     Interrupted
-        If some were stopped early, each after a checkpoint.
+        If some chains were stopped early, each after a checkpoint.
     RunsError
-        If some failed, when the others have ended.
+        If some chains failed; it is raised after all have ended.
     SgmcError
         For every error before the chains begin.
     """
@@ -92,23 +92,23 @@ def train_chains(request: Request, number: int, watcher: Watcher, explain: Expla
 def choose_folder(
     candidate: Candidate, config: Mapping[str, Any], number: int, *, free: Iterable[str]
 ) -> Path:
-    """Choose a folder for the chains: an unfinished one of the same configuration, or a new one.
+    """Choose a folder for the chains: one with unfinished chains of the same configuration, or a new one.
 
     Parameters
     ----------
     candidate : Candidate
-        From `find_run`, with folders of chains.
+        Result of `find_run` for folders of chains.
     config : mapping
-        Content of the ``config.json`` of one of the chains.
+        Content of ``config.json`` of one of the chains.
     number : int
         Number of chains.
     free : iterable of str
-        Options that may differ.
+        Names of options that may differ.
 
     Raises
     ------
     MismatchError
-        If the folder that was named holds a chain of another configuration or corpus.
+        If the folder that the user named has a chain with another configuration or corpus.
     """
     for folder in candidate.runs:
         runs = [RunDirectory.open(path) for path in chains_of(folder)]

@@ -1,12 +1,12 @@
-"""The short chains that training begins with, and the clusters of their topics.
+"""The short chains with which training begins, and the clusters of their topics.
 
-Each is trained a little further than the warm-up goes, from random numbers of its own, and the draws of
-its last quarter are averaged. Ranks divide the chains among them: each trains its chains by itself, over
-all documents, and the first rank gets their topics.
+Each chain has a separate seed and is trained a little longer than the warm-up; the draws of its last
+quarter are averaged. Ranks divide the chains among them: each rank trains its chains alone, on all
+documents, and the first rank receives their topics.
 
-Their number follows from K, V and the tokens (`pysgrld.models.short_chain_number`). A time limit may end
-them early, after a tenth of it; the numbers of the chains that are used are then stored, so that a later
-start uses the same ones.
+The number of chains follows from K, V and the number of tokens (`pysgrld.models.short_chain_number`).
+If they would take more than a tenth of a time limit, fewer chains are used; their numbers are then
+stored, so that a later start uses the same chains.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from pysgrld.options.priors import STARTS
 from pysgrld.train.due import Every, soon
 from pysgrld.types import Array, Doubles, Floats
 
-#: Iterations between two draws of a short chain, which are averaged.
+#: Number of iterations between two averaged draws of a short chain.
 _BETWEEN = 5
-#: The first seed that no run can have.
+#: The seeds of short chains start here: runs have smaller seeds.
 _OTHERS = 2**63
-#: Part of a time limit that short chains may take.
+#: Fraction of a time limit that short chains may take.
 PART_OF_LIMIT = 0.1
-#: Iterations after which it is predicted how long a short chain takes.
+#: Number of iterations after which the time of a short chain is predicted.
 _PREDICTED_AFTER = 3
-#: Array of a stored short chain: sums of its draws; and, of one that is done, its topics.
+#: Names of arrays in a stored short chain: the sums of its draws; its topics if it is finished.
 _SUMS, _TOPICS = "short.sums", "short.topics"
 
 
 class FirstTopics(NamedTuple):
-    """Topics that a chain begins with instead of random ones, as `Chain.begin_from` takes them.
+    """Initial topics of a chain that replace random ones, in the form that `Chain.begin_from` takes.
 
     Attributes
     ----------
     topics : (V' or less, K or more) float32
     tokens : (K,) float64
-        Tokens of the corpus that each topic has.
+        Number of tokens of the corpus in each topic.
     """
 
     topics: Floats
@@ -59,25 +59,25 @@ class FirstTopics(NamedTuple):
 
 
 class Stopped(Exception):
-    """Raised by a callback that is called while a chain waits or between chains, to stop."""
+    """Raised to stop training, by a callback that runs while a chain waits or between chains."""
 
 
 class _OutOfTimeError(Exception):
-    """Raised when a short chain would end too late."""
+    """Raised when a short chain would take too long."""
 
 
 class ChainStore:
-    """Storage of short chains; this class stores none."""
+    """Storage of short chains; this base class stores nothing."""
 
     def read(self) -> Mapping[int, tuple[int, Mapping[str, Array]]]:
-        """Return iteration and arrays of each chain that is stored, by its number."""
+        """Return the iteration and arrays of each stored chain, by the chain's number."""
         return {}
 
     def write(self, number: int, iteration: int, arrays: Mapping[str, Array]) -> None:
-        """Store a chain as it is after an iteration."""
+        """Store the state of a chain after the given iteration."""
 
     def chosen(self) -> Sequence[int] | None:
-        """Return the numbers of the chains that the run uses, or None if that is not decided yet."""
+        """Return the numbers of the chains that the run uses, or None if they are not chosen yet."""
         return None
 
     def choose(self, numbers: Sequence[int]) -> None:
@@ -85,7 +85,7 @@ class ChainStore:
 
 
 def time_until(limit: float) -> Callable[[], float]:
-    """Return a function that returns the seconds left of `limit` seconds from now on."""
+    """Return a function that returns the remaining seconds of a limit that starts now."""
     end = time.monotonic() + limit
     return lambda: end - time.monotonic()
 
@@ -98,31 +98,31 @@ def clusters_of_topics(
     store: ChainStore | None = None,
     seconds_left: Callable[[], float] = lambda: math.inf,
 ) -> FirstTopics | None:
-    """Train the short chains that the options ask for, and return the means of clusters of their topics.
+    """Train the short chains that the options require, and return the means of their topic clusters.
 
     Parameters
     ----------
     stream : Minibatches
-        Documents of the chain that is to begin.
+        Documents of the chain that will start from the topics.
     options : Resolved
     corpus : CorpusFacts
     run_on : RunOn
     store : ChainStore, optional
-        Storage of the first rank; chains are read from it first.
+        Storage that the first rank uses; chains that are stored in it are not trained again.
     seconds_left : callable
-        Returns the seconds that are left to the short chains and their clustering.
+        Returns the seconds left for the short chains and their clustering.
 
     Returns
     -------
     FirstTopics or None
-        None if topics must start at random: without short chains, if none fits into the time, or if
-        a value is no longer finite (the chain itself then reports that, and keeps its state). Also
-        None on all ranks but the first.
+        None if topics must start at random: if no short chains are requested, if no chain can finish in
+        time, or if a value is no longer finite (the main chain then reports that, and its state is
+        stored). Also None on all ranks but the first.
 
     Raises
     ------
     Stopped
-        If there is a reason to stop, on this rank or another.
+        If training must stop, on this rank or another.
     """
     starts, comm = options.starts or 1, run_on.comm
     if starts < 2 or not isinstance(stream, Epochs):
@@ -178,7 +178,7 @@ def clusters_of_topics(
 def _clustered(
     topics: dict[int, Floats], used: Sequence[int], k: int, corpus: CorpusFacts, run_on: RunOn
 ) -> FirstTopics | None:
-    """Return the means of clusters of the topics of some chains, or None on all ranks but the first."""
+    """Return the means of topic clusters of the used chains, or None on all ranks but the first."""
     comm, first, is_stopped = run_on.comm, None, False
     if comm.rank == 0 and used:
         together = np.empty((len(used) * k, corpus.words), np.float32)
@@ -196,7 +196,7 @@ def _clustered(
 
 
 def _is_whole(arrays: Mapping[str, Array], shape: tuple[int, int]) -> bool:
-    """Return True if stored arrays are the topics of a chain of this run."""
+    """Return True if stored arrays contain valid topics of the given shape."""
     if _TOPICS not in arrays:
         return False
     topics = arrays[_TOPICS]
@@ -205,19 +205,19 @@ def _is_whole(arrays: Mapping[str, Array], shape: tuple[int, int]) -> bool:
 
 
 class ShortChain:
-    """A short chain that one rank trains by itself.
+    """A short chain that one rank trains alone.
 
     Parameters
     ----------
     number : int
-        Number of the chain, from 0; each number has a seed of its own.
+        Number of the chain, from 0; it determines the seed.
     stream : Epochs
     options : Resolved
-        Options of the chain that is to begin.
+        Options of the chain that will start from the topics.
     corpus : CorpusFacts
     run_on : RunOn
     store : ChainStore
-        Storage for the chain now and then, and at a stop.
+        Storage to which the chain is saved regularly, and at a stop.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class ShortChain:
         store: ChainStore,
     ) -> None:
         starts = options.starts or 1
-        # fewer chains than by default are the first ones of these
+        # seeds are such that a smaller number of chains gives the first ones of the default number
         seed = _OTHERS + (max(starts, STARTS) * options.seed + number) % _OTHERS
         alone = replace(options, seed=seed, starts=1)
         self.number, self.k, self.run_on, self.store = number, options.widths[0], run_on, store
@@ -248,16 +248,16 @@ class ShortChain:
         Parameters
         ----------
         stored : tuple of int and mapping, optional
-            Iteration and arrays from which it continues.
+            Iteration and arrays of a stored state from which the chain continues.
         seconds_left : callable
-            Returns the seconds that it may still take.
+            Returns the seconds that the chain may still take.
 
         Raises
         ------
         Stopped
-            If there is a reason to stop; the chain is then stored.
+            If training must stop; the chain is stored before.
         NumericalError
-            If it is not finite any more.
+            If the state is no longer finite.
         """
         chain = self._restored(stored) if stored else self._begin()
         saved = chain.step
@@ -273,7 +273,7 @@ class ShortChain:
         return mean
 
     def _restored(self, stored: tuple[int, Mapping[str, Array]]) -> Chain:
-        """Return the stored chain, or a new one if the stored arrays are not a state of it."""
+        """Return the stored chain, or a new chain if the stored arrays are not a valid state."""
         iteration, arrays = stored
         chain = self._begin()
         try:
@@ -297,7 +297,7 @@ class ShortChain:
                 self._sums += weights_of(chain.draw())[:, : self.k].T
             seconds = time.monotonic() - began
             if t == first + 1:
-                slow = seconds  # the first iterations are slower than the others
+                slow = seconds  # the first iteration is slower than the others
             elif t - first > _PREDICTED_AFTER:
                 seconds_each = (seconds - slow) / (t - first - 1)
                 if seconds_each * (self.iterations - t) > seconds_left():

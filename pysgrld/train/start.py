@@ -1,4 +1,4 @@
-"""Training on request of a command or a program: prepare, lock the run, train."""
+"""Training at the request of a command or a program: prepare and lock the run, then train."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from pysgrld.train.request import Request
 def train(
     request: Request, reporter: Reporter, watch: StopFlag | None = None, comm: Communicator = ALONE
 ) -> RunDirectory | None:
-    """Train a model on a corpus; resume an unfinished run of the same configuration.
+    """Train a model on a corpus, or resume an unfinished run of the same configuration.
 
     Parameters
     ----------
     request : Request
     reporter : Reporter
     watch : StopFlag, optional
-        The flag to stop, already entered; by default signals and the time limit set one.
+        Flag whose context is already entered; by default one that signals and the time limit set.
     comm : Communicator
-        Processes that train the chain together, and call this together.
+        Processes that train the chain together; all call this function.
 
     Returns
     -------
     RunDirectory or None
-        None on all ranks but the first, which writes the run.
+        The run; None on all ranks but the first, which writes it.
 
     Raises
     ------
     Interrupted
-        If a signal or the time limit ended it, after a checkpoint.
+        If a signal or the time limit stopped it, after a checkpoint.
     SgmcError
         For every other error, with its exit code.
     """
@@ -67,23 +67,23 @@ def train(
             locks.callback(prepared.once.close)
         if comm.size > 1:
             comm.share(brief_of(prepared))
-            comm.meet()  # all ranks have the corpus
+            comm.meet()  # waits until all ranks have the corpus
         return Training(prepared, reporter, stop, comm).go()
 
 
 @contextlib.contextmanager
 def ending_with(exit_code: int | None) -> Iterator[None]:
-    """End an early stop with the exit code that makes this batch system requeue, if it has one.
+    """Set the exit code of an early stop to one that makes the batch system requeue the job.
 
     Parameters
     ----------
     exit_code : int or None
-        The code, or None for the usual one.
+        The exit code, or None for the usual one.
 
     Raises
     ------
     Interrupted
-        With the exit code, for an early stop in the block.
+        If training is stopped early in the block, with the exit code.
     """
     try:
         yield
@@ -93,13 +93,13 @@ def ending_with(exit_code: int | None) -> Iterator[None]:
 
 
 class Stoppable:
-    """A listener that passes everything on, and ends the reading of a corpus when asked to stop."""
+    """A listener that forwards all calls, and aborts the reading of a corpus if training must stop."""
 
     def __init__(self, listener: Listener, stop: StopFlag) -> None:
         self.note, self.listener, self.stop = listener.note, listener, stop
 
     def reading(self, progress: ReadingProgress) -> None:
-        """Show the progress of reading the corpus, unless the run must stop."""
+        """Show the progress of reading the corpus; raise an error if training must stop."""
         self.listener.reading(progress)
         if self.stop.should_stop(0.0):
             raise Interrupted(
