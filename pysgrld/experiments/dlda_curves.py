@@ -6,10 +6,10 @@ vocabulary. Four samplers run with one, two and three layers and the constants o
 to the simplex has two rows: clipped, as in the preset, and reflected, as in the released code.
 Every row trains with one thread:
 
-- After 2000 minibatches of burn-in (Gibbs: 1000 iterations), a row takes 1500 samples, one after
-  each minibatch. The paper's perplexity (section 5) sums rates of the first layer over samples,
-  then normalises. The next column is the perplexity of ``sgmc eval``, of the mean of normalised
-  probabilities.
+- After 2000 minibatches of burn-in (Wikipedia: 3500; Gibbs: 1000 iterations), a row takes 1500
+  samples, one after each minibatch. The paper's perplexity (section 5) sums rates of the first
+  layer over samples, then normalises. The next column is the perplexity of ``sgmc eval``, of the
+  mean of normalised probabilities.
 - In the authors' code, the chain of a test document makes one sweep per minibatch from the start of
   training. Here it makes 50 sweeps at the first sample and two at each later one
   (`pysgrld.evaluate.Completion`).

@@ -1,4 +1,4 @@
-"""LDA's held-out perplexity over training, from four papers: a section each."""
+"""Held-out perplexity of LDA over training: figures of four papers, with a section for each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pysgrld.experiments.corpora import read_parts, read_split
 from pysgrld.experiments.curves import Length, TrainingRow, run_rows
 from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Report
 
-#: Share of a test document's tokens that is observed, if test documents are files of their own.
+#: Share of observed tokens of a test document, if test documents are in a separate file.
 OBSERVED = 0.9
 
 # ---- Patterson and Teh (2013), Figure 2 (a)
@@ -20,7 +20,7 @@ _AS_RELEASED = {"algo": "sgrld", "warm-up": 0, "burn-in": 50, "step-size": (0.01
 _HSVG = {"algo": "hsvg", "step-size": (1.0, 10.0, 0.6), **_BATCH}
 _OVB = {"algo": "ovb", "step-size": (1.0, 1.0, 0.0), **_BATCH}
 UPDATES = (1, 5, 10)
-#: Chains in the panel on the left, approximations on the right.
+#: Titles of the left panel, with chains, and of the right panel, with approximations.
 CHAINS, VARIATIONAL = "Markov chains", "variational Bayes"
 NIPS = (
     TrainingRow("cgs", {"algo": "cgs", "burn-in": 100, **_ALL}, CHAINS),
@@ -42,12 +42,14 @@ NIPS = (
 def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Rerun the batch algorithms on NIPS papers.
 
-    Every document is split, 80 % of its tokens to train on and 20 % to score. All four see the whole
-    corpus in each iteration, K = 50, alpha = eta = 0.01, and 1, 5 or 10 updates of a document's topics.
-    The paper's steps are from a grid that is not published. Here SGRLD has the released code's
-    schedule, and in a row of its own (`sgrld-5-warm`) sgmc's defaults, a noise-free warm-up first; OVB
-    has the full step, which is coordinate ascent, and HSVG a falling one that averages over its Gibbs
-    noise. The paper has 2,483 papers of 1988 to 2003.
+    Every document is split: 80 % of its tokens are for training and 20 % for scoring. All four
+    algorithms have K = 50, alpha = eta = 0.01, and 1, 5 or 10 updates of a document's topics. They
+    see the whole corpus in each iteration, except in the rows with ``--keep-documents`` (`-kept`).
+
+    The paper chose step sizes from a grid that is not published. Here SGRLD has the schedule of the
+    released code; rows with `-warm` have sgmc's default schedule with a noise-free warm-up. OVB has
+    the full step, which is coordinate ascent, and HSVG a decreasing step, which averages over its
+    Gibbs noise. The paper's corpus has 2,483 papers from 1988 to 2003.
     """
     data = read_split(corpus, 0.8, setting, listener)
     title = "NIPS papers: perplexity of a fifth of each document's tokens, 50 topics, batch"
@@ -55,7 +57,7 @@ def sgrld_nips(setting: ExperimentSetting, listener: ExperimentListener, corpus:
 
 
 def say_best_of_each(scores: dict[str, float]) -> list[str]:
-    """Return a sentence that names the best row of each algorithm, the lowest first."""
+    """Return a sentence with the best row of each algorithm, ordered by perplexity."""
     best: dict[str, tuple[float, str]] = {}
     for name, value in scores.items():
         algo = name.partition("-")[0]
@@ -97,10 +99,11 @@ def sgrld_wikipedia(
 ) -> Report:
     """Rerun the online topic models of Wikipedia, and all samplers for comparison.
 
-    The paper chose priors, steps and sweeps of each algorithm by a grid over its test set and does
-    not list them; here nothing is chosen by the test documents. SGRLD has the constants of the
-    authors' released code, the variational algorithms those of Hoffman's (minibatches of 50, alpha
-    = eta = 1/K). The second panel has sgmc's defaults for every sampler and baseline.
+    The paper chose priors, step sizes and sweeps of each algorithm by a grid search on its test
+    set, and does not list them; here no setting depends on the test documents. SGRLD has the
+    constants of the authors' released code. The variational algorithms have the constants of
+    Hoffman's code (minibatches of 50, alpha = eta = 1/K). The second panel has every sampler and
+    baseline with sgmc's defaults.
     """
     data = read_parts(corpus, OBSERVED, setting, listener)
     title = f"{corpus.name}: held-out perplexity, 50 topics"
@@ -108,7 +111,7 @@ def sgrld_wikipedia(
 
 
 def say_orders(scores: dict[str, float]) -> list[str]:
-    """Return sentences on whether the order is the paper's, and which row is best at sgmc's defaults."""
+    """Return sentences on the order of the rows, compared with the paper and at sgmc's defaults."""
     text = []
     paper = ("sgrld-2013", "hsvg-2012", "ovb-2010")
     if all(name in scores for name in paper):
@@ -145,7 +148,7 @@ _SGRLD = {"algo": "sgrld", "step-size": (0.01, 1000.0, 0.6), **_SHARED}
 _GIBBS = {"algo": "cgs", "topics": 100, "burn-in": 100, "sample-every": 5}
 _PRIOR = {"alpha": 0.01, "eta": (0.05,)}
 _PRIOR_OF_SCIR = {"alpha": 0.005, "eta": (1.0,)}
-#: Sweeps of collapsed Gibbs: nothing moves any more after the first hundred.
+#: Number of sweeps of collapsed Gibbs sampling, which is stationary after the first hundred.
 SWEEPS = 300
 SCIR = (
     TrainingRow("scir-2018", _SCIR | _PRIOR_OF_SCIR, PUBLISHED),
@@ -160,9 +163,11 @@ SCIR = (
 def scir_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Rerun SCIR and SGRLD on Wikipedia.
 
-    The released code gives the two samplers different priors: SCIR eta = 1, alpha = 0.005, SGRLD eta =
-    0.0001, alpha = 0.01. Both are shown as published and, in the second panel, with one prior. Collapsed
-    Gibbs, of the paper's supplement, sees the whole corpus in each iteration and has the prior of SCIR.
+    The released code gives the two samplers different priors: eta = 1, alpha = 0.005 for SCIR; eta
+    = 0.0001, alpha = 0.01 for SGRLD. Both are shown with the published priors and, in the second
+    panel, with one common prior. Collapsed Gibbs sampling, from the paper's supplement, sees the
+    whole corpus in each iteration; it has SCIR's prior in the first panel and the common prior in
+    the second.
     """
     data = read_parts(corpus, OBSERVED, setting, listener)
     length = Length(iterations=30 if setting.quick else 1000)
@@ -171,7 +176,7 @@ def scir_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 
 def say_scir(scores: dict[str, float]) -> list[str]:
-    """Return sentences on which sampler is lower, with the published priors and with one."""
+    """Return sentences on which sampler is better, with the published priors and with one prior."""
     text = []
     for a, b, how in (
         ("scir-2018", "sgrld-2018", "as published"),
@@ -186,7 +191,7 @@ def say_scir(scores: dict[str, float]) -> list[str]:
 # ---- Hsieh, Kavis, Rolland and Cevher (2018), Figure 1 (b)
 
 _SMLD = {"preset": "smld-2018", "burn-in": 0, "sample-every": 10}
-#: Steps of the approximation, in the range in which it neither stops nor oscillates.
+#: Step sizes of the approximation, in the range in which it neither stops nor oscillates.
 APPROXIMATE_STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)
 SMLD = (
     TrainingRow("sgrld", {"algo": "sgrld", **_SMLD}),
@@ -204,11 +209,11 @@ SMLD = (
 def smld_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) -> Report:
     """Rerun mirrored Langevin and SGRLD on Wikipedia.
 
-    100,000 documents in minibatches of 50 under the settings of SGRLD's released code. The paper
-    runs "SMLD-approximate" alone, as exp(y) would overflow, with the five best steps of a grid that
-    it does not name; it claims "exactly the same setting" as SGRLD. With logarithms nothing
-    overflows, so exact SMLD is shown too. The paper does not state its phi:
-    docs/internals/reproductions.md.
+    Samplers see 100,000 documents in minibatches of 50, with the settings of SGRLD's released code.
+    The paper runs only "SMLD-approximate", as exp(y) would overflow in exact SMLD. It uses the five
+    best step sizes of a grid that it does not list, and claims "exactly the same setting" as SGRLD.
+    With logarithms nothing overflows, so exact SMLD is shown too. The paper does not define
+    phi in the approximation: see docs/internals/reproductions.md.
     """
     data = read_parts(corpus, OBSERVED, setting, listener)
     length = Length(iterations=30 if setting.quick else 2000)
@@ -217,7 +222,7 @@ def smld_lda(setting: ExperimentSetting, listener: ExperimentListener, corpus: P
 
 
 def say_smld(scores: dict[str, float]) -> list[str]:
-    """Return sentences on whether the approximation is below SGRLD, and on the end of exact SMLD."""
+    """Return sentences on the final perplexity of approximate and exact SMLD, and of SGRLD."""
     approximate = {n: v for n, v in scores.items() if n.startswith("smld-approx")}
     text = []
     if "sgrld" in scores and approximate:

@@ -1,11 +1,12 @@
-"""Noise of the dual gradient and of the primal one (Hsieh et al. 2018, lemma 2, item 4).
+"""Gradient noise in dual and in primal coordinates (Hsieh et al. 2018, lemma 2, item 4).
 
-Section 5.1's posterior: eleven categories, counts 10,000, 10, 10 and eight times 0, prior .1;
-minibatches of 100 observations, drawn with replacement. In the primal coordinates x_1 to x_10 (the
-last category is the reference) an observation of category c has the gradient -1[c = l] / x_l + 1[c =
-11] / x_11; in the dual ones it is -1[c = l] + x_l. With the share p_c of observations in each category
-the expected squared norm of a minibatch's error is N^2 / b times the trace of their covariance, in
-closed form. It is taken at exact draws of the posterior.
+The posterior is that of section 5.1: eleven categories, counts 10,000, 10, 10 and eight times 0,
+prior .1. Minibatches have 100 observations, drawn with replacement. In the primal coordinates x_1
+to x_10 (the last category is the reference), an observation of category c has the gradient
+-1[c = l] / x_l + 1[c = 11] / x_11; in the dual coordinates it has -1[c = l] + x_l. The expected
+squared norm of a minibatch's error is N^2 / b times the trace of the covariance of these gradients,
+for the shares p_c of observations in each category. It has a closed form, and is computed at exact
+draws of the posterior.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from pysgrld.experiments.mld_tv import ALPHA, COUNTS
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 from pysgrld.types import Doubles
 
-#: Size of a minibatch in the paper's experiment.
+#: Minibatch size in the paper's experiment.
 MINIBATCH = 100
-#: Points of the posterior at which the noise is measured; fewer with ``--quick``.
+#: Number of posterior draws at which the noise is computed, in a full run and in a quick run.
 DRAWS, QUICK_DRAWS = 100_000, 1_000
-#: Quantiles shown, in percent.
+#: Levels of the shown quantiles, in percent.
 QUANTILES = (0, 2.5, 50, 97.5, 100)
 HEAD = ("quantile", "primal", "dual", "ratio")
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Compute both squared errors at draws of the posterior; write ``noise.csv`` and ``noise.png``."""
+    """Compute primal and dual errors at posterior draws; write ``noise.csv`` and ``noise.png``."""
     draws = QUICK_DRAWS if setting.quick else DRAWS
     with listener.counting("draws", draws) as tell:
         rng = np.random.default_rng(setting.seed)
@@ -62,9 +63,9 @@ def squared_errors(x: Doubles, counts: Any, minibatch: int) -> tuple[Doubles, Do
     x : (draws, d) float64
         Probabilities; the last category is the reference.
     counts : (d,) int64
-        Observations in each category.
+        Number of observations in each category.
     minibatch : int
-        Observations of a minibatch, drawn with replacement.
+        Number of observations in a minibatch, drawn with replacement.
     """
     total = counts.sum()
     p, last = counts[:-1] / total, counts[-1] / total
@@ -75,7 +76,7 @@ def squared_errors(x: Doubles, counts: Any, minibatch: int) -> tuple[Doubles, Do
 
 
 def draw(path: Path, primal: Doubles, dual: Doubles) -> Path:
-    """Draw the squared errors over the posterior on a logarithmic axis."""
+    """Draw the distribution of the squared errors over the posterior, on a logarithmic axis."""
     figure = new_figure(8.5, 3.8)
     axes = figure.subplots()
     axes.hist(

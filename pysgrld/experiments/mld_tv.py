@@ -1,15 +1,17 @@
 """Section 5.1 and appendix H.1 of the paper on mirrored Langevin (Hsieh et al. 2018).
 
-Eleven categories, counts 10,000, 10, 10 and eight times 0, prior .1, all observations in every
-step. Each iteration's law is that of many independent trials; its total variation distance to the
-posterior is taken by bins of one category's probability. For categories with the same counts, the
-mean of their distances is shown. The paper does not state the following choices, so they are ours:
-trials start at equal probabilities (SGRLD's g at 1/11 each); for categories with counts 100 bins of
-equal width between the quantiles 1e-4 and 1 - 1e-4 and two for the rest; for categories without
-counts, 100 bins of equal probability. Trials are 20,000 for each seed, of 2,000,000 in the paper:
-100 seeds give the same number.
+The posterior has eleven categories, counts 10,000, 10, 10 and eight times 0, and prior .1; every
+step uses all observations. The distribution at each iteration is estimated from many independent
+trials. Its total variation distance to the posterior is computed from bins of each category's
+probability; distances are averaged over categories with the same counts.
 
-The samplers also move topics; a trial is a topic.
+The paper does not state the following choices, so they are ours. Trials start at equal
+probabilities (SGRLD's g at 1/11 each). Categories with counts have 100 bins of equal width between
+the quantiles 1e-4 and 1 - 1e-4, and two bins for the tails. Categories without counts have 100 bins
+of equal probability. Each seed has 20,000 trials, while the paper has 2,000,000: 100 seeds give the
+same number.
+
+The samplers are the ones that move topics; each trial is a topic.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ from pysgrld.types import Doubles, Int64s, Key
 
 COUNTS = (10_000, 10, 10, 0, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
-#: Both shapes of the Beta posterior of each category's probability.
+#: Both shape parameters of the Beta posterior of each category's probability.
 SHAPES = [(n + ALPHA, sum(COUNTS) + ALPHA * len(COUNTS) - (n + ALPHA)) for n in COUNTS]
-#: Categories that have the same counts, and so the same law.
+#: Categories that have the same counts, and thus the same distribution.
 ALIKE = {
     "category 1 (10,000 counts)": [0],
     "categories 2 and 3 (10 counts)": [1, 2],
@@ -50,14 +52,15 @@ ITERATIONS, QUICK_ITERATIONS = 20_000, 300
 #: Steps h. Mirrored Langevin is stable below 4 / 10,021.
 STEPS = {"smld": (3e-4, 1e-4, 3e-5, 1e-5), "sgrld": (1e-6, 3e-7, 1e-7, 3e-8)}
 LABELS = {"smld": "MLD", "sgrld": "SGRLD"}
-#: Number of step sizes shown for each sampler: the ones that end nearest.
+#: Number of step sizes shown for each sampler: the ones with the smallest final distance.
 SHOWN = 3
-#: A decay is measured from this total variation down to this multiple of the curve's end.
+#: The decay of a curve is measured from this total variation down to this multiple of its last
+#: value.
 DECAY_FROM, DECAY_TO = 0.7, 1.5
 
 
 class TrialsTask(NamedTuple):
-    """The trials of one sampler with one step and seed."""
+    """The trials of one sampler with one step size and one seed."""
 
     algo: str
     h: float
@@ -112,16 +115,16 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     return Report(HEAD, rows, sentences(curves, floors, compared, quick=setting.quick), files)
 
 
-# ---- work
+# ---- trials
 
 
 def marks(iterations: int) -> Int64s:
-    """Return the iterations to compare, evenly on a logarithmic scale."""
+    """Return the iterations to compare, evenly spaced on a logarithmic scale."""
     return np.unique(np.geomspace(1, iterations, 60).round().astype(np.int64))
 
 
 def bins() -> list[Doubles]:
-    """Return the log probabilities that separate the bins, for each category."""
+    """Return the edges of the bins of each category, as log probabilities."""
     from scipy.special import betaincinv
 
     edges = []
@@ -145,24 +148,24 @@ def masses() -> list[Doubles]:
 
 
 def floor(mass: Doubles, trials: int) -> float:
-    """Return the mean distance of ``trials`` exact draws to the posterior, in bins of these masses."""
+    """Return the expected distance of ``trials`` exact draws to the posterior, by bin masses."""
     return float(np.sqrt(mass * (1 - mass) / (2 * math.pi * trials)).sum())
 
 
 def work(task: TrialsTask, share: Callable[[float], None]) -> Int64s:
-    """Count the trials in each bin from equal probabilities: `histograms` of one task."""
+    """Return the `histograms` of one task, with trials that start at equal probabilities."""
     start = np.full(len(COUNTS), 1.0 / len(COUNTS))
     rows = start_rows(len(COUNTS), task.trials, start, task.seed, ALPHA)
     return histograms(task, rows, share)
 
 
 def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], None]) -> Int64s:
-    """Run a task's trials from any start and count the trials in each bin.
+    """Run a task's trials from the given start, and count the trials in each bin.
 
     Returns
     -------
     (marks, categories, bins) int64
-        Filled up with zeros if a category has fewer bins.
+        Padded with zeros if a category has fewer bins.
     """
     chains = Chains(task.algo, rows, np.full(len(COUNTS), ALPHA), task.trials)
     width = rows["g"].shape[1]
@@ -186,7 +189,7 @@ def histograms(task: TrialsTask, rows: dict[str, Any], share: Callable[[float], 
 
 
 def variation(counted: Int64s) -> Doubles:
-    """Return the total variation distance to the posterior, (marks, categories), of counted trials."""
+    """Return the total variation distance of the counts to the posterior, (marks, categories)."""
     distances = np.zeros(counted.shape[:2])
     for i, mass in enumerate(masses()):
         share = counted[:, i] / counted[:, i].sum(axis=1, keepdims=True)
@@ -194,18 +197,18 @@ def variation(counted: Int64s) -> Doubles:
     return distances
 
 
-# ---- what came out
+# ---- results
 
 HEAD = ("sampler", "h", "tv-category-1", "tv-categories-2-3", "tv-categories-4-11")
 
 
 def by_kind(curve: Doubles) -> Doubles:
-    """Return the mean distances (marks, 3) over the categories of each kind of `ALIKE`."""
+    """Return the distances averaged over the categories of each kind of `ALIKE`, (marks, 3)."""
     return np.stack([curve[:, alike].mean(axis=1) for alike in ALIKE.values()], axis=1)
 
 
 def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> list[float]:
-    """Return the steps of a sampler, the nearest at the end in kind i of categories first."""
+    """Return a sampler's step sizes, sorted by final distance in kind i of categories."""
     of_sampler = [h for a, h in curves if a == algo]
     return sorted(of_sampler, key=lambda h: curves[algo, h][-1, i])
 
@@ -213,7 +216,7 @@ def nearest(curves: dict[tuple[str, float], Doubles], algo: str, i: int = 0) -> 
 def sentences(
     curves: dict[tuple[str, float], Doubles], floors: list[float], compared: Int64s, *, quick: bool
 ) -> list[str]:
-    """Return sentences on the end of each sampler with its best step."""
+    """Return sentences on the final distance of each sampler with its best step size."""
     text = []
     if quick:
         text.append("few trials and iterations: only that it works can be seen from this.")
@@ -232,7 +235,10 @@ def sentences(
 
 
 def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s) -> str:
-    """Return the iteration from which MLD stays nearer, each at its best step then; empty if never."""
+    """Return a phrase on the iteration from which MLD stays nearer than SGRLD, or "" if never.
+
+    At each iteration, both samplers have the step size that is best then.
+    """
     best = {
         a: np.min([c[:, i] for (algo, _), c in curves.items() if algo == a], axis=0) for a in STEPS
     }
@@ -245,15 +251,15 @@ def overtaken(curves: dict[tuple[str, float], Doubles], i: int, compared: Int64s
 def decay(curve: Doubles, compared: Int64s) -> float:
     """Return the slope of log total variation against log iteration while a curve decays.
 
-    By least squares, after the last mark above `DECAY_FROM`, down to `DECAY_TO` times the end; NaN for
-    fewer than three marks.
+    The slope is a least-squares fit from the last iteration above `DECAY_FROM` down to `DECAY_TO`
+    times the last value. It is NaN if fewer than three iterations are in this range.
 
     Parameters
     ----------
     curve : (marks,) float64
-        Distances of one sampler and step.
+        Distances of one sampler and step size.
     compared : (marks,) int64
-        Iterations.
+        Iterations of these distances.
     """
     first = int(np.flatnonzero(curve >= DECAY_FROM).max(initial=-1)) + 1
     last = int(np.flatnonzero(curve > DECAY_TO * curve[-1]).max(initial=-1))
@@ -264,7 +270,7 @@ def decay(curve: Doubles, compared: Int64s) -> float:
 
 
 def say_decay(curves: dict[tuple[str, float], Doubles], compared: Int64s) -> str:
-    """Return a sentence on the rates of MLD's curves, where the paper claims T^(-1/2) for all."""
+    """Return a sentence on the decay rates of MLD's curves; the paper claims T^(-1/2) for all."""
     parts = []
     for i, kind in enumerate(ALIKE):
         slopes = {h: decay(curves["smld", h][:, i], compared) for h in STEPS["smld"]}
@@ -281,7 +287,7 @@ def draw(
     *,
     quick: bool,
 ) -> Path:
-    """Draw distance against iterations for the three best steps of each sampler."""
+    """Draw distance over iterations for the three best step sizes of each sampler."""
     from matplotlib.ticker import FuncFormatter
 
     figure = new_figure(15, 4.9)

@@ -1,13 +1,13 @@
 """Section 5.1 of the paper on geodesic Monte Carlo (Liu, Zhu and Song 2016): a circle.
 
-The energy is -log(exp(5 m1'x) + 2 exp(5 m2'x)), m1 and m2 at 60 degrees to either side of the x
-axis; gradients are exact but for normal noise of variance 1000 in each of their two components. The
-paper names neither step nor friction: ours are eps = .005 and C = 5, so that unmodelled noise heats
-chains to 1 + 1000 eps / (2 C) = 1.5. They start from exact draws: the figure shows their stationary
-law, not the time that they need to cross from mode to mode.
+The energy is -log(exp(5 m1'x) + 2 exp(5 m2'x)), with m1 and m2 at 60 degrees to either side of the
+x axis. Gradients are exact, plus normal noise of variance 1000 in each of their two components. The
+paper states neither step size nor friction; ours are eps = .005 and C = 5, so that unmodelled noise
+raises the temperature of chains to 1 + 1000 eps / (2 C) = 1.5. Chains start from exact draws: the
+figure shows their stationary distribution, not the time that they need to cross between modes.
 
-The thermostat runs twice: with the one dimension that a circle has, and with the two of the plane around
-it, which the released code divides by.
+The thermostat runs twice, with two divisors: the dimension of the circle, 1, and the dimension of
+the plane around it, 2, as in the released code.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pysgrld.samplers.targets.sphere import (
 from pysgrld.types import Doubles, Schedule
 
 TARGET = VonMisesFisher([[0.5, 0.75**0.5], [0.5, -(0.75**0.5)]], kappa=5.0, weights=[1, 2])
-#: Variance of the noise that gradients get.
+#: Variance of the noise added to gradients.
 NOISE = 1000.0
 BINS = 36
 CHAINS, QUICK_CHAINS = 2000, 200
@@ -42,7 +42,7 @@ QUICK_BURN_IN, QUICK_KEPT = 200, 10
 
 
 class CircleRow(NamedTuple):
-    """A sampler, its label and the arguments of `pysgrld.samplers.targets.sphere.sample`."""
+    """A sampler: its label, and arguments for `pysgrld.samplers.targets.sphere.sample`."""
 
     label: str
     step_size: float
@@ -61,12 +61,12 @@ ROWS = {
     "gsgnht": CircleRow("gSGNHT", 0.005, 5.0, algo="gsgnht"),
     "gsgnht-released": CircleRow("gSGNHT as released", 0.005, 5.0, algo="released"),
 }
-#: Rows with a drawn density.
+#: Rows with a density in the figure.
 SHOWN = ("sggmc", "sggmc-ignored", "gsgnht", "gsgnht-released")
 
 
 class CircleTask(NamedTuple):
-    """A row, and how much of it is run."""
+    """A row with its seed, and whether the run is quick."""
 
     row: str
     seed: int
@@ -74,7 +74,7 @@ class CircleTask(NamedTuple):
 
 
 class CircleOutcome(NamedTuple):
-    """Angles counted in bins of equal width, mean temperature and friction, and the first angles."""
+    """Counts of angles in bins of equal width, mean temperature and friction, and sample angles."""
 
     counted: list[int]
     temperature: float
@@ -89,7 +89,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         outcomes = in_processes(work, tasks, [1.0] * len(tasks), setting.threads, tell)
     by_row = dict(zip(ROWS, outcomes, strict=True))
-    rows = [  # next to the measured distance, the distance of a law at the measured temperature
+    rows = [  # the second distance is that of the exact distribution at the measured temperature
         (
             name,
             None if math.isnan(ROWS[name].step_size) else f"{ROWS[name].step_size:g}",
@@ -121,16 +121,16 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     return Report(HEAD, rows, sentences(by_row, quick=setting.quick), files)
 
 
-# ---- work
+# ---- sampling
 
 
 def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
-    """Run one row, and count its angles."""
+    """Run one row, and count its angles in bins."""
     row = ROWS[task.row]
     chains = QUICK_CHAINS if task.quick else CHAINS
     burn_in, n_draws = (QUICK_BURN_IN, QUICK_KEPT) if task.quick else (BURN_IN, KEPT)
     start = TARGET.draw(chains, seed=task.seed)
-    exact = row.algo == "gmc"  # its iterations are longer
+    exact = row.algo == "gmc"  # iterations of GMC are longer
     if task.row == "exact":
         x = TARGET.draw(chains * n_draws, seed=task.seed + 1)
         draws = SphereDraws(x[:, None], *(np.full(1, math.nan),) * 4)
@@ -139,7 +139,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
         moved = FrictionChains(
             gradients, start, row.step_size, row.friction, task.seed, thermostat=True
         )
-        moved.degrees = 2  # coordinates of the plane, not of the circle
+        moved.degrees = 2  # dimension of the plane, not of the circle
         draws = follow(moved, Schedule(row.step_size, 1.0, 0.0), n_draws, burn_in, THIN, share)
     else:
         draws = sample(
@@ -167,7 +167,7 @@ def work(task: CircleTask, share: Callable[[float], None]) -> CircleOutcome:
 
 
 def masses(temperature: float = 1.0) -> Doubles:
-    """Return the mass of each bin under the law, at a temperature: its density to the power 1/T."""
+    """Return the exact mass of each bin at a temperature T, by the density to the power 1/T."""
     fine = 100
     angles = ((np.arange(BINS * fine) + 0.5) / (BINS * fine) * 2 - 1) * math.pi
     log_density = TARGET.log_density(np.stack([np.cos(angles), np.sin(angles)], axis=-1))
@@ -181,17 +181,17 @@ def share(outcome: CircleOutcome) -> Doubles:
 
 
 def variation(p: Doubles) -> float:
-    """Return the total variation distance of bins' masses to the law."""
+    """Return the total variation distance of bin masses to the exact distribution."""
     return 0.5 * float(np.abs(p - masses()).sum())
 
 
-# ---- what came out
+# ---- results
 
 HEAD = ("sampler", "step", "C", "variation", "temperature", "variation-at-it", "friction")
 
 
 def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
-    """Return the distances and temperatures of the samplers that know of noise, and of the others."""
+    """Return sentences on distances and temperatures of samplers that model noise, and others."""
     far = {name: variation(share(o)) for name, o in by_row.items()}
     hot = {name: o.temperature for name, o in by_row.items()}
     text = []
@@ -212,7 +212,7 @@ def sentences(by_row: dict[str, CircleOutcome], *, quick: bool) -> list[str]:
 
 
 def draw(path: Path, by_row: dict[str, CircleOutcome], *, quick: bool) -> Path:
-    """Draw a hundred points on the circle, and densities in the angle."""
+    """Draw a hundred points on the circle, and densities of the angle."""
     colours = dict(zip(SHOWN, (COLOURS[2], COLOURS[0], COLOURS[3], COLOURS[1]), strict=True))
     figure = new_figure(12, 5.2)
     density_axes, right = figure.subplots(1, 2, width_ratios=(1, 1.6))

@@ -1,14 +1,14 @@
 """Six methods for directions at equal training time (Liu, Zhu and Song 2016, Figure 5).
 
-The first panel has the settings of the released code, with steps of proportions that do not move
-them: both the paper's curves and these belong to a least-squares fit. The second has sgmc's own
-settings and the same model. Samplers by minibatches also see the whole corpus in each iteration
-(``-full``), with one step of the topics for each, as in the released code.
+The first panel has the settings of the released code. With its step sizes the proportions do not
+move, so that both the paper's curves and these show a least-squares fit. The second panel has
+sgmc's settings and the same model. Minibatch samplers also have rows that see the whole corpus in
+each iteration (``-full``), with one step of the topics per iteration, as in the released code.
 
-Two scores are shown. The paper's log-perplexity averages over 200 proportions drawn from the prior,
-which is far too high for concentrated documents, and carries little information. The other is
+Two scores are shown. The paper's log-perplexity averages over 200 proportions drawn from the prior;
+it is far too high for concentrated documents, and carries little information. The other score uses
 importance sampling of each document's proportions. For variational Bayes, which has no samples,
-both use its topics.
+both scores use its topics.
 """
 
 from __future__ import annotations
@@ -36,26 +36,28 @@ from pysgrld.experiments.frame import ExperimentListener, ExperimentSetting, Rep
 from pysgrld.reading.plotting import COLOURS, new_figure, show_grid, write_png
 
 PUBLISHED, OURS = "settings of the released code", "sgmc's settings"
-#: Minibatch samplers, and methods of the whole corpus; the paper's order, best first.
+#: Minibatch samplers, whole-corpus samplers, and variational methods; the paper's order, best
+#: first.
 NOISY, EXACT, FITTED = ("gsgnht", "sggmc"), ("gmc-apprmh", "gmc-bgibbs"), ("vi", "svi")
 _ALL = {"minibatch": 2**53}
-#: Our rows burn in for fewer iterations than by default if each sees the whole corpus.
+#: Our rows have a shorter burn-in than by default if each iteration sees the whole corpus.
 _SHORT = {"burn-in": 20, "sample-every": 1}
 
 
 class Study(NamedTuple):
-    """A panel of Figure 5: the corpus's own settings.
+    """Settings of a panel of Figure 5, for its corpus.
 
     Attributes
     ----------
     model : dict
         Options of the model, for all rows.
     gamma : float
-        SGGMC and gSGNHT have the step sqrt(gamma / D) in the released code.
+        Parameter of the step size of SGGMC and gSGNHT, which is sqrt(gamma / D) in the released
+        code.
     noisy, bgibbs, apprmh, svi : dict
-        Options of the released code, by method, that differ from ``--preset sam-2016``.
+        Options of the released code that differ from ``--preset sam-2016``, for each method.
     seconds : float
-        Training time of a row.
+        Training time of a row, in seconds.
     """
 
     model: Mapping[str, Any]
@@ -67,9 +69,9 @@ class Study(NamedTuple):
     seconds: float
 
 
-#: Three newsgroups, Figure 5 (a): the corpus of Reisinger et al. (2010), with documents as counts
-#: of words divided by their norm, without document frequencies. The settings are ``--preset
-#: sam-2016``.
+#: Three newsgroups, Figure 5 (a): the corpus of Reisinger et al. (2010). A document is its vector
+#: of word counts divided by its norm, without weights by document frequency. The settings are
+#: ``--preset sam-2016``.
 NEWS = Study(
     {"topics": 20, "alpha": 10.0, "kappa": 3e4, "sigma": 1e4, "kappa0": 1e4, "weighting": "tf"},
     gamma=1e-2,
@@ -79,8 +81,8 @@ NEWS = Study(
     svi={},
     seconds=60.0,
 )
-#: Wikipedia, Figure 5 (b): the paper's 150,000 articles are not published. Documents are weighted by
-#: tf-idf.
+#: Wikipedia, Figure 5 (b): the paper's 150,000 articles are not published. Word counts are weighted
+#: by tf-idf.
 WIKIPEDIA = Study(
     {"topics": 50, "alpha": 10.0, "kappa": 2e4, "sigma": 6e3, "kappa0": 6e3, "weighting": "tf-idf"},
     gamma=1e-1,
@@ -93,7 +95,7 @@ WIKIPEDIA = Study(
 
 
 def rows(study: Study, documents: int) -> list[TrainingRow]:
-    """Return the rows of a study: six methods with the released code's settings, and with ours."""
+    """Return the rows of a study: six methods with the released settings, and with ours."""
     step = (math.sqrt(study.gamma / documents), 1.0, 0.0)
     of_algo = {
         **{algo: {**study.noisy, "step-size": step} for algo in NOISY},
@@ -145,7 +147,7 @@ sam_20news, sam_wikipedia = partial(run, NEWS), partial(run, WIKIPEDIA)
 
 
 def say(scores: dict[str, float]) -> list[str]:
-    """Return the order by the paper's score, and its claims that hold with the released settings."""
+    """Return sentences on the order by the paper's score, and on which of its claims hold."""
     text = order(scores, "by the paper's score")
     full = [f"{algo}-full" for algo in NOISY]
     for label, low, high in (
@@ -165,7 +167,7 @@ def say(scores: dict[str, float]) -> list[str]:
 
 
 def order(scores: Mapping[str, float], how: str) -> list[str]:
-    """Return the rows of each panel that have a score, the lowest first."""
+    """Return a sentence for each panel with its scored rows, the lowest score first."""
     text = []
     scored = [name for name, value in scores.items() if not math.isnan(value)]
     for panel, those in (
@@ -182,7 +184,7 @@ def order(scores: Mapping[str, float], how: str) -> list[str]:
 
 
 def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title: str) -> Path:
-    """Draw both scores against training time, a column for each panel that rows name."""
+    """Draw both scores over training time, with a column for each panel title."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import StrMethodFormatter
 
@@ -204,7 +206,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
             for row in (row for row in rows if row.panel == panel):
                 name = row.name.removesuffix("-2016")
                 for curve in (c for c in curves if c.name == row.name and c.points):
-                    # points that have the score; topics as they stand are scored by the first alone
+                    # points with this score; only the first score exists for current topics
                     points = [p for p in curve.points if not math.isnan(value(p))]
                     seen += map(value, points)
                     if index:
@@ -217,7 +219,7 @@ def draw(path: Path, rows: Sequence[TrainingRow], curves: Sequence[Curve], title
                 axes.set_title(panel, fontsize=10)
         panels[index][0].set_ylabel(f"{called}\n(nats a document, lower is better)")
         panels[index][0].yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        if seen:  # limit the axis: the worst rows are far from all others
+        if seen:  # limit the axis, as the worst rows are far from all others
             low, high = min(seen), float(np.quantile(seen, 0.85))
             room = 0.05 * max(1.0, high - low)
             panels[index][0].set_ylim(low - room, high + room)

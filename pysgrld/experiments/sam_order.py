@@ -1,11 +1,13 @@
-"""Order of the integrator of SGGMC (Liu, Zhu and Song 2016, section 3.3), on the circle of section 5.1.
+"""Order of SGGMC's integrator (Liu, Zhu and Song 2016, section 3.3), on the circle of section 5.1.
 
-An integrator of second order has a stationary law whose error falls as the square of the step. The
-error is computed, not sampled: in angle and velocity one step is a shift of the angle by half a step
-of the velocity, which is exact for Fourier coefficients, a normal transition of the velocity, and the
-same shift again. Its stationary law is the leading eigenvector. Next to it is the Euler step of the
-same dynamics, which is of first order: velocity v - h C v - h dU + sqrt(2 C h) z, then a shift by h.
-Gradients are exact: known noise leaves the law of a step as it is.
+With an integrator of second order, the error of the stationary distribution decreases as the square
+of the step size. The error is computed, not sampled. In angle and velocity, one step consists of
+three parts: a shift of the angle by half a step times the velocity, which is exact for Fourier
+coefficients, a normal transition of the velocity, and the same shift again. The stationary
+distribution is the leading eigenvector of this operator. For comparison, the Euler step of the same
+dynamics is of first order: the velocity becomes v - h C v - h dU + sqrt(2 C h) z, then the angle is
+shifted by h v. Gradients are exact, as noise of known variance does not change a step's
+distribution.
 """
 
 from __future__ import annotations
@@ -30,24 +32,26 @@ from pysgrld.types import Doubles
 
 #: Friction of the momentum.
 FRICTION = 1.0
-#: Step sizes; fewer with ``--quick``.
+#: Step sizes in a full run and in a quick run.
 STEPS, QUICK_STEPS = (0.4, 0.28, 0.2, 0.14, 0.1, 0.07, 0.05), (0.4, 0.2)
-#: Grid of the angle: the law's Fourier coefficients are below 1e-12 from 48 on.
+#: Number of grid points of the angle: Fourier coefficients of the distribution are below 1e-12 from
+#: number 48 on.
 ANGLES = 96
-#: Range of velocities, of unit variance, and the spacing in standard deviations of a step's noise.
+#: Greatest velocity on the grid (velocities have variance 1), and grid spacing in standard
+#: deviations of a step's noise.
 FASTEST, SPACING = 7.5, 0.9
 LABELS = {"sggmc": "SGGMC", "euler": "Euler"}
 
 
 class StationaryLaw(NamedTuple):
-    """Stationary law of an integrator.
+    """Stationary distribution of an integrator.
 
     Attributes
     ----------
     angles : (ANGLES,) float64
-        Mass of each angle of the grid.
+        Mass of each angle on the grid.
     temperature : float
-        Mean squared velocity; 1 in the exact law.
+        Mean squared velocity; 1 in the exact distribution.
     """
 
     angles: Doubles
@@ -90,21 +94,21 @@ def exact_angles() -> Doubles:
 
 
 def slope_of_energy() -> Doubles:
-    """Return the derivative of the energy by the angle, (ANGLES,)."""
+    """Return the derivative of the energy with respect to the angle, (ANGLES,)."""
     sines, cosines = np.sin(grid()), np.cos(grid())
     gradient = TARGET.gradient(np.stack([cosines, sines], axis=-1))
     return np.asarray(-sines * gradient[:, 0] + cosines * gradient[:, 1])
 
 
 def stationary_law(integrator: str, h: float) -> StationaryLaw:
-    """Return the stationary law of an integrator with step h.
+    """Return the stationary distribution of an integrator with step size h.
 
     Parameters
     ----------
     integrator : {"sggmc", "euler"}
-        ``sggmc``: the steps of `pysgrld.samplers.targets.sphere.FrictionChains`.
+        ``sggmc`` has the steps of `pysgrld.samplers.targets.sphere.FrictionChains`.
     h : float
-        Step.
+        Step size.
     """
     from scipy.sparse.linalg import LinearOperator, eigs
 
@@ -139,19 +143,19 @@ def stationary_law(integrator: str, h: float) -> StationaryLaw:
     return StationaryLaw(law.sum(axis=1), float((law.sum(axis=0) * v * v).sum()))
 
 
-# ---- what came out
+# ---- results
 
 HEAD = ("integrator", "h", "variation", "temperature-error")
 
 
 def slope(values: list[float], steps: tuple[float, ...]) -> float:
-    """Return d log error / d log h between the two shortest steps."""
+    """Return d log error / d log h between the two smallest step sizes."""
     (one, two), (h, h_next) = list(pairwise(values))[-1], list(pairwise(steps))[-1]
     return math.log(one / two) / math.log(h / h_next)
 
 
 def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]) -> list[str]:
-    """Return a sentence on the slopes of each integrator."""
+    """Return sentences on the slope of each integrator's error."""
     return [
         f"{LABELS[name]}: slopes {slope([e[0] for e in pairs], steps):.2f} of the total variation of the "
         f"angle and {slope([e[1] for e in pairs], steps):.2f} of the temperature's error."
@@ -162,7 +166,7 @@ def sentences(errors: dict[str, list[tuple[float, float]]], steps: tuple[float, 
 def draw(
     path: Path, errors: dict[str, list[tuple[float, float]]], steps: tuple[float, ...]
 ) -> Path:
-    """Draw both errors against the step, with lines of slopes 1 and 2."""
+    """Draw both errors over the step size, with lines of slopes 1 and 2."""
     figure = new_figure(10.5, 4.6)
     titles = ("Total variation of the angle", "Error of the temperature")
     for i, (axes, title) in enumerate(zip(figure.subplots(1, 2), titles, strict=True)):

@@ -1,13 +1,14 @@
-"""Section 5.2 of the paper on geodesic Monte Carlo (Liu, Zhu and Song 2016): two directions on a circle.
+"""Section 5.2 of Liu, Zhu and Song (2016) on geodesic Monte Carlo: two directions on a circle.
 
-Both have the prior vMF(e1, 20); half of a hundred points are around v1, half around m, the
-direction of v1 + v2, each as vMF(., 20); the sampler does not know the half of a point. The paper
-draws them with v1 and v2 at -7.5 and 22.5 degrees, and does not list them; here they are quantiles
-of the nearest normal distribution, the same in every run. The posterior is summed on a grid, and
-angles are compared in ten bins.
+Both directions, v1 and v2, have the prior vMF(e1, 20). Half of a hundred points are around v1, and
+half around m, the direction of v1 + v2, each with the distribution vMF(., 20); the sampler does not
+know to which half a point belongs. The paper draws the points with v1 and v2 at -7.5 and 22.5
+degrees, and does not list them; here they are quantiles of the nearest normal distribution, and
+thus the same in every run. The exact posterior is summed on a grid, and angles are compared in ten
+bins.
 
-Minibatches have ten points, as in the paper, with replacement; step and friction, which it does not
-name, are ours. Chains start from the prior.
+Minibatches have ten points, drawn with replacement, as in the paper. It states neither step size
+nor friction; these are ours. Chains start from the prior.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from pysgrld.samplers.targets.sphere import VonMisesFisher, sample
 from pysgrld.types import Doubles, Int64s
 
 KAPPA, MINIBATCH = 20.0, 10
-#: Angles of v1 and v2 that the points are made with.
+#: True angles of v1 and v2, from which the points are generated.
 TRUTH = (-math.pi / 24, math.pi / 8)
-#: The grid has GRID points from -REACH to REACH, and a picture's cells JOINED each way.
+#: The grid has GRID points from -REACH to REACH in each direction; a picture joins JOINED x JOINED
+#: of its cells into one.
 REACH, GRID, JOINED = 1.6, 256, 2
 ANGLES = (np.arange(GRID) + 0.5) * 2 * REACH / GRID - REACH
 BINS = 10
@@ -37,7 +39,7 @@ CHAINS, QUICK_CHAINS, QUICK_KEPT = 1000, 50, 2
 
 
 class TwoDirections:
-    """The energy of two unit vectors (chains, 2, 2) given points on a circle.
+    """Energy of two unit vectors, (chains, 2, 2), given points on a circle.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ class TwoDirections:
         self.points, self.observations = points, len(points)
 
     def energy(self, v: Doubles) -> Doubles:
-        """Return the energy of each chain's vectors, (chains,)."""
+        """Return the energy of the vectors of each chain, (chains,)."""
         middle, _ = self._middle(v)
         along = np.einsum("nd,cd->nc", self.points, v[:, 0])
         beyond = np.einsum("nd,cd->nc", self.points, middle)
@@ -57,12 +59,12 @@ class TwoDirections:
         return np.asarray(-KAPPA * v[..., 0].sum(axis=1) - likely)
 
     def gradient(self, v: Doubles) -> Doubles:
-        """Return the gradient, of the shape of v."""
+        """Return the gradient, with the shape of v."""
         every = np.broadcast_to(np.arange(self.observations), (len(v), self.observations))
         return np.asarray(self.estimates(v, every).mean(axis=1))
 
     def estimates(self, v: Doubles, chosen: Int64s) -> Doubles:
-        """Return estimates of the gradient by single points, (chains, minibatch, 2, 2)."""
+        """Return estimates of the gradient from single points, (chains, minibatch, 2, 2)."""
         x = self.points[chosen]
         middle, length = self._middle(v)
         beyond = np.einsum("cbd,cd->cb", x, middle)
@@ -98,15 +100,15 @@ ROWS = {
     "sggmc": PosteriorRow(0.002, 30.0, MINIBATCH, "fisher"),
     "sggmc-long": PosteriorRow(0.005, 30.0, MINIBATCH, "fisher"),
     "sggmc-ignored": PosteriorRow(0.005, 30.0, MINIBATCH),
-    # friction needs a time of its own size to converge
+    # the friction of the thermostat needs a long burn-in to converge
     "gsgnht": PosteriorRow(0.005, 10.0, MINIBATCH, algo="gsgnht", burn_in=20_000),
 }
-#: Iterations from one draw to the next.
+#: Number of iterations between draws.
 THIN = 10
 
 
 class PosteriorTask(NamedTuple):
-    """A row, and how much of it is run."""
+    """A row with its seed, and whether the run is quick."""
 
     row: str
     seed: int
@@ -114,14 +116,15 @@ class PosteriorTask(NamedTuple):
 
 
 class PosteriorOutcome(NamedTuple):
-    """Draws counted on the grid, and statistics of the chains.
+    """Histogram of the draws on the grid, and statistics of the chains.
 
     Attributes
     ----------
     mass : (GRID, GRID) float64
-        Share of the draws around each pair of the grid's angles, v1 by v2.
+        Share of the draws in the cell of each pair of grid angles, v1 by v2.
     temperature, clipped, accepted : float
-        As `pysgrld.samplers.targets.sphere.SphereDraws` has them; shares of all steps.
+        Values as in `pysgrld.samplers.targets.sphere.SphereDraws`; the last two as shares of all
+        steps.
     """
 
     mass: Doubles
@@ -134,9 +137,10 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     """Run all rows; write ``rows.csv``, ``densities.csv`` and ``posterior.png``."""
     tasks = [PosteriorTask(row, setting.seed, setting.quick) for row in ROWS]
     listener.note(f"{len(tasks)} rows of {QUICK_CHAINS if setting.quick else CHAINS:,} chains")
+    # the estimate of the noise computes a covariance
     costs = [
         (row.burn_in + row.iterations)
-        * (5.0 if row.minibatch is None else 2.0 if row.estimate is None else 3.0)  # a covariance
+        * (5.0 if row.minibatch is None else 2.0 if row.estimate is None else 3.0)
         * (10 if row.algo == "gmc" else 1)
         for row in ROWS.values()
     ]
@@ -181,7 +185,7 @@ def on_circle(angles: Doubles) -> Doubles:
 
 
 def exact() -> Doubles:
-    """Return the posterior's mass at each pair of the grid's angles, v1 by v2."""
+    """Return the exact posterior mass of each pair of grid angles, v1 by v2."""
     target, circle = TwoDirections(points()), on_circle(ANGLES)
     energies = np.array(
         [
@@ -194,13 +198,13 @@ def exact() -> Doubles:
 
 
 def moments(mass: Doubles) -> tuple[float, float, float]:
-    """Return both standard deviations and the correlation of a mass on the grid."""
+    """Return both standard deviations and the correlation of a distribution on the grid."""
     away = [ANGLES - mass.sum(axis=1 - i) @ ANGLES for i in (0, 1)]
     first, second = (float(mass.sum(axis=1 - i) @ away[i] ** 2) ** 0.5 for i in (0, 1))
     return first, second, float(away[0] @ mass @ away[1]) / (first * second)
 
 
-# ---- work
+# ---- sampling
 
 
 def work(task: PosteriorTask, share: Callable[[float], None]) -> PosteriorOutcome:
@@ -236,7 +240,7 @@ def work(task: PosteriorTask, share: Callable[[float], None]) -> PosteriorOutcom
     )
 
 
-# ---- what came out
+# ---- results
 
 HEAD = (
     "sampler",
@@ -253,14 +257,14 @@ HEAD = (
 
 
 def variation(mass: Doubles, law: Doubles, axis: int) -> float:
-    """Return the total variation distance of one angle, in bins of equal mass under the law."""
+    """Return the total variation distance of one angle, in bins of equal exact mass."""
     marginal, exactly = (m.sum(axis=1 - axis) for m in (mass, law))
     bins = np.floor((np.cumsum(exactly) - exactly / 2) * BINS).astype(int)
     return 0.5 * float(np.abs(np.bincount(bins, marginal - exactly)).sum())
 
 
 def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list[tuple[Any, ...]]:
-    """Return a line for each row, that of the law first."""
+    """Return a table line for each row, after a line for the exact posterior."""
     lines: list[tuple[Any, ...]] = []
     for name, mass in laws.items():
         far = [variation(mass, laws["exact"], i) for i in (0, 1)]
@@ -276,7 +280,7 @@ def table(by_row: dict[str, PosteriorOutcome], laws: dict[str, Doubles]) -> list
 
 
 def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
-    """Return sentences on how far minibatches are from the law, with the noise estimated and ignored."""
+    """Return sentences on the error of minibatches, with the noise estimated and ignored."""
     cells = {row[0]: row for row in rows}
     text = []
     if quick:
@@ -298,7 +302,7 @@ def sentences(rows: list[tuple[Any, ...]], *, quick: bool) -> list[str]:
 
 
 def draw(path: Path, laws: dict[str, Doubles], *, quick: bool) -> Path:
-    """Draw the marginal densities of both angles, and the joint ones of the law and of SGGMC."""
+    """Draw marginal densities of both angles, and joint densities, exact and by SGGMC."""
     cells = GRID // JOINED
     joint = {n: m.reshape(cells, JOINED, cells, JOINED).sum(axis=(1, 3)) for n, m in laws.items()}
     figure = new_figure(13, 6.6)

@@ -1,13 +1,16 @@
-"""Bias of SGRLD against its step size, and of SCIR (Baker et al. 2018, proposition 1.1, corollary 3.2).
+"""Bias of SGRLD by step size, and of SCIR (Baker et al. 2018, proposition 1.1, corollary 3.2).
 
-The target is Gamma(a). With all observations a step of SGRLD is g -> |m + sqrt(2 h g) z| with m = g +
-h (a - g); with minibatches an estimate replaces a in m: here a tenth of a is the prior, the rest are
-1,000 observations, ten in each of 100 categories, of which an iteration reads 100 with replacement.
-Drift and noise keep the mean, so the bias is what reflection adds: the stationary mean of 2 max(0, -m
-- sqrt(2 h g) z), over h. The stationary law of SGRLD is computed by quadrature, not sampled: bins of
-width proportional to sqrt(h g), geometric below h, and the exact probability of each transition
-between their centres; the error is of second order in the width and is extrapolated to 0. The kernels
-of ``--algo sgrld`` and ``scir`` run next to it, one cell for each category and chain.
+The target is Gamma(a). With all observations, a step of SGRLD is g -> |m + sqrt(2 h g) z| with m =
+g + h (a - g). With minibatches, an estimate replaces a in m: here a tenth of a is the prior, and
+the rest comes from 1,000 observations, ten in each of 100 categories; an iteration reads 100 of
+them with replacement. Drift and noise do not change the mean, so that the bias comes from
+reflection: it is the stationary mean of 2 max(0, -m - sqrt(2 h g) z), divided by h.
+
+The stationary distribution of SGRLD is computed by quadrature, not sampled. Bins have widths
+proportional to sqrt(h g), and are geometric below h; the probability of each transition from the
+centre of a bin to another bin is exact. The error is of second order in the width, and is
+extrapolated to width 0. The kernels of ``--algo sgrld`` and ``scir`` run for comparison, with one
+cell for each category and chain.
 """
 
 from __future__ import annotations
@@ -36,20 +39,21 @@ from pysgrld.types import Doubles, Key
 
 SHAPES = (0.05, 0.1, 0.5, 1.0, 5.0)
 STEPS, QUICK_STEPS = (0.32, 0.08, 0.02, 0.005, 0.00125), (0.32, 0.08)
-#: Share of the shape that is the prior.
+#: Share of the prior in the shape parameter, in runs with minibatches.
 PRIOR = 0.1
-#: Simplex of the run by minibatches: its categories, and observations in all and in a minibatch.
+#: Runs with minibatches: number of categories, of all observations, and of observations in a
+#: minibatch.
 CATEGORIES, OBSERVATIONS, MINIBATCH = 100, 1000, 100
-#: Chains of each step size, in a full and in a quick run.
+#: Number of chains for each step size, in a full run and in a quick run.
 CHAINS, QUICK_CHAINS = 32, 8
-#: Diffusion time that chains run for; the first two thirds are left out.
+#: Diffusion time of a chain; the first two thirds are burn-in.
 TIME = 9.0
-#: Width of a bin in units of the standard deviation of a step, in a full and in a quick run.
+#: Width of a bin in standard deviations of a step, in a full run and in a quick run.
 WIDTH, QUICK_WIDTH = 0.4, 0.6
 
 
 class BiasTask(NamedTuple):
-    """One target and step."""
+    """One target and step size."""
 
     shape: float
     h: float
@@ -58,14 +62,14 @@ class BiasTask(NamedTuple):
 
 
 class Bias(NamedTuple):
-    """Relative biases of the mean, E[g] / a - 1, of one target and step.
+    """Relative biases of the mean, E[g] / a - 1, for one target and step size.
 
     Attributes
     ----------
     full, minibatch : float
-        SGRLD by quadrature, with all observations and with minibatches.
+        Bias of SGRLD by quadrature, with all observations and with minibatches.
     sgrld, scir, scir_minibatch : (float, float)
-        Estimates of chains, and their standard errors.
+        Bias estimated from chains, and its standard error.
     """
 
     full: float
@@ -97,11 +101,11 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     return Report(head, shown, sentences(by_shape, steps, quick=setting.quick), files)
 
 
-# ---- work
+# ---- biases
 
 
 def work(task: BiasTask, share: Callable[[float], None]) -> Bias:
-    """Compute the biases of one target and step."""
+    """Compute the biases for one target and step size."""
     weights = binomial(MINIBATCH, 1 / CATEGORIES)
     estimates = task.shape * (PRIOR + (1 - PRIOR) * np.arange(len(weights), dtype=np.float64))
     width = QUICK_WIDTH if task.quick else WIDTH
@@ -127,18 +131,19 @@ def quadrature(a: float, h: float, estimates: Doubles, weights: Doubles, width: 
     Parameters
     ----------
     a, h : float
-        Shape of the target, and step.
+        Shape of the target, and step size.
     estimates, weights : (n,) float64
-        Values of the estimate of the shape, with mean a, and their probabilities.
+        Possible values of the estimate of the shape, with mean a, and their probabilities.
     width : float
-        Width of a bin, in standard deviations of a step from it: the larger of two.
+        Width of a bin in standard deviations of a step from it. The result is extrapolated from
+        this width and half of it.
     """
     wide, narrow = (binned_bias(a, h, estimates, weights, w) for w in (width, width / 2))
     return (4 * narrow - wide) / 3
 
 
 def binned_bias(a: float, h: float, estimates: Doubles, weights: Doubles, width: float) -> float:
-    """Return the relative bias by bins of one width; parameters as in `quadrature`."""
+    """Return the relative bias for bins of one width; see `quadrature` for the parameters."""
     from scipy.special import ndtr
 
     top = a + 12 * math.sqrt(a) + 25
@@ -191,7 +196,7 @@ def chain_bias(
     return float(biases.mean()), float(biases.std(ddof=1) / math.sqrt(chains))
 
 
-# ---- what came out
+# ---- results
 
 HEAD = (
     "shape",
@@ -209,7 +214,7 @@ HEAD = (
 
 
 def slopes_of(biases: list[float], steps: tuple[float, ...]) -> list[float]:
-    """Return d log bias / d log h between each step and the one before."""
+    """Return d log bias / d log h between each step size and the next."""
     return [
         math.log(b / b_next) / math.log(h / h_next)
         for (b, b_next), (h, h_next) in zip(pairwise(biases), pairwise(steps), strict=True)
@@ -219,7 +224,7 @@ def slopes_of(biases: list[float], steps: tuple[float, ...]) -> list[float]:
 def sentences(
     by_shape: dict[float, list[Bias]], steps: tuple[float, ...], *, quick: bool
 ) -> list[str]:
-    """Return sentences on the slopes of SGRLD's bias, and on SCIR's zero."""
+    """Return sentences on the slopes of SGRLD's bias, and on whether SCIR's bias is zero."""
     text = []
     if quick:
         text.append("few steps: only that it works can be seen from this.")
@@ -245,7 +250,7 @@ def sentences(
 def draw(
     path: Path, by_shape: dict[float, list[Bias]], steps: tuple[float, ...], *, quick: bool
 ) -> Path:
-    """Draw the bias of SGRLD against the step on logarithmic axes, and of SCIR next to it."""
+    """Draw the biases of SGRLD, on logarithmic axes, and of SCIR over the step size."""
     figure = new_figure(12.5, 5)
     slopes, zero = figure.subplots(1, 2, width_ratios=(1.2, 1))
     for number, ((a, biases), colour) in enumerate(zip(by_shape.items(), COLOURS, strict=False)):

@@ -2,13 +2,15 @@
 
 Each iteration sees 1,000 users. The released code gives the two samplers different priors
 (components: 0.5 for SCIR, 0.001 for SGRLD) and starts (20 and 30 components), and has two defects.
-Its components move by the users at the *positions* that their users have in the minibatch, so by
-the first 1,000 of the corpus in every iteration; and its SGRLD has a wrong drift of the second
-stick variable, v for 1 - v. The rows show all variants: as published, with SCIR's prior, with the
-wrong drift alone, and as released, with both. Exact slice Gibbs over all users is the reference.
+First, it uses the *positions* of users in the minibatch as their row numbers in the corpus, so that
+the first 1,000 users of the corpus move the components in every iteration. Second, its SGRLD has a
+wrong drift of the second stick variable, v in place of 1 - v. The rows show all variants: as
+published, with SCIR's prior, with only the wrong drift, and as released, with both defects. Exact
+slice Gibbs sampling over all users is the reference.
+
 The paper's score is minus the mean log predictive density of a test user under the current
-components, no samples averaged, their weights divided by their sum. The last column is the average
-over samples, with the rest of the stick on the prior.
+components, without an average over samples; weights of components are divided by their sum. The
+last column is the average over samples, with the rest of the stick on the prior.
 """
 
 from __future__ import annotations
@@ -44,15 +46,15 @@ _SGRLD = Settings("sgrld", base=0.001, start=30, step=1e-3, stick_step=5e-3)
 
 
 class Row(NamedTuple):
-    """A row of the table: its sampler, and the defects of the released code that it has.
+    """A row of the table: its sampler, and the defects of the released code in it.
 
     Attributes
     ----------
     settings : Settings
     drift : bool
-        Sticks drift by v in place of 1 - v.
+        Whether sticks drift by v in place of 1 - v.
     positions : bool
-        Components move by the first users of the corpus.
+        Whether the first users of the corpus move components, in place of the minibatch.
     """
 
     settings: Settings
@@ -72,13 +74,13 @@ ROWS = {
 
 
 class Released(Mixture):
-    """A mixture with the released code's defects of a row.
+    """A mixture with the given row's defects of the released code.
 
     Parameters
     ----------
     row : Row
     first : Documents
-        As many of the corpus's first users as a minibatch has.
+        The first users of the corpus, as many as a minibatch has.
     """
 
     def __init__(self, row: Row, first: Documents, users: Int64s, words: int, seed: int) -> None:
@@ -95,7 +97,7 @@ class Released(Mixture):
 
 
 class MixtureTask(NamedTuple):
-    """One row with one seed, in plain values that another process can be sent."""
+    """One row with one seed, in plain values that can be sent to another process."""
 
     name: str
     row: Row
@@ -118,7 +120,7 @@ class Look(NamedTuple):
 
 
 class Found(NamedTuple):
-    """All looks at a task that is done; ``averaged`` is the score of its samples, NaN of none."""
+    """All looks at a finished task; ``averaged`` is the score of its samples or NaN."""
 
     name: str
     seed: int
@@ -191,7 +193,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener, corpus: Path) 
 
 
 def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ...]]:
-    """Return a line of the table for each row: means over seeds of the final values."""
+    """Return a table line for each row: final values, averaged over seeds."""
     table: list[tuple[Any, ...]] = []
     for name in names:
         of_row = [f for f in outcomes if f.name == name and f.looks and not f.fault]
@@ -216,7 +218,7 @@ def lines(names: Sequence[str], outcomes: Sequence[Found]) -> list[tuple[Any, ..
 
 
 def say(shown: Sequence[tuple[Any, ...]], outcomes: Sequence[Found]) -> list[str]:
-    """Return sentences on whether SCIR is lower, and how many components each row has."""
+    """Return sentences on whether SCIR's score is lower, and on numbers of components."""
     line = {row[0]: row for row in shown if row[1] is not None}
     text = []
     for other in [name for name in ROWS if name not in ("gibbs", "scir")]:

@@ -1,14 +1,16 @@
-"""Figures 1 and 2 of the paper on SCIR (Baker et al. 2018): a Dirichlet, sparse or dense, by minibatches.
+"""Figures 1 and 2 of Baker et al. (2018) on SCIR: sparse and dense Dirichlet with minibatches.
 
-Ten categories, 1000 observations, prior .1. Sparse: counts 800, 100, 100 and seven times 0, chains
-start as if there were 100 in each; dense: each observation in a category at random, chains start at
-the posterior's shapes. Minibatches are drawn with replacement; 1000 iterations are left out, the next
-1000 are the draws. The distance is the paper's: Rosenblatt's transform makes the posterior nine
-independent uniforms, and the Kolmogorov-Smirnov distances of the nine are averaged. For each sampler
-and minibatch the step with the least mean distance over five chains counts.
+The posterior has ten categories, 1000 observations, and prior .1. The sparse target has counts 800,
+100, 100 and seven times 0, and chains start as if each category had 100. The dense target has each
+observation in a random category, and chains start at the shape parameters of the posterior.
+Minibatches are drawn with replacement. After 1000 iterations of burn-in, each of the next 1000
+gives a draw. The distance is that of the paper: Rosenblatt's transform turns the posterior into
+nine independent uniform variables, and their Kolmogorov-Smirnov distances are averaged. The results
+are for the best step size of each sampler and minibatch size, which has the smallest mean distance
+over five chains.
 
-SGRLD runs twice: as its paper has it, and as the code that was released with the SCIR paper has it,
-which multiplies what already is the natural gradient by the state again and adds 1 to it.
+SGRLD runs in two variants: as in its paper, and as in the code released with the SCIR paper. That
+code multiplies the natural gradient by the state a second time, and adds 1 to it.
 """
 
 from __future__ import annotations
@@ -35,15 +37,16 @@ from pysgrld.types import Doubles, Int64s, Key
 
 D, OBSERVATIONS, ALPHA = 10, 1000, 0.1
 SPARSE = (800, 100, 100, 0, 0, 0, 0, 0, 0, 0)
-#: Chains of each row; iterations that are left out, and as many kept, in full and in a quick run.
+#: Number of chains of each row; number of burn-in iterations, which is also the number of draws, in
+#: a full run and in a quick run.
 CHAINS, KEPT, QUICK_KEPT = 5, 1000, 150
 MINIBATCHES, QUICK_MINIBATCHES = (1, 10, 50, 100, 500), (10, 500)
-#: Methods with draws in the figure, and the minibatches of these draws.
+#: Index of the component with draws in the figure, and minibatch size of these draws.
 COMPONENT, SHOWN_MINIBATCH = 4, 10
 
 
 class Method(NamedTuple):
-    """A sampler, its steps (the paper's epsilon for SGRLD), and the steps of a quick run."""
+    """A sampler: its label and its step sizes (for SGRLD the paper's epsilon), full and quick."""
 
     label: str
     steps: tuple[float, ...]
@@ -60,7 +63,7 @@ METHODS = {
     ),
 }
 
-#: Mean distances by an independent implementation, n = 1, 10, 50, 100, 500.
+#: Mean distances by an independent implementation, for minibatches of 1, 10, 50, 100 and 500.
 REFERENCE = {
     ("sparse", "scir"): (0.132, 0.091, 0.064, 0.053, 0.039),
     ("sparse", "sgrld"): (0.451, 0.414, 0.388, 0.382, 0.383),
@@ -72,7 +75,7 @@ REFERENCE = {
 
 
 class DirichletTask(NamedTuple):
-    """One row: a target, a sampler, a minibatch and a step."""
+    """One row: a target, a sampler, a minibatch size and a step size."""
 
     target: str
     method: str
@@ -83,7 +86,7 @@ class DirichletTask(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """Distances of the chains, and the first chain's log draws of one component, (kept,)."""
+    """Distances of the chains, and log draws of one component by the first chain, (kept,)."""
 
     distances: list[float]
     component: Doubles
@@ -110,7 +113,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     with listener.counting("rows, in percent", 100) as tell:
         results = in_processes(work, tasks, costs, setting.threads, tell)
     scored = dict(zip(tasks, results, strict=True))
-    # the step of least mean distance for each target, method and minibatch
+    # the step size with the smallest mean distance for each target, method and minibatch size
     best: dict[tuple[str, str, int], DirichletTask] = {}
     for task, scores in scored.items():
         key = task.target, task.method, task.minibatch
@@ -144,11 +147,11 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     return Report(HEAD, rows, sentences(rows, boxes, quick=setting.quick), files)
 
 
-# ---- work
+# ---- sampling
 
 
 def counts_of(target: str, seed: int) -> Int64s:
-    """Return the observations in each category, (D,); the observations of the dense target are drawn."""
+    """Return the number of observations in each category, (D,); the dense target draws them."""
     if target == "sparse":
         return np.array(SPARSE)
     return np.bincount(np.random.default_rng(seed).integers(0, D, OBSERVATIONS), minlength=D)
@@ -196,7 +199,7 @@ def released(
     seed: int,
     share: Callable[[float], None],
 ) -> Doubles:
-    """Run SGRLD as in the code released with the SCIR paper; log omega, (kept, chains, d).
+    """Run SGRLD as released with the SCIR paper; return log omega, (kept, chains, d).
 
     Its drift is g (alpha - g + N - omega N.) + 1; the correct one is alpha - g + N - omega N.
     """
@@ -219,9 +222,10 @@ def released(
 
 
 def distance(log_omega: Doubles, a: Doubles) -> float:
-    """Return the mean of the Kolmogorov-Smirnov distances to uniform of Rosenblatt's d - 1 coordinates.
+    """Return the mean Kolmogorov-Smirnov distance of Rosenblatt's d - 1 coordinates to uniform.
 
-    ``log_omega`` (draws, d), ``a`` (d,) the shapes of the Dirichlet; 1 if a draw is not finite.
+    ``log_omega``, (draws, d), are the draws; ``a``, (d,), are the shapes of the Dirichlet. The
+    result is 1 if a draw is not finite.
     """
     from scipy.special import betainc
 
@@ -235,7 +239,7 @@ def distance(log_omega: Doubles, a: Doubles) -> float:
     return float(np.mean(distances))
 
 
-# ---- what came out
+# ---- results
 
 HEAD = ("target", "minibatch", "method", "step", "distance", "least", "most", "reference")
 
@@ -246,7 +250,7 @@ def table(
     *,
     quick: bool,
 ) -> list[tuple[Any, ...]]:
-    """Return a line for each target, minibatch and method, with the reference if one exists."""
+    """Return a table line for each target, minibatch size and method, with any reference value."""
     lines: list[tuple[Any, ...]] = []
     for (target, method, n), task in best.items():
         d = scored[task].distances
@@ -304,7 +308,7 @@ def sentences(rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: 
 def draw(
     path: Path, rows: list[tuple[Any, ...]], boxes: dict[str, Doubles], *, quick: bool
 ) -> Path:
-    """Draw a component without counts, and distance against the share of data in a minibatch."""
+    """Draw a component without counts, and distance over the share of data in a minibatch."""
     colours = {"exact": "black"} | dict(zip(METHODS, COLOURS[2::-1], strict=True))
     labels = {"exact": "exact draws"} | {name: m.label for name, m in METHODS.items()}
     figure = new_figure(13, 4.9)

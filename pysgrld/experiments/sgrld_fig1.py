@@ -1,16 +1,18 @@
-"""Figure 1 of the paper on SGRLD (Patterson and Teh 2013): which Langevin sampler mixes best.
+"""Figure 1 of Patterson and Teh (2013) on SGRLD: which Langevin sampler mixes best.
 
-Ten categories, counts 90, 5, 5 and seven times 0, prior .1; 110,000 iterations, the first 10,000
-left out and every 100th of the others kept; effective sample size of the probabilities against the
-step, and traces at the step with the largest. The estimator is not stated in the paper: here it is
-Geyer's initial monotone sequence on the kept draws, at most the number of distinct draws. All
-chains start at the posterior's mean: from a random start the longest steps in natural coordinates
-accept nothing. Results are means of ten chains, as a single chain that is stuck is not
-representative of its sampler.
+The posterior has ten categories, counts 90, 5, 5 and seven times 0, and prior .1. Each run has
+110,000 iterations; the first 10,000 are burn-in, and every 100th of the others is kept. The figure
+shows the effective sample size of the probabilities over the step size, and traces at the step size
+with the largest effective sample size. The paper does not state its estimator: here it is Geyer's
+initial monotone sequence on the kept draws, limited to the number of distinct draws. All chains
+start at the posterior mean, because from a random start the largest step sizes in natural
+coordinates accept no proposal. Results are means of ten chains, as a single chain that is stuck
+does not represent its sampler.
 
-The expanded-mean sampler runs twice, with the Metropolis step as the paper describes and without
-it, because only the second agrees with the paper's figure. The table also has the error of the law
-for each step, since draws of a wrong law are easily independent.
+The expanded-mean sampler runs twice: with the Metropolis step, as the paper describes it, and
+without this step, because only the second variant agrees with the paper's figure. The table also
+has the error of the sampled distribution for each step size, since draws from a wrong distribution
+may easily be independent.
 """
 
 from __future__ import annotations
@@ -31,20 +33,21 @@ from pysgrld.types import Doubles
 
 COUNTS = (90, 5, 5, 0, 0, 0, 0, 0, 0, 0)
 ALPHA = 0.1
-#: The paper's epsilon, twice the diffusion time h.
+#: Step sizes: the paper's epsilon, which is twice the diffusion time h.
 STEPS = tuple(10.0 ** (power / 2) for power in range(-10, 1))
-#: Iterations left out, and from one kept draw to the next, in a full run and in a quick run.
+#: Number of burn-in iterations, and number of iterations between kept draws, in a full run and in a
+#: quick run.
 FULL, QUICK = (10_000, 100), (500, 2)
 KEPT = 1000
-#: Chains of a sampler at each step.
+#: Number of chains of a sampler for each step size.
 CHAINS = 10
-#: Categories with traces in the figure: 90 counts, 5, and 0.
+#: Categories with traces in the figure; their counts are 90, 5, and 0.
 SHOWN = (0, 1, 3)
 RARE = 1e-6
 
 
 class LangevinVariant(NamedTuple):
-    """A sampler of the figure: its coordinates, its metric and whether it has an accept step."""
+    """A sampler of the figure: its coordinates, metric, and whether it has a Metropolis step."""
 
     label: str
     coordinates: str
@@ -61,7 +64,7 @@ SAMPLERS = {
 
 
 class LangevinTask(NamedTuple):
-    """One sampler with one seed, at all steps."""
+    """One sampler with one seed, with all step sizes."""
 
     name: str
     seed: int
@@ -70,20 +73,20 @@ class LangevinTask(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Efficiency and law of one sampler at one step.
+    """Efficiency and accuracy of one sampler with one step size.
 
     Attributes
     ----------
     accepted : float
-        Share of the proposals.
+        Share of accepted proposals.
     ess_mean, ess_median : float
-        Effective sample sizes of the ten probabilities.
+        Mean and median effective sample size of the ten probabilities.
     zeros : float
-        Mass of the seven categories without counts together.
+        Mean total probability of the seven categories without counts.
     rare : float
-        Share of their draws below `RARE`.
+        Share of draws below `RARE` in these categories.
     scale : float
-        Sum of g.
+        Mean sum of the unnormalised variables g.
     """
 
     accepted: float
@@ -95,7 +98,7 @@ class Outcome(NamedTuple):
 
 
 def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
-    """Run all samplers at all steps; write ``ess.csv``, ``traces.csv`` and ``figure1.png``."""
+    """Run all samplers and step sizes; write ``ess.csv``, ``traces.csv`` and ``figure1.png``."""
     burn_in, thin = QUICK if setting.quick else FULL
     tasks = [
         LangevinTask(name, seed, burn_in, thin)
@@ -120,7 +123,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
     for name, of_algo in outcomes.items():
         for eps, outcome in zip(STEPS, of_algo, strict=True):
             line = (name, eps, *outcome)
-            rows.append((*line[:-1], None) if name == "rn-ld" else line)  # which has no g
+            rows.append((*line[:-1], None) if name == "rn-ld" else line)  # this sampler has no g
     files = [
         write_csv(setting.out / "ess.csv", HEAD, rows),
         write_csv(
@@ -139,7 +142,7 @@ def run(setting: ExperimentSetting, listener: ExperimentListener) -> Report:
 
 
 def work(task: LangevinTask, share: Callable[[float], None]) -> tuple[list[Outcome], list[Doubles]]:
-    """Run a task; return the mean outcome of each step, and the trace (draws, shown) of a chain."""
+    """Run a task; return mean outcomes and a chain's trace, (draws, shown), for each step size."""
     sampler = SAMPLERS[task.name]
     draws = simplex.langevin(
         COUNTS,
@@ -179,14 +182,14 @@ def measure(draws: simplex.Draws, chain: int) -> Outcome:
 def effective_size(series: Doubles) -> float:
     """Return the effective size of n draws (n,) by Geyer's (1992) initial monotone sequence.
 
-    At least 1, at most as many as are different: a chain that stands still to its end looks
-    uncorrelated before.
+    The result is at least 1 and at most the number of distinct draws. Without this limit, a chain
+    that stops moving would look uncorrelated.
     """
     n, different = len(series), len(np.unique(series))
     centred = series - series.mean()
     spectrum = np.fft.rfft(centred, 2 * n)
     covariances = np.fft.irfft(spectrum * spectrum.conj(), 2 * n)[:n] / n
-    if not covariances[0] > 1e-12 * (series * series).mean():  # it never moved
+    if not covariances[0] > 1e-12 * (series * series).mean():  # the chain never moved
         return 1.0
     pairs = covariances[: n - n % 2].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs <= 0)
@@ -197,16 +200,16 @@ def effective_size(series: Doubles) -> float:
 
 
 def mean(outcomes: list[Outcome]) -> Outcome:
-    """Return the mean of outcomes over chains, or over seeds."""
+    """Return the mean of each field over the given outcomes, of chains or seeds."""
     return Outcome._make(map(statistics.fmean, zip(*outcomes, strict=True)))
 
 
 def best_step(outcomes: list[Outcome]) -> int:
-    """Return the position of the step with the largest mean effective sample size."""
+    """Return the index of the step size with the largest mean effective sample size."""
     return max(range(len(outcomes)), key=lambda index: outcomes[index].ess_mean)
 
 
-# ---- what came out
+# ---- results
 
 HEAD = (
     "sampler",
@@ -221,18 +224,18 @@ HEAD = (
 
 
 def exact() -> Outcome:
-    """Return the outcome of independent draws of the posterior: expectations, in closed form."""
+    """Return the expected outcome of independent posterior draws, in closed form."""
     total = sum(COUNTS) + ALPHA * len(COUNTS)
     zeros = ALPHA * COUNTS.count(0) / total
     log_beta = math.lgamma(ALPHA) + math.lgamma(total - ALPHA) - math.lgamma(total)
-    # x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)): the next term is 1e-9 of it
+    # x^a / (a B(a, b)) (1 - (b - 1) a x / (a + 1)): the next term is smaller by a factor of 1e-9
     rest = 1 - (total - ALPHA - 1) * ALPHA / (ALPHA + 1) * RARE
     rare = math.exp(ALPHA * math.log(RARE) - log_beta) / ALPHA * rest
     return Outcome(math.nan, KEPT, KEPT, zeros, rare, ALPHA * len(COUNTS))
 
 
 def sentences(outcomes: dict[str, list[Outcome]], setting: ExperimentSetting) -> list[str]:
-    """Return sentences on which sampler has the largest effective sample size, and how biased it is."""
+    """Return sentences on the sampler with the largest effective sample size, and its bias."""
     text = []
     if setting.quick:
         text.append("few iterations: only that it works can be seen from this.")
@@ -268,7 +271,7 @@ def draw(
     best: dict[str, int],
     setting: ExperimentSetting,
 ) -> Path:
-    """Draw effective sample size and bias against the step, and traces at the best one."""
+    """Draw effective sample size and bias over the step size, and traces at the best step size."""
     figure = new_figure(12.5, 8.2)
     rows = figure.subfigures(2, 1, height_ratios=(1.15, 1))
     size, bias = rows[0].subplots(1, 2)
