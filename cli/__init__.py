@@ -1,7 +1,7 @@
 """The ``sgmc`` command: a table of commands, and the one place where errors become exit codes.
 
-A command is a module next to this file that has a click command called ``command``. It is imported
-when it is used, and NumPy only when it works: help is instant.
+Each command is a module next to this file, with a click command called ``command``. The module is
+imported when the command is used, and NumPy only when the command computes: help is instant.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pysgrld.errors import STOPPED, Interrupted, MemoryLimitError, SgmcError, Wr
 
 from .terminal import echo
 
-#: Commands in the order of help: what each does, in one line.
+#: Names of the commands in the order of the help, each with a one-line summary.
 COMMANDS = {
     "train": "train a model on a corpus, or resume a stopped run",
     "search": "how many topics? train several numbers, and compare",
@@ -48,7 +48,7 @@ REPORT = (
     "lines above,\nthe command you typed and the output of 'sgmc --version'."
 )
 
-#: Exit code of a process that a reader of its output has left, as the shell counts it.
+#: Exit code if the reader of the output has closed the pipe: 128 + SIGPIPE, as shells report it.
 BROKEN_PIPE = 141
 
 #: System errors that mean a full or failing disk.
@@ -56,7 +56,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Sgmc(click.Group):
-    """A group that imports its commands when they are used, and ends with the promised codes."""
+    """Click group that imports a command when it is used and exits with the documented codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in the order of the table."""
@@ -72,7 +72,7 @@ class Sgmc(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find a command; a misspelt one is answered with the nearest."""
+        """Find a command; the error for a misspelt name suggests the nearest command."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(_no_command(args[0]), ctx)
         return super().resolve_command(ctx, args)
@@ -84,9 +84,9 @@ class Sgmc(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a reader that leaves early, as ``head`` does, is no error.
+        """Run a command; show no error if the reader of its output stops early, as ``head`` does.
 
-        Ctrl-C is not reported here: click would put a blank line into a log of JSON.
+        Ctrl-C is reported elsewhere, because click would print a blank line into a log of JSON lines.
         """
         try:
             result = super().invoke(ctx)
@@ -103,7 +103,7 @@ class Sgmc(click.Group):
         """Run a command and end the process with its exit code."""
         kwargs["standalone_mode"] = False
         for stream in (sys.stdout, sys.stderr):
-            # A character that the terminal cannot show is printed by its code point.
+            # Print the code point of a character that the terminal's encoding lacks.
             if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
                 stream.reconfigure(errors="backslashreplace")
         typed = args[0] if args else kwargs.get("args")
@@ -115,13 +115,13 @@ class Sgmc(click.Group):
         try:
             if sys.stderr is not None and not sys.stderr.closed:
                 sys.stderr.flush()
-        except OSError:  # without this, unwritten lines would end Python with exit code 120
+        except OSError:  # otherwise Python would exit with code 120 because of the unwritten lines
             _give_up(2)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _exit_code(error: BaseException, *, json_log: bool) -> int:
-    """Print an error, in one line or as a JSON object, and return the exit code."""
+    """Print an error, as text or as a JSON object, and return its exit code."""
     code, text, _ = explanation = explain(error)
     if code == WriteError.exit_code and isinstance(error, OSError):
         _give_up(1)
@@ -133,13 +133,13 @@ def _exit_code(error: BaseException, *, json_log: bool) -> int:
     if line:
         try:
             echo(line, err=True)
-        except OSError:  # standard error is closed; the exit code remains
+        except OSError:  # standard error is closed: only the exit code can report the error
             _give_up(2)
     return code
 
 
 def _no_command(typed: str) -> str:
-    """Return the message for an unknown command, with its name in sgmc or the nearest command."""
+    """Return the message for an unknown command, with the equivalent or nearest command of sgmc."""
     import difflib
 
     from pysgrld.options.peers import hint, peer
@@ -153,7 +153,7 @@ def _no_command(typed: str) -> str:
 
 
 def _help_of(error: click.UsageError) -> str:
-    """Return the hint for an unknown option: the nearest option, or the help command."""
+    """Return the command that shows the help for a usage error, such as ``sgmc train --help``."""
     if error.ctx is None:
         return "sgmc --help"
     names, params = [getattr(error, "option_name", None)], error.ctx.command.params
@@ -165,7 +165,7 @@ def _help_of(error: click.UsageError) -> str:
 
 
 class Explanation(NamedTuple):
-    """The exit code of an error, its message, and the label before the message."""
+    """The exit code of an error, its message, and the label printed before the message."""
 
     code: int
     text: str
@@ -173,12 +173,12 @@ class Explanation(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The message with its label."""
+        """The message after its label; empty if there is no message."""
         return self.label + self.text if self.text else ""
 
 
 def explain(error: BaseException) -> Explanation:
-    """Return the exit code of an error and its message."""
+    """Return the exit code, the message and the label of an error."""
     if isinstance(error, click.exceptions.Exit):
         return Explanation(error.exit_code, "")
     if isinstance(error, SystemExit):
@@ -210,7 +210,7 @@ def explain(error: BaseException) -> Explanation:
 
 
 def _fails(stream: IO[str] | None) -> bool:
-    """Return True if a stream still has text that cannot be written."""
+    """Return True if flushing the stream fails, because its buffered text cannot be written."""
     try:
         if stream is not None:
             stream.flush()
@@ -220,7 +220,7 @@ def _fails(stream: IO[str] | None) -> bool:
 
 
 def _out_of_memory(error: BaseException | None) -> bool:
-    """Return True if an error, or its cause, means that memory is exhausted."""
+    """Return True if an error, or an error that led to it, reports exhausted memory."""
     while error is not None:
         if isinstance(error, MemoryError):
             return True
@@ -231,14 +231,14 @@ def _out_of_memory(error: BaseException | None) -> bool:
 
 
 def _give_up(stream: int) -> None:
-    """Redirect a stream to the null device, so that the interpreter does not complain at its end."""
+    """Redirect a stream to the null device, so that Python reports no error when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked or ctx.resilient_parsing:
         return
-    from importlib.metadata import version  # reading the metadata takes half the time of help
+    from importlib.metadata import version  # not at the top: it would take half the time of --help
 
     echo(f"sgmc {version('pysgrld')}")
     from pysgrld.core import core
@@ -272,8 +272,8 @@ Topic models by stochastic-gradient MCMC.
 )
 def main() -> None:
     """Run ``sgmc``."""
-    # On a shared machine threads that spin at a barrier take cores from the threads they wait for;
-    # the OpenMP library reads this when the core is loaded.
+    # On a shared machine, threads that spin at a barrier take processors from the threads that they
+    # wait for. The OpenMP library reads this variable when the compiled core is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # NumPy's library of matrices would start a thread for every core, for nothing that is done here.
+    # OpenBLAS, which NumPy uses, would start one thread per processor, although sgmc needs none.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

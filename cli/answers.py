@@ -1,4 +1,4 @@
-"""Answers of ``sgmc topics`` on one question: documents of topics, a word, groups of documents."""
+"""Answers of ``sgmc topics`` to single questions about documents, a word or groups of documents."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from pysgrld.reading.results import Results
     from pysgrld.report.answers import Between
 
-#: Bars of a small chart, the lowest first, and the number of groups listed for a topic.
+#: Characters of a small bar chart, lowest bar first, and maximum number of groups per topic.
 BARS, LISTED = "▁▂▃▄▅▆▇█", 4
-#: Space before the excerpt of a document.
+#: Indentation of the excerpt of a document.
 INDENT = " " * 11
-#: Largest width of a title or of a value of a column.
+#: Maximum width, in terminal columns, of a shown title or metadata value.
 _TITLE = 60
 
 
 def check_alone(requests: dict[str, Any], has_rest: bool) -> None:
-    """Refuse several questions at once, and options that belong to none of them.
+    """Refuse several questions at once, or a question with an option of the table of topics.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def answer(
     *,
     as_json: bool,
 ) -> None:
-    """Print the answer to the one question that is asked, if any."""
+    """Print the answer to the question that the options ask."""
     from pysgrld.report.answers import documents_of_topics, plain, topics_in_groups, word_in_topics
     from pysgrld.report.topic_words import labelled, names_of
 
@@ -98,7 +98,7 @@ def answer(
 
 
 def _percent(value: Between, digits: int = 1) -> str:
-    """Return a share in percent, and its interval."""
+    """Format a share in percent, followed by its interval if it has one."""
     mean = f"{100 * value.mean:.{digits}f} %"
     if value.low is None or value.high is None:
         return mean
@@ -113,7 +113,7 @@ def _group_lines(
     along: str | None,
     cluster: str | None,
 ) -> list[str]:
-    """Return the lines of a topic's shares in groups or along a column."""
+    """Return the table of the topics' shares, in all documents and by group or along a column."""
     of_groups = f"along {along}" if by is None else _short(by)
     lines = [f"topic  {'by documents':<24}  {'by words':<24}  {of_groups}"]
 
@@ -137,7 +137,7 @@ def _group_lines(
         elif each.groups:
             means = [g.documents.share.mean for g in each.groups]
             lines.append(group(each, means.index(max(means)), "most: "))
-            top = max(means) or 1.0  # the greatest share has the full height
+            top = max(means) or 1.0  # the largest share gets a bar of full height
             bars = "".join(BARS[min(7, int(8 * mean / top))] for mean in means)
             lines.append(f"       {bars}")
     if rows and any(each.documents.surely is None for each in rows[0].groups):
@@ -161,5 +161,5 @@ def _group_lines(
 
 
 def _short(text: str) -> str:
-    """Show a title on one line, cut to its width."""
+    """Return a title on one line, cut to the maximum width."""
     return shortened(shown(text), _TITLE)

@@ -18,9 +18,9 @@ from .values import files
 if TYPE_CHECKING:
     from pysgrld.train.audit import Audit, AuditedTopic
 
-#: Number of words shown for a topic, and for each part of a mixed topic.
+#: Number of words shown for a topic, and for each part of a topic that mixes several.
 _WORDS, _PART = 6, 4
-#: Probability on words that the corpus lacks, from which a warning is due.
+#: Warn if the topics have more than this probability on words that are not in the corpus.
 _UNKNOWN = 0.2
 
 
@@ -113,7 +113,7 @@ def command(
 
 
 def _show(result: Audit, name: str, documents: int) -> None:
-    """Print a row for each topic, and a line with the numbers of verdicts."""
+    """Print the number of topics with each verdict, then one row for each topic."""
     counts = [f"{n} {verdict}" for verdict, n in result.verdicts.items()]
     echo(f"{name}, {plural(documents, 'document')}: {', '.join(counts)}\n")
     rows = [("topic", "verdict", "found", "stable", "words")]

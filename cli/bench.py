@@ -97,7 +97,7 @@ def command(
     if not mpi and (topics or minibatch):
         raise UsageError("--topics and --minibatch require --mpi")
     with over_ranks(None, None) if mpi else contextlib.nullcontext(ALONE) as comm:
-        # check all options before minutes are spent; ranks report an error once
+        # Check all options before the measurements take minutes; only one rank reports an error.
         old = read_results(Path(compare)) if compare else None
         if out:
             read = [name for name in (compare, corpus) if name]
@@ -128,7 +128,7 @@ def command(
 def _alone(
     quick: bool, corpus: str | None, isa: str | None, threads: int | None, *, quiet: bool
 ) -> dict[str, Any]:
-    """Measure kernels, reading and training in this process."""
+    """Time the kernels, the reading of a corpus, and training in this process."""
     from pysgrld.experiments.bench.end_to_end import bundled_corpus
     from pysgrld.experiments.bench.results import measure
 
@@ -157,7 +157,7 @@ def _over(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Measure with all ranks of a communicator."""
+    """Run the benchmarks with all ranks of a communicator."""
     from pysgrld.experiments.bench.ranks import measure_ranks
 
     from .progress import Screen
@@ -180,7 +180,7 @@ def _over(
 
 
 def _show_model(results: dict[str, Any]) -> None:
-    """Show the modelled times: a line for each minibatch."""
+    """Print the times that the model predicts, one line for each minibatch size."""
     corpus, ranks = results["corpus"], results["model"][0]["ranks"]
     echo(
         "\nan iteration by the number of ranks, in ms, and the share of work that they divide: "

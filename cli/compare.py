@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from pysgrld.report.compare import Carried
     from pysgrld.report.compare.comparison import ComparedTopics, Comparison, OwnWord
 
-#: Words of a new topic in the news.
+#: Maximum number of words that ``--news`` prints for a new topic.
 HEADLINE = 5
-#: Share of a topic's probability on words that the other run lacks, from which it is printed.
+#: A topic's probability on words that the other run lacks is printed if it is at least this.
 TOLD = 0.01
 
 
 def _layers(value: str) -> tuple[int, int]:
-    """Parse the layer of both runs, or of the left and the right one."""
+    """Parse ``L``, a layer for both runs, or ``L,L``, the layers of the left and the right run."""
     parts = [integer(1, 100)(part) for part in value.split(",")]
     if len(parts) > 2:
         raise UsageError(f"'{value}': name one layer, or one for each run, as in 1,2")
@@ -158,7 +158,7 @@ def _carried_lines(carried: Carried) -> list[str]:
 
 
 def _show_news(comparison: Comparison) -> None:
-    """Print a line for each new, grown, faded and gone topic, and one line for all others."""
+    """Print a line for each new, grown, faded or gone topic, and a line for each other kind."""
     news = comparison.news
     for topic in news["new"]:
         words = " ".join([*topic.both, *(word.word for word in topic.only_right)][:HEADLINE])
@@ -183,7 +183,7 @@ def _share(before: str, share: float | None) -> str:
 
 
 def _name_of(comparison: Comparison, topic: ComparedTopics) -> str:
-    """Return the names of a change's topics: of the right run, or of the left run if they are gone."""
+    """Return the names of compared topics in the right run, or in the left run if they are gone."""
     is_left = topic.change == "gone" or not topic.right
     side, ids = (comparison.left, topic.left) if is_left else (comparison.right, topic.right)
     return " + ".join(side.names[k] for k in ids)

@@ -376,7 +376,7 @@ def drop_text(folder: str, quiet: bool) -> None:
 def _opened(
     corpus: tuple[str, ...], options: CorpusOptions, quiet: bool, number: int | None
 ) -> Iterator[tuple[Screen, Corpus]]:
-    """Open a stored corpus where it lies, or read another one into a folder that is gone afterwards."""
+    """Open a stored corpus in its own folder; read any other corpus into a temporary folder."""
     from pysgrld.corpus import open_corpus
     from pysgrld.run.machine import threads as count
 

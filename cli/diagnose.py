@@ -19,9 +19,9 @@ from .values import runs
 if TYPE_CHECKING:
     from pysgrld.reading.diagnosis import Diagnosis, Measure
 
-#: Words of a topic in the table of replicates.
+#: Default number of words shown of a topic in the table of replicates.
 TOP_SHOWN = 8
-#: Widest column of a topic's rows in the other chains; with more chains only JSON lists them.
+#: Maximum width of the column of counterparts in the other chains; if wider, only JSON has them.
 WIDEST = 24
 
 
@@ -127,7 +127,7 @@ def command(
 def _replicate(
     name: str | None, runs: int, top: int | None, *, quiet: bool, json: bool, threads: int | None
 ) -> None:
-    """Show the number of fresh runs on resampled documents that find each topic."""
+    """Train new runs on resampled documents, and show the number of them that find each topic."""
     from pysgrld.evaluate.matching import CORRELATED
     from pysgrld.reading.find_runs import open_run
     from pysgrld.reading.topics import topics_of
@@ -192,7 +192,7 @@ def _replicate(
 
 
 def _record(d: Diagnosis) -> dict[str, Any]:
-    """Return all numbers as plain values, for JSON."""
+    """Return all figures of a diagnosis as plain values, for JSON."""
     from pysgrld.reading.diagnosis import is_mixed, is_shared
     from pysgrld.reading.find_runs import open_run
     from pysgrld.report.topic_words import labelled
@@ -223,7 +223,7 @@ def _record(d: Diagnosis) -> dict[str, Any]:
 
 
 def _labels(d: Diagnosis) -> dict[int, str]:
-    """Return the names of the first chain's topics, given by the user or by seed words."""
+    """Return the names that the user or seed words gave to the topics of the first chain."""
     from pysgrld.reading.find_runs import open_run
 
     return open_run(d.runs[0], 1).given_names() if d.topics and d.layer == 1 else {}
@@ -256,7 +256,7 @@ def _show(d: Diagnosis, sentences: list[str]) -> None:
 
 
 def _show_quantities(d: Diagnosis, columns: int) -> None:
-    """Show R-hat, ESS, and the means of as many chains as fit the width."""
+    """Print R-hat and ESS of each quantity, and its mean in as many chains as fit the width."""
     wide = max(len(q.title) for q in d.quantities)
     fit = max(1, (columns - wide - 18) // 10)
     echo(f"{'':<{wide}}  R-hat    ESS  mean of each chain")
@@ -269,7 +269,7 @@ def _show_quantities(d: Diagnosis, columns: int) -> None:
 
 def _show_topics(d: Diagnosis, columns: int) -> None:
     n, labels = d.chains, _labels(d)
-    # counterparts in the other chains
+    # numbers of the matching topics in the other chains
     rows = {t.id: " ".join(map(str, t.counterparts[1:])) for t in d.topics}
     width = max(len("others"), *map(len, rows.values()))
     has_rows = n > 1 and width <= WIDEST

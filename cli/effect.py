@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from pysgrld.effects.answers import ColumnTest, Effects, TopicEffect, TopicsContrasted
     from pysgrld.report.answers import Between
 
-#: Columns whose tables have all topics: of more columns, only topics that surely differ are shown.
+#: With more columns than this, the tables list only topics that surely differ.
 WHOLE = 4
-#: Width of a topic's name, and its least width next to the shares at all values.
+#: Maximum and minimum width to which the names of topics are cut.
 NAME, _LEAST_NAME = 22, 12
-#: Letters of a value of a column.
+#: Maximum width of a shown value of a column.
 _VALUE = 12
 
 
@@ -216,7 +216,7 @@ def estimate(screen: Any, results: Any, request: Any, metadata: str | None) -> E
 
 
 def _contrast(text: str) -> tuple[str, str, str]:
-    """Read COLUMN=A,B."""
+    """Parse a contrast ``COLUMN=A,B`` into the column and its two values."""
     column, equals, two = text.partition("=")
     first, comma, second = two.partition(",")
     if not (column and equals and first and comma and second):
@@ -225,7 +225,7 @@ def _contrast(text: str) -> tuple[str, str, str]:
 
 
 def _chosen(text: str, available: Sequence[int]) -> list[int]:
-    """Return the topics of a list of numbers."""
+    """Parse a comma-separated list of topic numbers; duplicates are removed."""
     chosen = [integer(0)(part) for part in text.split(",")]
     for topic in chosen:
         if topic not in available:
@@ -236,7 +236,7 @@ def _chosen(text: str, available: Sequence[int]) -> list[int]:
 
 
 def _weights(effects: Effects) -> Any:
-    """Return the share of each topic, indexed by its number."""
+    """Return an array of the topics' shares, indexed by topic number."""
     import numpy as np
 
     ranks = np.zeros(int(effects.topics.max()) + 1)
@@ -280,7 +280,7 @@ def _show(
     *,
     everything: bool,
 ) -> None:
-    """Print a table for each column."""
+    """Print one table for each column of the formula, and an explanation below them."""
     whole = everything or len(effects.tests) <= WHOLE
     for test in effects.tests:
         comparisons = [each for each in effects.compared if each.column == test.column]
@@ -308,7 +308,7 @@ def _show(
 def _show_comparison(
     comparison: TopicsContrasted, order: Sequence[int], names: Mapping[int, str], *, whole: bool
 ) -> None:
-    """Print the table of two values, the largest difference first."""
+    """Print the table that compares two values of a column, the largest difference first."""
     listed = [topic for topic in _of(comparison, order) if whole or topic.surely]
     listed.sort(key=lambda topic: -abs(topic.difference.mean))
     second = comparison.second + " " * (comparison.second == comparison.first)
@@ -341,7 +341,7 @@ def _show_factor(
     *,
     whole: bool,
 ) -> None:
-    """Print one table of a column of several values: each topic with its largest difference."""
+    """Print one table for a column with several values: the largest difference of each topic."""
     place = {topic: i for i, topic in enumerate(effects.topics.tolist())}
     by_topic = zip(*(_of(each, order) for each in comparisons), strict=True)
     largest = []
@@ -350,7 +350,7 @@ def _show_factor(
         largest.append(max(pairs, key=lambda pair: abs(pair[0].difference.mean)))
     largest.sort(key=lambda pair: -abs(pair[0].difference.mean))
     rows, values = [], []
-    firsts = {comparison.first for comparison in comparisons}  # one if there is a reference
+    firsts = {comparison.first for comparison in comparisons}  # a single one: the reference value
     for topic, pair in largest:
         i = place[topic.topic]
         if whole or test.differs[i]:
@@ -380,7 +380,7 @@ def _show_factor(
 
 
 def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> list[str]:
-    """Lay out a table of topics, with as much of the names as fits; no lines if it is too wide."""
+    """Lay out a table of topics, cutting or dropping the names; return [] if it is too wide."""
     left = ("name", "difference (90 %)", "surely", "largest difference", "between")
     for columns in range(NAME, _LEAST_NAME - 1, -1):
         cut = [(row[0], shortened(row[1], columns), *row[2:]) for row in rows]
@@ -391,13 +391,13 @@ def _laid_out(rows: Sequence[Sequence[str]], *, names_may_go: bool = False) -> l
 
 
 def _reversed(value: Between) -> Between:
-    """Return the difference the other way round."""
+    """Return a difference with the opposite sign."""
     low, high = (None if end is None else -end for end in (value.high, value.low))
     return value._replace(mean=-value.mean, low=low, high=high)
 
 
 def _points(value: Between) -> str:
-    """Return a difference in percentage points."""
+    """Format a difference in percentage points, with its interval."""
     if value.low is None or value.high is None:
         return f"{100 * value.mean:+.1f} (too few documents)"
     return f"{100 * value.mean:+.1f} ({100 * value.low:+.1f} to {100 * value.high:+.1f})"
@@ -406,7 +406,7 @@ def _points(value: Between) -> str:
 def _write(
     path: Path, format: str, effects: Effects, order: Sequence[int], names: Mapping[int, str]
 ) -> None:
-    """Write a row for each comparison and topic."""
+    """Write a table file with one row for each comparison and topic."""
     from pysgrld.report.exports.table_files import TableColumn, whole_table
 
     rows = effects.rows(order, names)

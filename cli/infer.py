@@ -225,7 +225,7 @@ def _said(screen: Screen, out: str, done: Inferred, documents: NamedDocuments) -
 
 
 def _share(value: tuple[int, int] | None, force: bool) -> Share:
-    """Print the numbers of the parts that this process writes."""
+    """Return the part of the documents that this process is to infer."""
     from pysgrld.reading.infer import Share
 
     if value is None:

@@ -13,32 +13,32 @@ from pysgrld import errors
 from . import COMMANDS, main
 from .options import ALL
 
-#: Headings of a help text, and what manual pages call them.
+#: Headings of help texts, and the corresponding headings of manual pages.
 _HEADINGS = {"examples": "EXAMPLES", "example": "EXAMPLES", "options": "OPTIONS"}
 
 
 class Roff(click.HelpFormatter):
-    """Writes the parts of a help text as the source of a manual page."""
+    """Click formatter that writes a help text as roff, the source format of manual pages."""
 
     def __init__(self) -> None:
         super().__init__()
         self.described = False
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Write how the command is typed."""
+        """Write the synopsis: the command and its arguments."""
         del prefix
         self.write(f".SH SYNOPSIS\n.B {_text(prog)}\n{_text(args)}\n")
 
     def write_heading(self, heading: str) -> None:
-        """Begin a section."""
+        """Write the heading of a section."""
         name = _HEADINGS.get(heading.lower(), heading.upper())
         self.write(f'.SH "{_text(name)}"\n')
 
     def write_paragraph(self) -> None:
-        """Write nothing: sections and paragraphs have their own space."""
+        """Write nothing, because the roff macros of sections and paragraphs add blank lines."""
 
     def write_text(self, text: str) -> None:
-        """Write paragraphs; those that begin with a backspace sign are kept line by line."""
+        """Write paragraphs; keep the line breaks of a paragraph that begins with a backspace."""
         if not self.described:
             self.write(".SH DESCRIPTION\n")
             self.described = True
@@ -55,20 +55,20 @@ class Roff(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Write names with their descriptions."""
+        """Write a list of terms with their descriptions."""
         del col_max, col_spacing
         for name, meaning in rows:
             self.write(f".TP\n.B {_text(name.strip())}\n{_text(' '.join(meaning.split()))}\n")
 
 
 def _text(line: str) -> str:
-    """Escape text that roff would read as an instruction, and hyphens."""
+    """Escape hyphens, and characters that roff would interpret."""
     line = line.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return f"\\&{line}" if line.startswith((".", "'")) else line
 
 
 def paths() -> Iterator[tuple[str, ...]]:
-    """Return the words of every command that has a page, that of sgmc itself first."""
+    """Yield the path of each command with a page: ``()`` for sgmc, then ``("corpus", "build")``."""
     yield ()
     for name in COMMANDS:
         yield (name,)
@@ -82,7 +82,7 @@ def _command(name: str) -> click.Command:
 
 
 def page(path: Sequence[str], version: str) -> str:
-    """Write the manual page of a command, as the source that ``man`` reads."""
+    """Return the manual page of a command as roff source, which ``man`` reads."""
     command: click.Command = main
     context = click.Context(main, info_name="sgmc", **main.context_settings)
     line = "topic models by stochastic-gradient MCMC"
@@ -94,7 +94,7 @@ def page(path: Sequence[str], version: str) -> str:
     formatter = Roff()
     command.format_help(context, formatter)
     name = "-".join(("sgmc", *path))
-    related = [path[:-1]] if path else [(name,) for name in COMMANDS]  # the commands of sgmc
+    related = [path[:-1]] if path else [(name,) for name in COMMANDS]  # parent, or all commands
     see = [rf"\fB{_text('-'.join(('sgmc', *other)))}\fR(1)" for other in related]
     parts = [
         f'.TH {name.upper()} 1 "" "sgmc {version}" "sgmc"\n'
@@ -107,7 +107,7 @@ def page(path: Sequence[str], version: str) -> str:
 
 
 def _of_all() -> str:
-    """Write the sections that all commands share: files, and exit codes with their meaning."""
+    """Return the sections that apply to all commands: files, and exit codes with their meaning."""
     codes: dict[int, str] = {}
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.SgmcError):
@@ -123,7 +123,7 @@ def _of_all() -> str:
 
 
 def write(folder: Path, version: str) -> None:
-    """Write all pages into a folder, which is made."""
+    """Write all manual pages into a folder, which is created if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in paths():
         name = f"{'-'.join(('sgmc', *path))}.1"

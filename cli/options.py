@@ -1,4 +1,4 @@
-"""Options of commands: training options from their table, and options of several commands."""
+"""Options of commands: the training options, made from their table, and other shared options."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .values import of_option, runs, takes_path
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 SHORT = {"topics": "-k"}
-#: A value longer than this is not repeated whole in a message.
+#: Maximum number of characters of a typed value that a message repeats.
 LONGEST = 60
-#: Least similarity, at most 1, of a suggested option to the typed one.
+#: Minimum similarity of a suggested option to the typed one, from 0 to 1 (`difflib`).
 ALIKE = 0.75
-#: Widest left column of a help text.
+#: Maximum width of the left column of a help text.
 COLUMN = 28
 #: Key of the flag in a command's context that makes help show every option.
 ALL = "pysgrld.help_all"
@@ -36,13 +36,13 @@ ALL = "pysgrld.help_all"
 
 @dataclass(frozen=True)
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """Wraps a parser of text from `pysgrld.options.common`; its name stands for the value in the help."""
+    """Click type that wraps a parser of `pysgrld.options.common`; help shows `name` as value."""
 
     parse: Callable[[str], Any]
     name: str
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Parse a value; an error names the option."""
+        """Parse a typed value; the message of an error names the option."""
         del ctx
         if not isinstance(value, str):
             return value
@@ -58,7 +58,7 @@ class Value(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Complete a value on the Tab key."""
+        """Return the completions of a partly typed value."""
         del ctx, param
         return of_option(self.parse, self.name, incomplete)
 
@@ -66,13 +66,13 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 class Described(click.Command):
     """A command whose options are listed under headings, each with its default in brackets.
 
-    One with ``--help-all`` (`help_all`) shows the options that most people use, without headings, and
-    all of them there.
+    If the command has ``--help-all`` (`help_all`), ``--help`` lists only the options that most people
+    use, without headings, and ``--help-all`` lists all options.
 
     Parameters
     ----------
     instead : mapping of str to str, optional
-        Of options that people may look for here and that others have: what to do instead.
+        Advice by option, for options that people may expect here but that only other commands have.
     """
 
     def __init__(self, *args: Any, instead: Mapping[str, str] | None = None, **kwargs: Any) -> None:
@@ -80,7 +80,7 @@ class Described(click.Command):
         self.instead = instead or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the typed text; the hint of an error names the help of this command."""
+        """Parse the arguments; the hint of an error refers to the help of this command."""
         try:
             rest = super().parse_args(ctx, args)
             self._refuse_empty_paths(ctx)
@@ -96,7 +96,7 @@ class Described(click.Command):
             raise
 
     def _refuse_empty_paths(self, ctx: click.Context) -> None:
-        """Refuse an empty path, as of a shell's variable that is not set: Python takes it for "."."""
+        """Refuse an empty path, as from an unset shell variable; `Path` would take it for "."."""
         for param in self.params:
             value = ctx.params.get(param.name or "")
             if takes_path(param) and ("" in value if isinstance(value, tuple) else value == ""):
@@ -104,7 +104,7 @@ class Described(click.Command):
                 raise click.UsageError(f"{name}: the path is empty", ctx)
 
     def _instead_of(self, name: str) -> str | None:
-        """Return the replacement for an option that this command lacks, or None."""
+        """Return advice for an option that this command lacks, or None if the option is unknown."""
         if name in self.instead:
             return f"{self.name} has no {name}: {self.instead[name]}"
         if (match := peer(name)) is None:
@@ -121,7 +121,7 @@ class Described(click.Command):
         return hint(name, match, counterpart)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, by group."""
+        """Write the options under the headings of their groups."""
         groups: dict[str, list[tuple[str, str]]] = {}
         params = self.get_params(ctx)
         whole = ctx.meta.get(ALL) or all(getattr(param, "first", True) for param in params)
@@ -130,7 +130,7 @@ class Described(click.Command):
             if record is not None and (whole or getattr(param, "first", True)):
                 group = getattr(param, "group", "Options") if whole else "Options"
                 groups.setdefault(group, []).append(record)
-        groups["Options"] = groups.pop("Options")  # last
+        groups["Options"] = groups.pop("Options")  # move the group to the end
         widths = [len(column) for records in groups.values() for column, _ in records]
         width = max(w for w in widths if w <= COLUMN)
         for heading, records in groups.items():
@@ -149,15 +149,15 @@ class Grouped(click.Option):
         super().__init__(*args, **kwargs)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Give the left and the right column of the help."""
+        """Return the left and the right column of the option's line in the help."""
         record = super().get_help_record(ctx)
-        if record is None or self.required:  # click reports it
+        if record is None or self.required:  # click's text mentions that the option is required
             return record
         return record[0], f"{record[1]} [{self.shown}]"
 
 
 def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Decorated]:
-    """Make one option of the table a click option; its value is None if it was not given."""
+    """Turn an entry of the option table into a click option; its value is None if not typed."""
     names = ([SHORT[name]] if name in SHORT else []) + [f"--{name}", name.replace("-", "_")]
     if entry.flag:
         how = {"group": entry.group, "shown": entry.shown, "first": entry.first}
@@ -189,7 +189,7 @@ def option(name: str, entry: Option, **kwargs: Any) -> Callable[[Decorated], Dec
 
 
 def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated]:
-    """Add options to a command, which help shows in this order."""
+    """Return a decorator that adds options to a command; help lists them in the given order."""
 
     def decorate(function: Decorated) -> Decorated:
         for name, entry in reversed(list(entries.items())):
@@ -202,9 +202,9 @@ def options_of(entries: Mapping[str, Option]) -> Callable[[Decorated], Decorated
 def options_of_training(
     *groups: str, without: Collection[str] = ()
 ) -> Callable[[Decorated], Decorated]:
-    """Add options of the table, in its order: all, or the options of some groups, which help then shows.
+    """Return a decorator that adds the training options of the given groups, by default of all.
 
-    The omitted options do not apply to the command.
+    If groups are given, ``--help`` lists all their options. `without` names options to leave out.
     """
     return options_of(
         {
@@ -215,9 +215,9 @@ def options_of_training(
     )
 
 
-#: Heading of the options by which documents are read.
+#: Heading of the options on the reading of documents.
 READ_GROUP = "How documents are read"
-#: Options of reading documents with the vocabulary of a run.
+#: Names of the options for reading documents with the vocabulary of an existing run.
 READING = (
     "text-field",
     "document-is",
@@ -244,7 +244,7 @@ _READING = {
 _READING["vocab"] = _READING["vocab"]._replace(
     shown="beside the counts", help="words of the numbers in a file of counts"
 )
-#: Adds the options of reading documents for a run; `reading_of` takes the typed ones.
+#: Decorator that adds the reading options to a command; `reading_of` returns the typed values.
 options_of_reading = options_of(_READING)
 
 
@@ -255,7 +255,7 @@ def reading_of(values: Mapping[str, Any], *further: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def reading_by_default() -> Iterator[None]:
-    """Add a pointer to the reading options to the error of a corpus that the defaults cannot read."""
+    """If a corpus needs reading options, which the command lacks, point to 'sgmc corpus build'."""
     try:
         yield
     except CorpusError as error:
@@ -270,14 +270,14 @@ def reading_by_default() -> Iterator[None]:
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of the table that were typed, by name there; named files are read."""
+    """Return the typed training options by their names in the table; read files that they name."""
     named = {name.replace("_", "-"): value for name, value in values.items()}
     chosen = {name: named[name] for name in OPTIONS if named.get(name) is not None}
     readers = {name: reader for name in chosen if (reader := OPTIONS[name].read)}
     if readers:
         from pysgrld.run.signals import StopFlag
 
-        # files may be pipes, for which a stop must not wait
+        # A file may be a pipe without data: a request to stop must interrupt the reading.
         limit, stop_signal = chosen.get("time-limit"), chosen.get("stop-signal")
         with StopFlag(None if limit == "auto" else limit, stop_signal=stop_signal) as stop:
             chosen |= {name: reader(chosen[name]) for name, reader in readers.items()}
@@ -285,7 +285,7 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-# ---- what several commands share
+# ---- options and helpers that several commands share
 
 
 def plain(
@@ -298,7 +298,7 @@ def plain(
     group: str = "Options",
     **kwargs: Any,
 ) -> Callable[[Decorated], Decorated]:
-    """Make an option of a command other than training."""
+    """Return a decorator that adds an option that is not in the table of training options."""
     names = name.split("/")
     if parse is not None:
         kwargs |= {"type": Value(parse, metavar), "metavar": metavar}
@@ -310,14 +310,14 @@ def plain(
 def flag(
     name: str, help: str, group: str = "Options", **kwargs: Any
 ) -> Callable[[Decorated], Decorated]:
-    """Make a switch that is off unless it is typed."""
+    """Return a decorator that adds a boolean option, which is off by default."""
     names = name.split("/")
     kwargs |= {"cls": Grouped, "group": group, "shown": "off", "help": help}
     return click.option(*names, is_flag=True, **kwargs)
 
 
 def help_all(function: Decorated) -> Decorated:
-    """Add ``--help-all``: the help with every option, where ``--help`` shows the usual ones."""
+    """Add ``--help-all``, which shows every option; ``--help`` shows only the usual ones."""
 
     def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         del param
@@ -343,14 +343,14 @@ def threads(function: Decorated) -> Decorated:
 
 
 def layer(function: Decorated) -> Decorated:
-    """Make ``--layer``, counted from 1."""
+    """Add ``--layer``, the layer of a deep model; layers are counted from 1."""
     return plain(
         "--layer", "1", "layer of a deep model, the lowest is 1", parse=integer(1, 100), metavar="L"
     )(function)
 
 
 def metadata(function: Decorated) -> Decorated:
-    """Add ``--metadata``: a file of columns of the training documents."""
+    """Add ``--metadata``, a table with one row of columns for each training document."""
     return plain(
         "--metadata", "as kept", "file of columns, a row a document", parse=str, metavar="FILE"
     )(function)
@@ -358,7 +358,7 @@ def metadata(function: Decorated) -> Decorated:
 
 @contextlib.contextmanager
 def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
-    """Join a file of columns to the documents of a run for a while, if one is given."""
+    """Add the columns of a metadata file, if given, to a run's documents while the block runs."""
     if path is None:
         yield
         return
@@ -372,7 +372,7 @@ def lent_metadata(results: Any, path: str | None, note: Log) -> Iterator[None]:
 
 
 def population(function: Decorated) -> Decorated:
-    """Add ``--population``: the documents for which intervals are meant."""
+    """Add ``--population``, the set of documents that intervals refer to."""
     return plain(
         "--population",
         "alike",
@@ -383,7 +383,7 @@ def population(function: Decorated) -> Decorated:
 
 
 def _parse_order(value: str) -> Any:
-    """Parse an order of words; the module is loaded if one is named, as help must be instant."""
+    """Parse an order of words; the parser is imported only now, so that help stays instant."""
     from pysgrld.models.word_order import parse_order
 
     return parse_order(value)
@@ -410,7 +410,7 @@ def show_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON lacks, by None."""
+    """Replace NaN and infinity, which JSON cannot represent, by None, at any depth of a value."""
     import math
 
     if isinstance(value, dict):

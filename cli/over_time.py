@@ -1,4 +1,4 @@
-"""The answer of ``sgmc topics --over-time``: the words of each topic in slices of time."""
+"""Output of ``sgmc topics --over-time``: the words of each topic in time slices."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from .terminal import echo, fill, room, shown, wrap
 if TYPE_CHECKING:
     from pysgrld.reading.results import Results
 
-#: Printed slices of each topic, words of each slice, words that are followed, and words that are printed.
+#: For each topic, number of printed time slices, of words per slice, of words whose change is
+#: measured, and of rising or falling words printed.
 SLICES, WORDS, FOLLOWED, TOLD = 6, 8, 10, 4
 
 
 def show_over_time(results: Results, *, as_json: bool) -> None:
-    """Print the most probable words of each topic in some slices, and the words that rise and fall.
+    """Print each topic's most probable words in several time slices, and words that rise or fall.
 
     Raises
     ------
     UsageError
-        If topics do not change with time.
+        If the topics of the model do not change with time.
     """
     slicing, names = results.options.slicing, results.fitted.slices
     if slicing is None:
@@ -65,7 +66,7 @@ def show_over_time(results: Results, *, as_json: bool) -> None:
 
 
 def _topics(results: Results) -> list[dict[str, Any]]:
-    """Return the topics by weight: their words in each slice, and how these have changed."""
+    """Return the topics by weight, with their words in each slice and the changes of words."""
     import numpy as np
 
     from pysgrld.reading.topics import topics_of
@@ -96,14 +97,14 @@ def _topics(results: Results) -> list[dict[str, Any]]:
 
 
 def _line(name: str, wide: int, words: list[str]) -> None:
-    """Print words after a name, on as many lines as they need."""
+    """Print a name and then words, on as many lines as they need."""
     indent = 9 + wide
     for i, line in enumerate(wrap([shown(word) for word in words], room() - indent)):
         echo(f"       {name if i == 0 else '':>{wide}}  {line}")
 
 
 def _change(change: dict[str, Any]) -> str:
-    """Return a word with the factor by which its probability has changed."""
+    """Format a word with the factor by which its probability has changed, and its interval."""
     times, low, high = (
         f"{x:.1f}x" if x >= 0.95 else f"{x:.2g}x"
         for x in (change["times"], change["low"], change["high"])

@@ -14,11 +14,11 @@ from .options import Described, as_json, given, options_of, quiet, show_json
 from .terminal import echo
 from .values import files
 
-#: Options of training that change its needs.
+#: Training options that affect the estimate of time, memory and disk.
 _OPTIONS = ("topics", "algo", "model", "minibatch", "sweeps", "samples", "threads")
 #: Shortest time limit of the printed batch script, in hours.
 _SHORTEST = 1
-#: Part of the estimated memory that the batch script asks for in addition.
+#: Memory that the batch script requests in addition, as a fraction of the estimate.
 _SPARE = 0.25
 
 
@@ -91,5 +91,5 @@ def command(corpus: str, json: bool, quiet: bool, **values: Any) -> None:
 
 
 def _time(hours: float) -> str:
-    """Return a duration in hours, or in seconds below half an hour."""
+    """Format a duration in hours, or in seconds if it is below half an hour."""
     return f"{hours:.2g} h" if hours >= 0.5 else f"{3600 * hours:.2g} s"

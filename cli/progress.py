@@ -1,4 +1,4 @@
-"""Progress output: a bar on a terminal, plain lines in a log, JSON with --json-log.
+"""Progress output: a bar on a terminal, plain lines in a log, JSON lines with ``--json-log``.
 
 All output goes to standard error. A failed write never stops a run.
 """
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from pysgrld.run import RunDirectory
     from pysgrld.train.events import Position
 
-#: Seconds between lines of a batch log: in the first minute, and later.
+#: Seconds between lines of a batch log at first and later, and seconds until the change.
 SOON, LATER, FIRST = 5.0, 30.0, 60.0
 
 
-#: Topics that are shown when training has ended and its refinement begins.
+#: Maximum number of topics shown when training has ended and the refinement begins.
 SHOWN = 10
 
 
 class Screen(logging.Handler):
-    """Printer of the progress of a command and of the library's log.
+    """Prints the progress of a command and the messages of the library's log.
 
-    A `pysgrld.train.events.Reporter` and a context manager.
+    It implements `pysgrld.train.events.Reporter`, and is a context manager.
 
     Parameters
     ----------
     quiet : bool
-        Nothing but errors.
+        Print only errors and warnings.
     verbose : bool
         Also print details.
     json_log : bool
-        A JSON object a line instead.
+        Print one JSON object per line instead of text.
     stamped : bool
-        Begin each line of a log with the time, in UTC; never on a terminal.
+        Begin each line with the time in UTC, unless the output goes to a terminal.
     limit : float, optional
-        Seconds until a time limit, counted from now: for the estimate of the remaining time.
+        Seconds from now until a time limit, for the display of the remaining time.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class Screen(logging.Handler):
         self.stamped = stamped and not is_terminal
         self.began = self.last = time.monotonic()
         self._first: tuple[float, int] | None = (
-            None  # time and place of the first report of a reading
+            None  # time of the first report on the reading of a corpus, and bytes read by then
         )
         self._bar: Any = None
         self._what: tuple[str, int | None] = "", None
 
     def __enter__(self) -> Self:
-        leave_in_order()  # everything is loaded, and files will be open
+        leave_in_order()  # from now on Ctrl-C raises an exception, so that open files are closed
         logger = logging.getLogger("pysgrld")
         logger.addHandler(self)
         logger.setLevel(logging.INFO if self.verbose else logging.WARNING)
@@ -93,15 +93,15 @@ class Screen(logging.Handler):
         self._close()
         logging.getLogger("pysgrld").removeHandler(self)
 
-    # ---- what the library calls
+    # ---- methods that the library calls
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass on what the library logs."""
+        """Print a log record of the library."""
         is_warning = record.levelno >= logging.WARNING
         self.note(record.getMessage(), Severity.WARNING if is_warning else Severity.DETAIL)
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a message: a detail if the screen is verbose, a warning even if it is quiet."""
+        """Print a message; details only if the screen is verbose, warnings even if it is quiet."""
         if severity is Severity.WARNING:
             self._line(severity, line, f"warning: {line}", always=True)
         elif severity is Severity.NOTE or self.verbose:
@@ -116,7 +116,7 @@ class Screen(logging.Handler):
         self.note(line, Severity.DETAIL)
 
     def address(self, line: str) -> None:
-        """Print the address of a page, also if the screen is quiet: the user needs it."""
+        """Print the address of a page, even if the screen is quiet, because the user needs it."""
         self._line("address", line, always=True)
 
     def reading(self, progress: ReadingProgress) -> None:
@@ -132,7 +132,7 @@ class Screen(logging.Handler):
             self._line("reading", f"reading: {done}{share}", **progress._asdict())
 
     def started(self, run: RunDirectory, line: str) -> None:
-        """Print the folder of a run and its start."""
+        """Print a description of a run, then its folder and a line on how it starts."""
         self.described(run)
         self._line("started", f"{run.path}: {line}", run=str(run.path))
         self.began = self.last = time.monotonic()
@@ -144,7 +144,7 @@ class Screen(logging.Handler):
         self.described_corpus(run)
         options, corpus = run.config["options"], run.config["corpus"]
         widths = model_of(options["model"]).resolved.of(options).widths
-        topics = ""  # the model has no chosen number of topics
+        topics = ""  # stays empty if the model determines the number of topics
         if len(widths) == 1:
             topics = f" with {plural(widths[0], 'topic')}"
         elif widths:
@@ -161,7 +161,7 @@ class Screen(logging.Handler):
                 self.detail(f"--{name} {spelled(name, value)}")
 
     def described_corpus(self, run: RunDirectory) -> None:
-        """Print the corpus of a run."""
+        """Print the name and the size of a run's corpus."""
         self._close()
         corpus = run.config["corpus"]
         held = corpus["held_out"]
@@ -173,7 +173,7 @@ class Screen(logging.Handler):
         )
 
     def moved(self, position: Position) -> None:
-        """Show an iteration."""
+        """Show the current iteration."""
         if not self.terminal and not self._due():
             return
         p = position
@@ -191,7 +191,7 @@ class Screen(logging.Handler):
             return
         total = f" of {p.iterations:,}" if p.iterations else ""
         line = f"{p.unit} {p.iteration:,}{total}, epoch {p.epoch:.1f}, {state}"
-        # the seconds of replicates include the seconds of the sweeps
+        # for replicates, `train_seconds` includes the time of the Gibbs sweeps
         if p.iterations and p.iteration and p.unit != "replicate":
             remaining = (p.iterations - p.iteration) * p.train_seconds / p.iteration
             line += f", {_clock(remaining)} left"
@@ -199,7 +199,7 @@ class Screen(logging.Handler):
         self._line("position", line + self._left(), **fields)
 
     def refining(self, run: RunDirectory, line: str) -> None:
-        """Show the topics of training and the progress line of the refinement."""
+        """Print the topics that training found, and the line that announces the refinement."""
         if not self.quiet and (topics := _first_topics(run.path)):
             for text in topics:
                 self._line("topics", text)
@@ -209,14 +209,14 @@ class Screen(logging.Handler):
         )
 
     def evaluated(self, record: Mapping[str, Any]) -> None:
-        """Show a line of ``metrics.jsonl``."""
+        """Print an evaluation, as recorded in a line of ``metrics.jsonl``."""
         self.last = time.monotonic()
         self._line("evaluation", evaluation_line(record), **record)
         share = 100 * record["wait_seconds"] / max(record["train_seconds"], 1e-9)
         self.detail(f"waited for documents for {share:.1f} % of the training time")
 
     def finished(self, run: RunDirectory, line: str) -> None:
-        """Print the result of a run and the next commands."""
+        """Print the result of a run, and commands to look at it."""
         self._close()
         self._line("finished", line, run=str(run.path))
         if self.json_log:
@@ -237,7 +237,7 @@ class Screen(logging.Handler):
 
     @staticmethod
     def shortest_name(path: Path) -> str:
-        """Return the argument that names a run or a folder of chains, empty for the latest run."""
+        """Return the command-line argument for a run or folder of chains; empty for the latest."""
         from pysgrld.errors import SgmcError
         from pysgrld.run import latest_run
 
@@ -246,11 +246,11 @@ class Screen(logging.Handler):
                 return ""
         return str(path)
 
-    # ---- anything that takes a while
+    # ---- progress of other long tasks
 
     @contextlib.contextmanager
     def counting(self, title: str, total: int) -> Iterator[Any]:
-        """Return a function that shows the number of finished units out of ``total``."""
+        """Yield a function that shows the number of finished units out of ``total``."""
 
         def tell(done: int) -> None:
             if self.terminal:
@@ -265,7 +265,7 @@ class Screen(logging.Handler):
 
     @contextlib.contextmanager
     def steps(self) -> Iterator[Any]:
-        """Return a function that shows the name of a step, its finished units and all its units."""
+        """Yield a function that shows a step's name, number of finished units and total number."""
         with contextlib.ExitStack() as stack:
             counters: dict[str, Any] = {}
 
@@ -277,7 +277,7 @@ class Screen(logging.Handler):
 
             yield tell
 
-    # ---- how it is shown
+    # ---- output
 
     def _line(
         self, event: str, line: str, said: str | None = None, *, always: bool = False, **fields: Any
@@ -296,7 +296,7 @@ class Screen(logging.Handler):
             if self._bar is not None:
                 self._bar.clear()
             print(text, file=sys.stderr, flush=True)  # noqa: T201
-        except Exception:  # standard error is closed: the run continues
+        except Exception:  # standard error may be closed; the run continues
             return
         with contextlib.suppress(Exception):
             if self._bar is not None:
@@ -310,9 +310,9 @@ class Screen(logging.Handler):
         return True
 
     def _time_left(self, read: int, total: int) -> str:
-        """Return the remaining time of the reading as text, estimated from its speed so far."""
+        """Return text with the remaining time of reading, estimated from the speed so far."""
         now = time.monotonic()
-        if self._first is None or read < self._first[1]:  # another corpus has begun
+        if self._first is None or read < self._first[1]:  # the reading of another corpus has begun
             self._first = now, read
         since, before = self._first
         if read == before:
@@ -326,20 +326,20 @@ class Screen(logging.Handler):
         return f", limit in {_clock(remaining)}"
 
     def _draw(self, title: str, done: int, total: int | None, state: str) -> None:
-        """Draw the bar; one that breaks is replaced by lines."""
+        """Draw the progress bar; if that fails, print lines instead from now on."""
         try:
             if self._bar is None or self._what != (title, total):
                 from tqdm import tqdm
 
                 self._close()
                 shape = (
-                    "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"  # in 80 columns
+                    "{desc} {percentage:.0f} %|{bar}| {remaining} left{postfix}"  # fits 80 columns
                 )
                 if total is None:
                     shape = "{desc} {n:,}, {elapsed}{postfix}"
                 self._bar = tqdm(
                     total=total,
-                    initial=done,  # earlier work does not count for the speed
+                    initial=done,  # units finished before the bar began do not count for its speed
                     desc=title,
                     bar_format=shape,
                     leave=False,
@@ -362,7 +362,7 @@ class Screen(logging.Handler):
 
 
 def _first_topics(path: Path) -> list[str]:
-    """Return a line for each of the largest topics of a run, or no lines if it cannot be read."""
+    """Return a table of the largest topics of a run, or no lines if the run cannot be read."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -382,7 +382,7 @@ def _first_topics(path: Path) -> list[str]:
 
 
 def _on_use(path: Path) -> str | None:
-    """Return the remark on the topics of a finished run, or None."""
+    """Return the remark on the topics of a finished run, or None if there is nothing to remark."""
     from pysgrld.errors import SgmcError
 
     with contextlib.suppress(SgmcError, OSError, MemoryError):
@@ -394,14 +394,14 @@ def _on_use(path: Path) -> str | None:
 
 
 def json_line(event: str, line: str, **fields: Any) -> str:
-    """Format an event as an object of JSON: when it was, and its line for a person."""
+    """Format an event as a JSON object with its time, its name, its text and further fields."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     record = {"time": now, "event": event, "line": line, **fields}
     return shown_in_json(json.dumps(finite(record), ensure_ascii=False, default=str))
 
 
 def evaluation_line(record: Mapping[str, Any]) -> str:
-    """Format a line of ``metrics.jsonl`` as text: its score, compared with the unigram's."""
+    """Format a line of ``metrics.jsonl`` as text, with its score and that of the unigram model."""
     line = f"iteration {record['iteration']:,}, epoch {record['epoch']:.1f}: "
     score = score_in(record)
     error = record.get(score.error)
@@ -420,14 +420,14 @@ def evaluation_line(record: Mapping[str, Any]) -> str:
 
 
 def score_in(record: Mapping[str, Any]) -> Score:
-    """Find the score that a line of ``metrics.jsonl`` has."""
+    """Return the kind of score that a line of ``metrics.jsonl`` records."""
     from pysgrld.models.table import scores
 
     return next(score for name, score in scores().items() if name in record)
 
 
 def speed(tokens: float) -> str:
-    """Format tokens per second for a person."""
+    """Format a speed in tokens per second, in thousands or millions."""
     return f"{tokens / 1e6:.1f}M tokens/s" if tokens >= 1e6 else f"{tokens / 1e3:.0f}k tokens/s"
 
 

@@ -1,4 +1,4 @@
-"""``sgmc train --mpi``: a command that several processes run together; the first one prints."""
+"""``sgmc train --mpi``: several MPI processes run a command together, and the first one prints."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .progress import Screen
 if TYPE_CHECKING:
     from pysgrld.chain.mpi import Ranks
 
-#: Default of --rank-timeout in seconds.
+#: Default of ``--rank-timeout``, in seconds.
 PATIENCE = 1800.0
-#: Seconds that the launcher gets to pass on a process's output before all processes are ended.
+#: Seconds in which the launcher can forward an error message before all processes are ended.
 PASSED_ON = 0.5
 
 
 class Mute(Screen):
-    """Silent screen of all ranks except the first."""
+    """Screen of all ranks except the first, which prints nothing."""
 
     def _line(self, *_: Any, **__: Any) -> None:
         pass
@@ -33,10 +33,10 @@ class Mute(Screen):
 
 @contextlib.contextmanager
 def over_ranks(timeout: float | None, threads: int | None) -> Iterator[Ranks]:
-    """Join all processes of an MPI launch, which end with the same exit code.
+    """Join all processes of an MPI launch; after an error all end with the same exit code.
 
-    Rank 0 reports the error of any rank. An unexpected error is reported by the rank that it
-    happens to, and ends all.
+    Rank 0 reports an expected error of any rank. An unexpected error is reported by the rank in
+    which it occurs, which then ends all ranks.
 
     Raises
     ------

@@ -23,7 +23,7 @@ from .options import (
     word_order,
 )
 
-#: Where the page of a run is written, in its folder.
+#: Default name of the page, in the folder of the run.
 PAGE = "report.html"
 
 
@@ -233,7 +233,7 @@ def _effects(
     *,
     these: bool,
 ) -> dict[str, Any]:
-    """Estimate effects of columns for the page, from its run or its chains."""
+    """Estimate the effects of metadata columns for the page, from its run or its chains."""
     from pysgrld.effects.answers import EffectRequest
     from pysgrld.reading.find_runs import open_run
     from pysgrld.run.machine import threads as count

@@ -18,12 +18,12 @@ from .terminal import echo
 if TYPE_CHECKING:
     from pysgrld.experiments.frame import Report
 
-#: Where results go, a folder for each experiment.
+#: Default folder of the results, with one folder for each experiment.
 OUT = "sgmc-reproduce"
 
 
 def patterns(value: str) -> tuple[str, ...]:
-    """Parse patterns separated by commas."""
+    """Parse a comma-separated list of patterns of rows."""
     names = tuple(part.strip() for part in value.split(","))
     if not all(names):
         raise UsageError(f"'{value}' is not a list of rows, separated by commas")
@@ -125,14 +125,14 @@ def _show(experiment: Experiment, report: Report, *, quick: bool) -> None:
         padded = [first[0].ljust(first[1]), *(value.rjust(width) for value, width in rest)]
         echo("  ".join(padded).rstrip())
     echo(f"\nthe paper: {experiment.claim}")
-    # a small cut cannot test the paper's claim
+    # a small part of the experiment cannot test the paper's claim
     for sentence in [QUICK] if quick else report.sentences:
         echo(f"found: {sentence}")
     echo(f"written: {', '.join(map(str, report.files))}")
 
 
 def cell(value: Any) -> str:
-    """Show a number, text, or a dash for nothing."""
+    """Format a cell of a table; None and NaN become a dash."""
     if value is None or value != value:  # NaN
         return "-"
     if isinstance(value, float):

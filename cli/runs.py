@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pysgrld.reading.find_runs import ListedRun
 
 HEADS = ("run", "model", "sampler", "topics", "documents", "iteration", "state", "score")
-#: Columns aligned on the left, and columns that a narrow table drops, in this order.
+#: Columns that are left-aligned, and columns that are dropped, in this order, if space is short.
 LEFT, SPARE = ("model", "sampler", "state", "score"), ("documents", "sampler", "model", "iteration")
 
 
@@ -49,7 +49,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     root = ROOT if folder is None else Path(folder)
     if folder is not None and not is_there(root) and is_there(ROOT / folder):
-        root = ROOT / folder  # a search by its name, as runs are named
+        root = ROOT / folder  # a search, given by its name in the default folder as runs are
     found = list(list_runs(root))
     if prune:
         _prune(found)
@@ -64,7 +64,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
     rows: list[tuple[str, ...]] = [HEADS]
     problems = [run.problem for run in found if run.problem]
-    # the runs of each search together, unless all are wanted or DIR is the search
+    # Group the runs of each search, unless --all is given; a search given as DIR is listed in full.
     searches = {run.path: None if all else search_of(run.path) for run in found}
     for search, together in groupby(found, lambda run: searches[run.path]):
         runs = list(together)
@@ -74,7 +74,7 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
                 if search in (None, root)
                 else [_line(search, runs)]
             )
-        except SgmcError as error:  # the files of a search; its runs may be good
+        except SgmcError as error:  # the search's own files are damaged, but its runs may be intact
             problems.append(str(error))
             rows += [_row(run, root) for run in runs]
     lines, gone = table(rows, room(), left=LEFT, spare=SPARE)
@@ -86,20 +86,20 @@ def command(folder: str | None, all: bool, prune: bool, json: bool) -> None:
 
 
 def _prune(found: list[ListedRun]) -> None:
-    """Delete older checkpoints of finished runs, and print their number."""
+    """Delete all but the newest checkpoint of finished runs, and print the number deleted."""
     from pysgrld.run.prune import prune
 
     deleted = 0
     for run in found:
         try:
             deleted += prune(run.path)
-        except SgmcError as error:  # the other runs are pruned all the same
+        except SgmcError as error:  # continue with the other runs
             echo(f"sgmc: warning: {error}", err=True)
     echo(f"{plural(deleted, 'checkpoint')} deleted", err=True)
 
 
 def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
-    """Return the cells of a search."""
+    """Return the table row of a search."""
     from pysgrld.search.show import SearchProgress
 
     first = runs[0]
@@ -108,7 +108,7 @@ def _line(folder: Path, runs: list[ListedRun]) -> tuple[str, ...]:
 
 
 def _row(run: ListedRun, root: Path) -> tuple[str, ...]:
-    """Return the cells of a run."""
+    """Return the table row of a run."""
     name = str(run.path.relative_to(root)) if run.path != root else str(root)
     if run.problem:
         return (name, "", "", "", "", "", run.state, "")

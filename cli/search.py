@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pysgrld.search.folder import SearchRequest
     from pysgrld.search.outcome import SearchResult
 
-#: Options of training that a search decides itself, or that need a corpus which is read once: what to
-#: do instead.
+#: Training options that ``sgmc search`` refuses, because it sets them itself or because they apply
+#: to streams, each with the advice for the error message.
 _INSTEAD = {
     "chain-id": "--chains N trains N chains of each remaining setting",
     "iterations": "--epochs E sets the length of the last rung",
@@ -219,7 +219,7 @@ def _search(request: SearchRequest, how: dict[str, Any], *, tasks: bool, json: b
 
 
 def _show(result: SearchResult, written: list[Path]) -> None:
-    """Print the table, the answers and the written files."""
+    """Print the table of settings, the conclusions and the names of the written files."""
     from pysgrld.search.show import SPARE, sentences
     from pysgrld.search.show import table as table_of
 

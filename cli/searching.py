@@ -1,4 +1,4 @@
-"""Progress of a search as a person sees it: one bar for each rung, and what every rung decides."""
+"""Progress output of a search: one bar for each rung, and the decisions after each rung."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class SearchScreen(SeveralScreen):
-    """Printer of the progress of a search. A `pysgrld.search.halving.SearchTeller`.
+    """Prints the progress of a search; implements `pysgrld.search.halving.SearchTeller`.
 
     Parameters
     ----------
     **how
-        As `pysgrld.cli.progress.Screen` has them.
+        Arguments of `pysgrld.cli.progress.Screen`.
     """
 
     noun = "runs"
@@ -34,12 +34,12 @@ class SearchScreen(SeveralScreen):
         self.progress: SearchProgress | None = None
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a line; print a line common to all runs once."""
+        """Print a line, unless it was printed before for another run."""
         if line not in self._said:
             super().note(line, severity)
 
     def called(self, number: int) -> str:
-        """Return the name of a run."""
+        """Return the name of the run with a number, counted from 1."""
         return self._names[number - 1]
 
     def _started_one(self, number: int, path: Path, line: str) -> None:
@@ -52,7 +52,7 @@ class SearchScreen(SeveralScreen):
         self.detail(f"{path}: {line}")
 
     def rung(self, rung: Rung, names: Sequence[str]) -> None:
-        """Print the beginning of a rung."""
+        """Print the number, the length and the runs of a rung that begins."""
         self.begin(len(names))
         self._names = names
         far = "until settled" if rung.epochs is None else f"to {rung.epochs:g} epochs"
@@ -66,7 +66,7 @@ class SearchScreen(SeveralScreen):
         )
 
     def decided(self, record: Mapping[str, Any]) -> None:
-        """Print the decisions."""
+        """Print the settings that are dropped after a rung, and the leading one."""
         self._close()
         dropped = [c for c in record["contenders"] if not c["goes_on"]]
         for one in dropped:

@@ -1,4 +1,4 @@
-"""Progress of several chains as a person sees it: one bar, or lines that name their chain."""
+"""Progress output of several chains: one bar, or in a log lines that name their chain."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from .progress import Screen, evaluation_line, score_in, speed
 if TYPE_CHECKING:
     from pysgrld.train.events import Position
 
-#: Largest number of chains with scores that are printed one by one; more are printed as a range.
+#: Maximum number of chains whose scores are listed one by one; for more, their range is printed.
 EACH = 6
 
 
 class SeveralScreen(Screen):
-    """Printer of the progress of several chains. A `pysgrld.train.processes.Watcher`.
+    """Prints the progress of several chains; implements `pysgrld.train.processes.Watcher`.
 
-    A line common to all chains is printed once. In a log each evaluation of a chain is a line; on a
-    terminal there is one line when all chains have been evaluated, above one bar.
+    A line common to all chains is printed once. In a log, each evaluation of a chain is one line. On
+    a terminal, one line above the bar is printed when all chains have been evaluated.
 
     Parameters
     ----------
     chains : int
     **how
-        As `Screen` has them.
+        Arguments of `Screen`.
     """
 
-    #: Plural noun of the parallel runs.
+    #: Plural noun for the parallel runs in messages.
     noun = "chains"
 
     def __init__(self, chains: int, **how: Any) -> None:
@@ -42,7 +42,7 @@ class SeveralScreen(Screen):
         self.begin(chains)
 
     def begin(self, number: int) -> None:
-        """Begin with a number of runs, the first with number 1."""
+        """Forget earlier runs, and expect the given number of runs, which are numbered from 1."""
         self.chains = number
         self._positions: dict[int, Position] = {}
         self._records: dict[int, Mapping[str, Any]] = {}
@@ -50,11 +50,11 @@ class SeveralScreen(Screen):
         self._started: set[int] = set()
 
     def called(self, number: int) -> str:
-        """Return the name of a run."""
+        """Return the name of the run with a number, counted from 1."""
         return f"chain {number}"
 
     def note(self, line: str, severity: Severity = Severity.NOTE, /) -> None:
-        """Print a line."""
+        """Print a line, and remember it so that no chain repeats it."""
         self._said.add(line)
         super().note(line, severity)
 
@@ -76,12 +76,12 @@ class SeveralScreen(Screen):
             )
         elif values[0] not in self._said:
             self._said.add(values[0])
-            # a line before a chain starts applies to all chains
+            # a line reported before the chain has started applies to all chains
             line = f"{self.called(number)}: {values[0]}" if number in self._started else values[0]
             super().note(line, values[1])
 
     def all_done(self, folder: Path, number: int) -> None:
-        """Print that all chains are done, and the next commands."""
+        """Print that all chains are done, and commands to look at them."""
         self._close()
         if self.json_log:
             self._line("finished", f"{number} chains are done", run=str(folder))
@@ -142,7 +142,7 @@ class SeveralScreen(Screen):
 
 
 def merged(records: Sequence[Mapping[str, Any]]) -> str:
-    """Format the evaluations of several chains as one line."""
+    """Format one evaluation of each chain as a single line for all."""
     line = f"iteration {_range([r['iteration'] for r in records], ',')}: "
     score = score_in(records[0])
     unigram, form = records[0][score.unigram], f",.{score.decimals}f"

@@ -1,8 +1,8 @@
-"""``sgmc slurm``: batch scripts for SLURM, of one job or of an array of jobs that differ in some values.
+"""``sgmc slurm``: batch scripts for SLURM, for one job or for an array of jobs.
 
-A script starts ``sgmc`` by ``srun``, so that the signal before the time limit reaches it and not the
-shell; it writes a checkpoint and ends with 85, and the script asks for the job to be put back into
-the queue. ``scancel`` ends the shell as well, and with it the job for good.
+A script starts ``sgmc`` with ``srun``, so that ``sgmc`` and not the shell gets the signal before the
+time limit. ``sgmc`` then writes a checkpoint and exits with code 85, and the script puts the job back
+into the queue. ``scancel`` ends the shell too, so the job is not put back.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ from pysgrld.options.paths import is_there, read_input
 from .options import Described, flag, given, plain
 from .terminal import echo, named, standard_output
 
-#: Seconds before the time limit at which SLURM is to send its signal, unless others are asked for: it
-#: looks every half minute, may send it a minute early, and a checkpoint has to be written.
+#: Default number of seconds before the time limit at which SLURM is to send its signal. SLURM looks
+#: every 30 seconds and may send the signal 60 seconds early; writing a checkpoint takes time, too.
 NOTICE = 180
-#: Largest number of jobs in an array, and the usual limit of SLURM.
+#: Maximum number of jobs in an array, and the default limit of SLURM.
 MOST_JOBS, USUAL_JOBS = 100_000, 1000
-#: Largest size in bytes of a file of lines that is read before submission.
+#: Maximum size, in bytes, of the file of ``--setup``.
 LARGEST = 1 << 20
-#: Times that a job is requeued if its command cannot detect a lack of progress.
+#: Default maximum number of times that a job is requeued, unless its command detects by itself that
+#: restarts make no progress.
 RESTARTS = 20
-#: The shortest time limit with the usual notice, and the least time in addition to the notice.
+#: Minimum time limit in seconds with the default notice, and minimum seconds beyond a given notice.
 SHORTEST, BESIDE = 600, 60
-#: What the script asks for itself, in the words of its own options.
+#: Options of ``sbatch`` that the script sets itself, so that ``--sbatch`` must not.
 _OWN = {
     *("job-name", "J", "ntasks", "n", "cpus-per-task", "c", "time", "t", "signal", "requeue"),
     *("no-requeue", "open-mode", "array", "a", "nodes", "N", "ntasks-per-node", "mem"),
@@ -212,7 +213,7 @@ def command(
         )
     if mpi_plugin and not job.shared:
         raise UsageError("--mpi-plugin requires --nodes or --ranks-per-node")
-    written = os.fsencode(script(job))  # arguments are bytes, and need not be UTF-8
+    written = os.fsencode(script(job))  # arguments may contain bytes that are not UTF-8
     commands = job.commands()
     _check_folders(commands)
     missing = {name: None for command in commands for name in _check(command, shared=job.shared)}
@@ -250,7 +251,7 @@ def _setup(path: str | None) -> str:
 
 
 def _program() -> tuple[str, ...]:
-    """Return the words that start this very sgmc, whatever the environment of the job."""
+    """Return the command that starts this installation of sgmc in any environment."""
     program = shutil.which(sys.argv[0])
     if program is not None and Path(program).name == "sgmc":
         return (str(Path(program).absolute()),)
@@ -258,14 +259,14 @@ def _program() -> tuple[str, ...]:
 
 
 def _check(args: tuple[str, ...], *, shared: bool) -> list[str]:
-    """Refuse arguments that ``sgmc`` would refuse before reading anything; return missing inputs.
+    """Refuse arguments that ``sgmc`` would refuse before reading files; return missing input files.
 
     Raises
     ------
     click.UsageError
-        As the command itself does.
+        If the command itself would raise it.
     UsageError
-        If it cannot run in a batch job, or its options contradict each other.
+        If the command cannot run in a batch job, or its options contradict each other.
     """
     from . import main
 
@@ -300,7 +301,7 @@ def _check_training(values: dict[str, Any]) -> list[str]:
 
 
 def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
-    """Yield warnings of a training that does not fit the cores, the memory or the nodes of its job."""
+    """Yield warnings if training does not fit the processors, memory or nodes of its job."""
     if args[0] != "train":
         return
     from pysgrld.corpus.stored_files import is_stored
@@ -344,19 +345,19 @@ def _doubts(job: Job, args: tuple[str, ...]) -> Iterator[str]:
 
 
 def _bytes(memory: str | None) -> int | None:
-    """Return a size as SLURM takes it in bytes; without a unit it is in megabytes."""
+    """Convert a memory size in SLURM's format to bytes; a size without a unit is in megabytes."""
     if memory is None:
         return None
     number, unit = re.fullmatch(r"(\d+)([KMGT]?)", memory).groups()  # type: ignore[union-attr]
     return int(number) << {"K": 10, "": 20, "M": 20, "G": 30, "T": 40}[unit]
 
 
-#: Options by which the jobs of an array write parts of one result.
+#: Options with which several jobs of an array write parts of one result.
 _SHARING = ("--shard", "--part", "--task")
 
 
 def _check_folders(commands: list[tuple[str, ...]]) -> None:
-    """Refuse an array if two of its jobs would write into one folder."""
+    """Raise an error if two jobs of an array would write into the same folder."""
     seen: dict[str, int] = {}
     for i, args in enumerate(commands, 1):
         if any(arg.split("=")[0] in _SHARING for arg in args):
@@ -378,40 +379,42 @@ _PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 class Job(NamedTuple):
-    """A request to SLURM: what a batch script asks for, and the command that it runs.
+    """Contents of a batch script: the resources that it requests, and the command that it runs.
 
     Attributes
     ----------
     command : tuple of str
-        Arguments of ``sgmc``. ``{i}`` stands for the number of a job of an array, from 1, ``{n}`` for how
-        many there are, and ``{NAME}`` for its value of ``over``.
+        Arguments of ``sgmc``. ``{i}`` stands for the number of a job in the array, from 1, ``{n}`` for
+        the number of jobs, and ``{NAME}`` for the job's value of ``over``.
     seconds : float
         Time limit of each job.
     cpus : int
-        Processors of a job, and threads of ``sgmc``.
+        Processors of each process, and threads of ``sgmc`` in it.
     memory, partition, account : str or None
-        As SLURM takes them; None: as the site has them by default.
+        Values in SLURM's format; None for the site's default.
     array : int or None
-        Number of jobs, or None for one job, or for one for each combination of ``over``.
+        Number of jobs. None for a single job or, with ``over``, one job for each combination.
     over : mapping of str to tuple of str
-        Values of each name; jobs are all their combinations.
+        Values of each name; the array has one job for each combination of values.
     restarts : int or None
-        How many times a job is put back into the queue at most. None: of training, which ends by itself
-        when a third start has brought nothing, as often as it ends with 85; else `RESTARTS`.
+        Maximum number of times that a job is put back into the queue. With None, training is put back
+        whenever it exits with 85, as it refuses a third start without progress by itself; any other
+        command `RESTARTS` times.
     setup : str
-        Lines that come before ``srun``: modules, an environment.
+        Shell lines before ``srun``, for example to load modules or activate an environment.
     program : tuple of str
-        The words that start ``sgmc``.
+        The command that starts ``sgmc``.
     nodes, ranks : int or None
-        Nodes of a job, and MPI processes on each, with ``cpus`` each, or None for both: one process.
+        Number of nodes, and of MPI processes on each node, each process with ``cpus`` processors.
+        None for both if the job runs a single process.
     plugin : str
-        How SLURM starts MPI processes, by its name for it.
+        SLURM's name for its way to start MPI processes (``srun --mpi``).
     notice : int
-        Seconds before the time limit at which the signal comes.
+        Seconds before the time limit at which SLURM is to send the signal.
     at_once : int or None
-        Jobs of an array that run together, at most.
+        Maximum number of jobs of the array that run at the same time.
     requests : tuple of str
-        Further options of ``sbatch``.
+        Additional options of ``sbatch``.
     """
 
     command: tuple[str, ...]
@@ -434,16 +437,17 @@ class Job(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """Return True if several processes run the command together."""
+        """True if several MPI processes run the command together."""
         return bool(self.nodes or self.ranks)
 
     def values(self) -> list[dict[str, str]]:
-        """Return the value of each name, for each job in turn; one empty mapping for a single job.
+        """Return a mapping from names to values for each job; a single job has an empty mapping.
 
         Raises
         ------
         UsageError
-            If there are both an array and combinations, or too many jobs, or a name of SGMC's own.
+            If both ``array`` and ``over`` are given, if there are too many jobs, or if ``over`` has a
+            reserved name (``i``, ``n``).
         """
         if not self.over and self.array is None:
             return [{}]
@@ -466,12 +470,12 @@ class Job(NamedTuple):
         ]
 
     def commands(self) -> list[tuple[str, ...]]:
-        """Return the arguments of ``sgmc`` in each job.
+        """Return the arguments of ``sgmc`` for each job.
 
         Raises
         ------
         UsageError
-            If a name in braces stands for nothing, or two jobs would do the same.
+            If a name in braces has no value, or two jobs would run the same command.
         """
         commands = [tuple(_filled(word, each) for word in self.command) for each in self.values()]
         seen: dict[tuple[str, ...], int] = {}
@@ -487,7 +491,7 @@ class Job(NamedTuple):
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:
-    """Replace the names in braces by their values."""
+    """Replace each name in braces by its value."""
     for name in _PLACE.findall(word):
         if name not in values:
             placeholders = ", ".join(f"{{{n}}}" for n in values) or "none, as this is one job"
@@ -498,12 +502,12 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
 
 
 def script(job: Job) -> str:
-    """Write the batch script of a job or of an array.
+    """Return the batch script of a job or of an array.
 
     Raises
     ------
     UsageError
-        If the command or the array is not possible (`Job.commands`).
+        If the command or the array is invalid (see `Job.commands`).
     """
     values = job.values()
     job.commands()
@@ -511,7 +515,7 @@ def script(job: Job) -> str:
     tasks, together = "--ntasks=1", ""
     if job.shared:
         tasks = f"--nodes={job.nodes or 1} --ntasks-per-node={job.ranks or 1}"
-        # ranks end with 85 one after the other; killing the last ones at once would end them with 143
+        # Ranks exit with 85 one after another; a rank that SLURM killed would exit with 143.
         together = f"--mpi={job.plugin} --kill-on-bad-exit=0 --wait={LAST_RANK} "
     requests = [
         f"--job-name=sgmc {tasks} --cpus-per-task={job.cpus} --time={_clock(job.seconds)}",
@@ -559,7 +563,7 @@ def script(job: Job) -> str:
 
 
 def _chosen(job: Job, values: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the shell lines that set the names used in braces by the command."""
+    """Return the shell lines that set a variable for each name in braces in the command."""
     used = {name for word in job.command for name in _PLACE.findall(word)}
     lines = [
         f"{name}={value}"
@@ -588,7 +592,7 @@ def _word(word: str, values: Mapping[str, str]) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Return a duration as SLURM takes it: days-hours:minutes:seconds."""
+    """Format a duration for SLURM as days-hours:minutes:seconds, rounded up to minutes."""
     minutes = math.ceil(seconds / 60)
     days, minutes = divmod(minutes, 24 * 60)
     day = f"{days}-" if days else ""

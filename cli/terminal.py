@@ -1,4 +1,4 @@
-"""Text on a terminal: its width, line breaks, and escapes for control characters."""
+"""Output of text to a terminal: width, line breaks, and escapes of control characters."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import click
 
 from pysgrld.errors import OutputError
 
-#: Widest paragraph, however wide the terminal is.
+#: Maximum width of a paragraph, in columns, however wide the terminal is.
 PARAGRAPH = 100
-#: Characters that a terminal acts on: control characters, line ends, and marks of writing direction.
+#: Characters that a terminal interprets: control characters, line ends, and direction marks.
 _ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print text for people, with control characters escaped, except ends of lines.
+    """Print text for people; escape control characters other than line ends.
 
     Parameters
     ----------
     text : str
     err : bool
-        On standard error.
+        True to print to standard error.
     """
     write("\n".join(map(shown, text.split("\n"))), err=err)
 
@@ -40,9 +40,9 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
     ----------
     text : str
     nl : bool
-        With an end of line.
+        True to end the text with a line end.
     err : bool
-        On standard error.
+        True to print to standard error.
     """
     with named("standard error" if err else "standard output"):
         click.echo(text, nl=nl, err=err)
@@ -50,7 +50,7 @@ def write(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 @contextmanager
 def named(stream: str) -> Iterator[None]:
-    """Put the name of a stream into an error of the system that names no file."""
+    """Add the name of a stream to an operating-system error that has no file name."""
     try:
         yield
     except OSError as error:
@@ -59,7 +59,7 @@ def named(stream: str) -> Iterator[None]:
 
 
 def standard_output() -> IO[bytes]:
-    """Return standard output for bytes.
+    """Return standard output as a binary stream.
 
     Raises
     ------
@@ -72,31 +72,31 @@ def standard_output() -> IO[bytes]:
 
 
 def shown(text: str) -> str:
-    """Escape control characters of a terminal by their numbers, as ESC by 1b."""
+    """Replace control characters of a terminal by their escapes, as in a Python string literal."""
     return _ACTED_ON.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def shown_in_json(text: str) -> str:
-    """Escape in JSON text the control characters that its writer leaves unescaped."""
+    """Escape the control characters that `json.dumps` leaves unescaped in JSON text."""
     return "\n".join(
         _ACTED_ON.sub(lambda match: f"\\u{ord(match[0]):04x}", line) for line in text.split("\n")
     )
 
 
 def room() -> int:
-    """Return the columns of the terminal, at least 40; 80 without one, unless COLUMNS is set."""
+    """Return the width of the terminal, at least 40; without a terminal, ``COLUMNS`` or 80."""
     return max(40, shutil.get_terminal_size().columns)
 
 
 def screen_rows() -> int | None:
-    """Return the rows of the terminal that output goes to, at least 10, or None if it goes elsewhere."""
+    """Return the number of rows of the terminal, at least 10; None if output goes elsewhere."""
     if sys.stdout is None or not sys.stdout.isatty():
         return None
     return max(10, shutil.get_terminal_size().lines)
 
 
 def width(text: str) -> int:
-    """Count the columns of a text on a terminal: Chinese, Japanese and Korean signs take two."""
+    """Return the width of a text in columns; a Chinese, Japanese or Korean character takes two."""
     signs = shown(text)
     if signs.isascii():
         return len(signs)
@@ -107,7 +107,7 @@ def width(text: str) -> int:
 
 
 def shortened(text: str, columns: int) -> str:
-    """Return a text that takes at most some columns, with dots in the place of its end."""
+    """Shorten a text to at most the given number of columns; dots replace its end."""
     if width(text) <= columns:
         return text
     part = text[: max(0, columns - 3)]
@@ -117,7 +117,7 @@ def shortened(text: str, columns: int) -> str:
 
 
 def wrap(words: Sequence[str], columns: int) -> list[str]:
-    """Fill lines with words; a word is never cut."""
+    """Distribute words over lines of at most the given width; a word is never split."""
     lines: list[str] = []
     for word in words:
         if lines and width(lines[-1]) + 1 + width(word) <= columns:
@@ -128,13 +128,13 @@ def wrap(words: Sequence[str], columns: int) -> list[str]:
 
 
 def fill(line: str, columns: int | None = None) -> str:
-    """Break a paragraph into lines, the further ones indented.
+    """Break a paragraph into lines; all lines but the first are indented.
 
     Parameters
     ----------
     line : str
     columns : int, optional
-        By default those of the terminal, at most 100.
+        Maximum width of a line; by default the width of the terminal, but at most 100.
     """
     return textwrap.fill(
         line,
@@ -148,26 +148,26 @@ def fill(line: str, columns: int | None = None) -> str:
 def table(
     rows: Sequence[Sequence[str]], columns: int, *, left: Collection[str], spare: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
-    """Lay out a table so that it keeps to a width.
+    """Lay out a table so that it keeps to a maximum width.
 
-    Columns that people can spare go until it fits. Where it still does not, a first cell that is too
-    long stands on a line of its own.
+    Dispensable columns are dropped until the table fits. If it still does not fit, a first cell that is
+    too long gets a line of its own.
 
     Parameters
     ----------
     rows : sequence of sequence of str
-        The heads first.
+        Rows of cells; the first row has the headings.
     columns : int
-        How wide the table may be.
+        Maximum width of the table.
     left : collection of str
-        Heads of columns that are aligned on the left; the first one always is.
+        Headings of columns that are left-aligned; the first column always is.
     spare : sequence of str
-        Heads of columns that may go, in the order in which they go.
+        Headings of columns that may be dropped, in the order in which they are dropped.
 
     Returns
     -------
     list of str, list of str
-        The lines, and the heads of the columns that went.
+        The lines, and the headings of the dropped columns.
     """
     heads = list(rows[0])
     gone: list[str] = []

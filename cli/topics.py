@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
     from .progress import Screen
 
-    #: Seed words of topics by number, each with its place.
+    #: Seed words of each topic, by topic number; a `SeedWord` has its rank in the topic.
     Followed = dict[int, tuple[SeedWord, ...]]
 
 
-#: Explanation printed below topics of several chains.
+#: Explanation of the column "found", printed below topics of several chains.
 FOUND = (
     "Found: chains that have the topic. A topic found in 4 of 4 chains is in about "
     "19 of 20 further chains, 3 of 4: 4 in 5, 2 of 4: 1 in 3. Weight and words: mean of these chains."
 )
-#: Explanation of words with a low effective sample size.
+#: Explanation of the numbers in brackets, printed after words with a low effective sample size.
 ROUGH = "In brackets: effective sample size of a word, if below 100; its interval is wider for it."
-#: Explanation of a column of the table.
+#: Explanation of the column "NPMI".
 COHERENCE = "NPMI: do the first ten words occur together? 0: by chance, 1: always."
-#: Explanation of the order of words that are printed with probabilities.
+#: Explanation of the order of words, for words that are printed with their probabilities.
 ORDERED = "Words are in the order {}, not of their probabilities (--words probable)."
-#: Columns of a terminal from which on probable words are listed next to the others.
+#: Minimum terminal width at which the most probable words get a column of their own.
 WIDE = 110
-#: Columns of a terminal from which on the distinctiveness of topics is listed.
+#: Minimum terminal width at which the distinctiveness of topics is listed.
 ROOMY = 72
-#: Rows of a screen that hold no topics: the heading, the line of omitted topics, and the next prompt.
+#: Number of screen rows not used for topics: heading, line on omitted topics, and next prompt.
 BESIDE = 10
 
 
@@ -285,7 +285,7 @@ def command(
 
 
 def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_json: bool) -> None:
-    """Name topics by a command, and print the result."""
+    """Let an external command name the topics, and print the names."""
     from pysgrld.reading.labels import LABELS
     from pysgrld.report.naming import name_topics
 
@@ -312,7 +312,7 @@ def _name(results: Results, command: str, screen: Screen, *, replace: bool, as_j
 def _record(
     topic: Topic, signed: bool, followed: Followed, learned: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a topic as JSON has it: directions have entries, not probabilities."""
+    """Return a topic as a JSON object; words of signed topics have entries, not probabilities."""
     record = topic._asdict() | {"words": [_plain(word) for word in topic.words]}
     del record["against"], record["probable"]
     if topic.probable:
@@ -331,7 +331,7 @@ def _record(
 
 
 def _learned(learned: Mapping[str, Any]) -> str:
-    """Return a line with the learned priors, empty if all are fixed."""
+    """Return a line with the learned priors; it is empty if all priors are fixed."""
     parts = []
     if (alpha := learned.get("alpha")) is not None:
         parts.append(
@@ -343,7 +343,7 @@ def _learned(learned: Mapping[str, Any]) -> str:
 
 
 def _plain(word: Word) -> dict[str, Any]:
-    """Return a word as a JSON object; flags of open bounds only if they are set."""
+    """Return a word as a JSON object; flags of open bounds are included only if set."""
     record = {name: value for name, value in word._asdict().items() if value is not False}
     if record["ess"] is None:
         del record["ess"]
@@ -385,7 +385,7 @@ def _show(
     rows: int | None,
     brief: bool,
 ) -> None:
-    """Print the topics: all, or as many as fit the rows of a terminal, a line each if brief."""
+    """Print all topics, or as many as fit the given rows, each on one line if `brief`."""
     samples, noun = results.fitted.samples, results.fitted.noun
     what = f"mean of {plural(samples, 'posterior sample')}" if samples else f"current {noun}s"
     where = (
@@ -409,7 +409,7 @@ def _show(
         counted = f"{'found':<{len(f'{chains} of {chains}')}}  "
     pad = min(
         20, max(9, room() - 44 - len(noun) - len(counted))
-    )  # columns of a word next to its figures
+    )  # width of a word that is followed by figures
     second_unit = f"{' ' * (pad - 8)}{unit}    {intervals}" if intervals else ""
     wide = len(noun)
     distinct = "  distinct" if room() >= ROOMY and not signed and not intervals else ""
@@ -459,13 +459,13 @@ def _show(
 
 
 def _fitting(blocks: list[list[str]], rows: int) -> int:
-    """Return the number of blocks of lines that fit the rows, at least 1."""
+    """Return the number of leading blocks of lines that fit the given rows, at least 1."""
     ends = itertools.accumulate(map(len, blocks))
     return max(1, sum(end <= rows for end in ends))
 
 
 def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
-    """Return the ranks of the first seeds of a topic among its words."""
+    """Return text with the ranks of a topic's first seed words among its words, in parts."""
     if not seeds:
         return []
     ranks = [f"{seed.word} {seed.rank:,}" for seed in seeds[:10]]
@@ -476,12 +476,12 @@ def _seeds(seeds: tuple[SeedWord, ...]) -> list[str]:
 
 
 def named(label: str | None, words: list[str]) -> list[str]:
-    """Return the words of a topic, with its name before them if it has one."""
+    """Return the words of a topic, after its name if it has one."""
     return words if label is None else [f"{label}:", *words]
 
 
 def percent(weight: float | None) -> str:
-    """Write a share in percent, in seven columns; a dash where it is not known."""
+    """Format a share in percent, right-aligned in six columns; an unknown share is a dash."""
     return "     -" if weight is None else f"{100 * weight:>4.1f} %"
 
 

@@ -18,10 +18,10 @@ from .values import files
 
 
 class Train(Described):
-    """The command with its tables: what the models and the samplers are."""
+    """The command ``train``, which lists the models and the samplers in its full help."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options; with all of them, a line for each model and each sampler."""
+        """Write the options; ``--help-all`` adds a line for each model and each sampler."""
         super().format_options(ctx, formatter)
         if ctx.meta.get(ALL):
             from pysgrld.models.table import all_models
@@ -113,9 +113,9 @@ def command(
     until the held-out perplexity has converged. Defaults are in [brackets]. These are the options
     that most people use; --help-all shows all of them, by model.
     """
-    # Requests a checkpoint of a run; ignored before the run begins and after it has ended.
+    # SIGUSR2 requests a checkpoint. It is ignored before the run begins and after it has ended.
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-    for number in (signal.SIGINT, signal.SIGTERM):  # when Python ends, only the exit code is left
+    for number in (signal.SIGINT, signal.SIGTERM):  # must not change the exit code as Python exits
         atexit.register(signal.signal, number, signal.SIG_IGN)
     if quiet and verbose:
         raise UsageError("-q and -v contradict each other: give one")
@@ -157,7 +157,7 @@ def _train(
     *,
     break_lock: bool,
 ) -> None:
-    """Train one chain, by this process or its communicator, or several."""
+    """Train one chain in this process or with all ranks of its communicator, or several chains."""
     from pysgrld.models.choices import Choices
     from pysgrld.train.request import Request, going_on, growing
 
@@ -166,7 +166,7 @@ def _train(
     request, n_chains = Request(corpus, choices, break_lock=break_lock), 0
     if parent[0] is not None:
         request = growing(parent[0], request, only_new=parent[1], forget=parent[2])
-    elif not corpus:  # resume a run, or all chains of its folder
+    elif not corpus:  # resume a run, or all chains of a folder
         request, n_chains = going_on(choices, break_lock=break_lock)
     request.choices.check()
     if n_chains or (chains or 1) > 1:

@@ -1,4 +1,4 @@
-"""Values that a shell can complete: files, runs, and the words that an option takes."""
+"""Shell completion of values: files, runs, and the words that an option accepts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-#: Placeholders in help for a path, and for a list that may contain one.
+#: Placeholders in help texts for a path, or for a list that may contain a path.
 _PATHS = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "LIST"})
-#: Placeholders in help for a file or a folder.
+#: Placeholders in help texts for a single file or folder.
 _PLACES = frozenset({"FILE", "DIR", "PATH", "CORPUS", "RUN", "RUN|never|auto"})
 
 
 def takes_path(param: click.Parameter) -> bool:
-    """Return True if an option or an argument takes a path, or a list that may have one."""
+    """Return True if an option or argument takes a path, or a list that may contain a path."""
     return param.name == "corpus" or bool(_PATHS & {*re.findall("[A-Z]+", param.metavar or "")})
 
 
 def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[CompletionItem]:
-    """Complete the value of an option: one of its words, or a file where it names one."""
+    """Complete the value of an option with one of its words, or with a file if it takes a path."""
     words = getattr(parse, "values", ())
     if words:
         return [CompletionItem(word) for word in words if word.startswith(begun)]
@@ -29,13 +29,13 @@ def of_option(parse: Callable[[str], Any], metavar: str, begun: str) -> list[Com
 
 
 def files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete a file name, as the shell does."""
+    """Let the shell complete a file name."""
     del ctx, param
     return [CompletionItem(begun, type="file")]
 
 
 def runs(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete a run: a name under ``./sgmc-runs``, or a folder."""
+    """Complete a run by its name under ``./sgmc-runs``; if no name fits, complete a path."""
     del ctx, param
     from pysgrld.run.choose import ROOT
 
@@ -48,5 +48,5 @@ def runs(ctx: click.Context, param: click.Parameter, begun: str) -> list[Complet
 
 
 def runs_and_files(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete a run while none is named, and then files."""
+    """Complete the first argument as a run, and further arguments as files."""
     return files(ctx, param, begun) if ctx.params.get(param.name or "") else runs(ctx, param, begun)
